@@ -1,0 +1,92 @@
+/**
+ * One process that the launcher started. Modes: running → exited; `stop` asks politely, then kills.
+ *
+ * Each child leads a process group of its own, so that Ctrl-C in a terminal reaches the launcher only, and so that what a dead child
+ * left behind can be ended with it. Where util-linux has `setpriv`, the kernel ends the child when the launcher is killed.
+ */
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { closeSync, openSync } from 'node:fs';
+
+export type Command = {
+  readonly name: string;
+  readonly file: string;
+  readonly args: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
+  readonly cwd?: string;
+  readonly user?: { readonly uid: number; readonly gid: number } | undefined;
+  readonly stopSignal: 'SIGINT' | 'SIGTERM';
+  /** The file that its output is appended to. */
+  readonly log: string;
+};
+
+export type Exit = { readonly code: number | null; readonly signal: NodeJS.Signals | null };
+
+export type Child = {
+  readonly name: string;
+  readonly pid: number;
+  readonly exited: Promise<Exit>;
+  readonly isRunning: () => boolean;
+  /** Settles when it is gone; killed if it did not go within the grace. */
+  readonly stop: (graceMs: number) => Promise<Exit>;
+};
+
+let setpriv: boolean | undefined;
+
+/** Whether the kernel can be told to end a child together with us. */
+const canTieToLauncher = (): boolean => {
+  setpriv ??= process.platform === 'linux' && spawnSync('setpriv', ['--pdeathsig', 'TERM', 'true']).status === 0;
+  return setpriv;
+};
+
+/** Signals a process, or with a negative number a group; false when there is none any more. */
+export const signal = (pid: number, name: NodeJS.Signals | 0): boolean => {
+  try {
+    return process.kill(pid, name);
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ESRCH') return false;
+    throw error;
+  }
+};
+
+const awaitStart = async (started: ChildProcess, name: string): Promise<number> => {
+  const { promise, resolve, reject } = Promise.withResolvers<number>();
+  started.once('error', (cause) => reject(new Error(`${name} could not be started: ${cause.message}`, { cause })));
+  started.once('spawn', () => resolve(started.pid ?? 0));
+  return await promise;
+};
+
+export const startChild = async (command: Command): Promise<Child> => {
+  const out = openSync(command.log, 'a', 0o600);
+  const tied = canTieToLauncher();
+  const started = spawn(
+    tied ? 'setpriv' : command.file,
+    tied ? ['--pdeathsig', command.stopSignal, command.file, ...command.args] : command.args,
+    {
+      cwd: command.cwd ?? '/',
+      env: { ...command.env },
+      stdio: ['ignore', out, out],
+      detached: true,
+      ...command.user,
+    },
+  );
+  let running = true;
+  const exited = new Promise<Exit>((resolve) => {
+    started.once('exit', (code, by) => {
+      running = false;
+      // What the dead one had started in its own group would otherwise hold its ports and files.
+      if (started.pid !== undefined) signal(-started.pid, 'SIGKILL');
+      resolve({ code, signal: by });
+    });
+  });
+  const pid = await awaitStart(started, command.name).finally(() => closeSync(out));
+
+  const stop = async (graceMs: number): Promise<Exit> => {
+    if (!running) return await exited;
+    signal(pid, command.stopSignal);
+    signal(pid, 'SIGCONT'); // A stopped process would not hear of it otherwise.
+    const kill = setTimeout(() => running && signal(-pid, 'SIGKILL'), graceMs);
+    return await exited.finally(() => clearTimeout(kill));
+  };
+
+  return { name: command.name, pid, exited, isRunning: () => running, stop };
+};

@@ -1,0 +1,59 @@
+/** Where `npm start` keeps things: the home (data, secrets), and the cache (what was fetched or copied and can be had again). */
+import { accessSync, constants, mkdirSync, statSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { dirname, join, resolve } from 'node:path';
+
+type Environment = { readonly [name: string]: string | undefined };
+
+const projectFolder = resolve(import.meta.dirname, '../..');
+
+export const isRoot = process.getuid?.() === 0;
+
+/** `ANTIPODE_HOME`, by default `.antipode` in the project. Root leaves it passable: Postgres runs as another user below it. */
+export const openHome = (env: Environment): string => {
+  const home = resolve(env['ANTIPODE_HOME'] || join(projectFolder, '.antipode'));
+  try {
+    mkdirSync(home, { recursive: true, mode: isRoot ? 0o711 : 0o700 });
+    accessSync(home, constants.R_OK | constants.W_OK | constants.X_OK);
+  } catch (cause) {
+    throw new Error(`cannot write to ${home}: choose another folder with ANTIPODE_HOME`, { cause });
+  }
+  return home;
+};
+
+const isUsable = (folder: string): boolean => {
+  try {
+    mkdirSync(folder, { recursive: true, mode: 0o755 });
+    accessSync(folder, constants.W_OK | constants.X_OK);
+    return true;
+  } catch {
+    return false; // The next candidate is tried; the last one's failure is told by whoever writes there.
+  }
+};
+
+/**
+ * `ANTIPODE_CACHE`, else the user's own cache folder (so that it outlives a removed `.antipode`), else a folder in the home for
+ * a user who has none.
+ */
+export const openCache = (env: Environment, home: string): string => {
+  if (env['ANTIPODE_CACHE']) return resolve(env['ANTIPODE_CACHE']);
+  const own = join(env['XDG_CACHE_HOME'] || join(homedir(), '.cache'), 'antipode');
+  return isUsable(own) ? own : join(home, 'cache');
+};
+
+/** Whether a user who has nothing but the rights of "others" (or owns it) may pass through all folders above and read the path itself. */
+export const isReachableBy = (uid: number, path: string): boolean => {
+  let below = true;
+  for (let at = resolve(path); ; at = dirname(at)) {
+    const { mode, uid: owner } = statSync(at);
+    const needed = below ? 0o5 : 0o1;
+    const granted = owner === uid ? mode >> 6 : mode;
+    if ((granted & needed) !== needed) return false;
+    if (at === dirname(at)) return true;
+    below = false;
+  }
+};
+
+/** The first of these folders that can be made and that the user may pass through. */
+export const firstReachableBy = (uid: number, candidates: readonly string[]): string | undefined =>
+  candidates.find((folder) => isUsable(folder) && isReachableBy(uid, folder));

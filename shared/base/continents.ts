@@ -1,0 +1,11 @@
+/** The seven continents, spelled as the API gives them. */
+export const continents = ['Africa', 'Antarctica', 'Asia', 'Europe', 'North America', 'Oceania', 'South America'] as const;
+export type Continent = (typeof continents)[number];
+
+export const isContinent = (text: unknown): text is Continent => continents.some((continent) => continent === text);
+
+/** A continent as one token of a bus subject, where spaces are not allowed. */
+export const continentToken = (continent: Continent): string => continent.toLowerCase().replaceAll(' ', '-');
+
+export const continentOfToken = (token: string): Continent | undefined =>
+  continents.find((continent) => continentToken(continent) === token);

@@ -1,0 +1,47 @@
+import { readFileSync } from 'node:fs';
+import type { z } from 'zod';
+
+/** The environment does not describe a configuration; the message lists every fault at once. */
+export class ConfigurationFault extends Error {
+  constructor(faults: readonly string[]) {
+    super(`The configuration cannot be used:\n${faults.map((fault) => `  - ${fault}`).join('\n')}`);
+    this.name = 'ConfigurationFault';
+  }
+}
+
+/**
+ * Reads the variables of a zod object from the environment; `NAME_FILE` gives the contents of a file for `NAME`, as
+ * secrets are mounted. An empty value counts as not set. The result is frozen: nobody changes a configuration while running.
+ */
+export const readEnvironment = <Shape extends z.ZodRawShape>(
+  schema: z.ZodObject<Shape>,
+  environment: Readonly<Record<string, string | undefined>>,
+): Readonly<z.infer<z.ZodObject<Shape>>> => {
+  const faults: string[] = [];
+  const unreadable = new Set<string>();
+  const values: Record<string, string> = {};
+  for (const name of Object.keys(schema.shape)) {
+    const direct = environment[name] || undefined;
+    const file = environment[`${name}_FILE`] || undefined;
+    if (direct !== undefined && file !== undefined) faults.push(`${name} and ${name}_FILE are both set; keep one`);
+    else if (direct !== undefined) values[name] = direct;
+    else if (file !== undefined) {
+      try {
+        values[name] = readFileSync(file, 'utf8').trim();
+      } catch (error) {
+        unreadable.add(name);
+        faults.push(`${name}_FILE cannot be read: ${error instanceof Error ? error.message : String(error)}`);
+      }
+    }
+  }
+  const parsed = schema.safeParse(values);
+  if (!parsed.success) {
+    for (const issue of parsed.error.issues) {
+      const name = issue.path.join('.');
+      if (!unreadable.has(name))
+        faults.push(`${name}: ${values[name] === undefined && issue.code === 'invalid_type' ? 'is not set' : issue.message}`);
+    }
+  }
+  if (!parsed.success || faults.length > 0) throw new ConfigurationFault(faults);
+  return Object.freeze(parsed.data);
+};

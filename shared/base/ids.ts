@@ -1,0 +1,9 @@
+import { randomUUIDv7 } from 'node:crypto';
+
+/** A fresh id for anything that has one; every id that leaves the house is a UUID, of version 7 so that index pages fill in order. */
+export const newId = (): string => randomUUIDv7();
+
+const shape = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
+
+/** Whether a text is a UUID in the one form that we store and compare: lower case, with dashes. */
+export const isId = (text: string): boolean => shape.test(text);

@@ -1,0 +1,81 @@
+/** What kind of no a refusal is; each face translates a kind once (REST to a status, a command to an exit code). */
+export type RefusalKind =
+  | 'unauthenticated'
+  | 'forbidden'
+  | 'not_found'
+  | 'invalid'
+  | 'conflict'
+  | 'limited'
+  | 'too_large'
+  | 'wrong_method'
+  | 'internal';
+
+/** Every code that a caller may branch on, once, with the kind of no that it is. Codes are stable: add, never rename. */
+export const refusalCodes = {
+  token_missing: 'unauthenticated',
+  token_invalid: 'unauthenticated',
+  scope_insufficient: 'forbidden',
+  role_insufficient: 'forbidden',
+  plan_limit_monitors: 'forbidden',
+  plan_limit_interval: 'forbidden',
+  plan_limit_status_pages: 'forbidden',
+  plan_limit_members: 'forbidden',
+  plan_limit_private_probes: 'forbidden',
+  organisation_not_found: 'not_found',
+  user_not_found: 'not_found',
+  member_not_found: 'not_found',
+  token_not_found: 'not_found',
+  probe_not_found: 'not_found',
+  monitor_not_found: 'not_found',
+  incident_not_found: 'not_found',
+  maintenance_window_not_found: 'not_found',
+  group_not_found: 'not_found',
+  status_page_not_found: 'not_found',
+  status_page_monitor_not_found: 'not_found',
+  status_page_group_not_found: 'not_found',
+  route_not_found: 'not_found',
+  monitor_type_unknown: 'invalid',
+  target_invalid: 'invalid',
+  target_forbidden: 'invalid',
+  config_invalid: 'invalid',
+  interval_out_of_range: 'invalid',
+  name_invalid: 'invalid',
+  description_invalid: 'invalid',
+  rrule_invalid: 'invalid',
+  window_invalid: 'invalid',
+  nobody_can_check: 'invalid',
+  time_zone_invalid: 'invalid',
+  email_invalid: 'invalid',
+  password_invalid: 'invalid',
+  role_unknown: 'invalid',
+  scope_unknown: 'invalid',
+  plan_unknown: 'invalid',
+  continent_unknown: 'invalid',
+  slug_invalid: 'invalid',
+  not_a_heartbeat: 'invalid',
+  already_published: 'conflict',
+  name_taken: 'conflict',
+  email_taken: 'conflict',
+  slug_taken: 'conflict',
+  rate_limited: 'limited',
+  body_too_large: 'too_large',
+  method_not_allowed: 'wrong_method',
+  internal: 'internal',
+} as const satisfies Record<string, RefusalKind>;
+
+export type RefusalCode = keyof typeof refusalCodes;
+
+/** A request that is understood and not granted. The message is for people: it says which key, and what would do. */
+export class Refusal extends Error {
+  readonly code: RefusalCode;
+
+  constructor(code: RefusalCode, message: string) {
+    super(message);
+    this.name = 'Refusal';
+    this.code = code;
+  }
+
+  get kind(): RefusalKind {
+    return refusalCodes[this.code];
+  }
+}

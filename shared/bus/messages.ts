@@ -1,0 +1,138 @@
+import { z } from 'zod';
+import { continents } from '../base/continents.ts';
+import { kinds } from '../checks/kinds.ts';
+import { type Json, outcomes } from '../checks/result.ts';
+
+/** Every message of the wire as a schema with a version. Unknown keys are dropped, so that a newer sender does no harm. */
+const version = z.literal(1);
+const id = z.uuid();
+const time = z.int().min(0);
+const json: z.ZodType<Json> = z.json();
+const config = z.record(z.string(), json);
+
+export const assignmentMessage = z.object({
+  v: version,
+  monitor: id,
+  organisation: id,
+  kind: z.enum(kinds),
+  target: z.string().max(2048),
+  interval_ms: z.int().min(1000),
+  timeout_ms: z.int().min(1),
+  config,
+  sealed: z.string().nullable(),
+  config_version: z.int().min(1),
+  ordinal: z.int().min(0),
+  continents: z.array(z.enum(continents)).nullable(),
+  probe: id.nullable(),
+});
+
+export const rosterMessage = z.object({
+  v: version,
+  epoch: z.int().min(0),
+  probes: z.array(
+    z.object({
+      id,
+      name: z.string(),
+      continent: z.enum(continents),
+      organisation: id.nullable(),
+      healthy: z.boolean(),
+      quarantined: z.boolean(),
+    }),
+  ),
+});
+
+/** Look now. The whole assignment comes along, so that a probe need not have heard of the monitor's newest version yet. */
+export const lookMessage = z.object({ v: version, look: id, asked_at: time, assignment: assignmentMessage });
+
+const cause = z.object({ class: z.string().max(64), params: z.record(z.string(), z.union([z.string().max(2048), z.number()])) });
+const phase = z.number().min(0).nullable();
+
+export const resultMessage = z.object({
+  seq: z.int().min(1),
+  monitor: id,
+  config_version: z.int().min(1),
+  at: time,
+  took_ms: z.number().min(0),
+  outcome: z.enum(outcomes),
+  cause: cause.nullable(),
+  phases: z.object({ dns: phase, tcp: phase, tls: phase, first_byte: phase, total: phase }).nullable(),
+  evidence: z.record(z.string(), json).nullable(),
+  look: id.nullable(),
+});
+
+/**
+ * Results of one partition in order of seq. `after` is the seq of the result of this partition that the probe sent before this
+ * batch and that is not known to be committed; null when nothing before it is outstanding. A coordinator that has not committed
+ * `after` refuses the batch as a gap, and the probe sends again from what is committed: so a wiped bus loses nothing.
+ */
+export const batchMessage = z.object({
+  v: version,
+  probe: id,
+  generation: id,
+  partition: z.int().min(0).max(31),
+  after: z.int().min(1).nullable(),
+  results: z.array(resultMessage).min(1).max(500),
+});
+
+/** How far results are committed, for each partition of one generation of the spool. */
+const committed = z.record(z.string(), z.int().min(0));
+
+export const presenceMessage = z.object({
+  v: version,
+  probe: id,
+  generation: id,
+  sent_at: time,
+  version: z.string().max(32),
+  /** The public key (X25519, base64) that secrets are sealed to. */
+  seal_key: z.string().max(64),
+  allowed_cidrs: z.array(z.string().max(64)).max(64),
+  ear: z.string().max(256).nullable(),
+  spool: z.object({ waiting: z.int(), dropped: z.int(), bytes: z.int() }),
+  assignments: z.object({ count: z.int(), digest: z.string().max(64) }),
+  load: z.object({ in_flight: z.int(), late_ms: z.number() }),
+  self_test: z.object({ ok: z.boolean(), detail: z.string().max(200) }),
+  /** How far the probe has handed over everything it saw while the bus or the coordinator was away (rule 4). */
+  handed_over: z.boolean(),
+});
+
+export const presenceReply = z.object({
+  v: version,
+  now: time,
+  base_url: z.string(),
+  anchors: z.array(z.string()),
+  roster_epoch: z.int().min(0),
+  committed,
+  /** The keys of the network that open `sealed` configs, each sealed to this probe: key id → base64. */
+  seal_keys: z.record(z.string(), z.string()),
+});
+
+/** Sent after each commit, so that probes trim their spools at once; presence replies say the same for those that missed it. */
+export const receiptMessage = z.object({ v: version, generation: id, committed, again: z.array(z.int()).default([]) });
+
+export const beatKinds = ['success', 'start', 'fail', 'log'] as const;
+
+export const beatMessage = z.object({
+  v: version,
+  id,
+  key: z.string().regex(/^[0-9a-f]{64}$/),
+  kind: z.enum(beatKinds),
+  exit_code: z.int().min(0).max(255).nullable(),
+  at: time,
+  rid: id.nullable(),
+  method: z.string().max(8),
+  body: z.string().max(16_384),
+  ear: z.string().max(64),
+});
+
+/** A known heartbeat key: which monitor it belongs to, and until when a rotated-out one still counts. */
+export const beatKeyMessage = z.object({ v: version, monitor: id, until: time.nullable() });
+
+export type AssignmentMessage = z.infer<typeof assignmentMessage>;
+export type RosterMessage = z.infer<typeof rosterMessage>;
+export type LookMessage = z.infer<typeof lookMessage>;
+export type BatchMessage = z.infer<typeof batchMessage>;
+export type PresenceMessage = z.infer<typeof presenceMessage>;
+export type PresenceReply = z.infer<typeof presenceReply>;
+export type ReceiptMessage = z.infer<typeof receiptMessage>;
+export type BeatMessage = z.infer<typeof beatMessage>;
+export type BeatKeyMessage = z.infer<typeof beatKeyMessage>;

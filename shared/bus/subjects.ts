@@ -1,0 +1,32 @@
+import { type Continent, continentToken } from '../base/continents.ts';
+
+/** Every name on the bus, by functions, so that none is spelled twice. Arguments are ids, partitions and fingerprints: never user text. */
+export const subjects = {
+  assignment: (continent: Continent, monitor: string) => `assign.${continentToken(continent)}.${monitor}`,
+  privateAssignment: (probe: string, monitor: string) => `assign.private.${probe}.${monitor}`,
+  assignmentsOf: (continent: Continent) => `assign.${continentToken(continent)}.*`,
+  privateAssignmentsOf: (probe: string) => `assign.private.${probe}.*`,
+  allAssignments: 'assign.>',
+  roster: 'roster',
+  look: (probe: string) => `look.${probe}`,
+  receipt: (probe: string) => `receipt.${probe}`,
+  result: (continent: Continent, partition: number, probe: string) => `result.${continentToken(continent)}.${partition}.${probe}`,
+  resultsOf: (partition: number) => `result.*.${partition}.*`,
+  resultsFrom: (probe: string) => `result.*.*.${probe}`,
+  allResults: 'result.>',
+  presence: (probe: string) => `presence.${probe}`,
+  allPresence: 'presence.*',
+  beat: (continent: Continent, key: string) => `beat.${continentToken(continent)}.${key}`,
+  beatsOf: (key: string) => `beat.*.${key}`,
+  allBeats: 'beat.>',
+  beatKey: (key: string) => `beatkey.${key}`,
+  allBeatKeys: 'beatkey.*',
+} as const;
+
+/** The prefix of a probe's inbox: the only place where it may hear answers. */
+export const inboxOf = (probe: string): string => `_INBOX_${probe.replaceAll('-', '')}`;
+
+export const partitionCount = 32;
+
+/** The partition of a monitor: its id is random in the last digits, so they spread evenly. */
+export const partitionOf = (monitor: string): number => Number.parseInt(monitor.slice(-4), 16) % partitionCount;

@@ -1,0 +1,3 @@
+import type { CauseRow } from '../cause.ts';
+
+export const httpsCauses = {} satisfies Record<string, CauseRow>;
