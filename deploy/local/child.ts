@@ -6,6 +6,8 @@
  */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { closeSync, openSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { setTimeout as pause } from 'node:timers/promises';
 
 export type Command = {
   readonly name: string;
@@ -38,12 +40,13 @@ const canTieToLauncher = (): boolean => {
   return setpriv;
 };
 
-/** Signals a process, or with a negative number a group; false when there is none any more. */
+/** Signals a process, or with a negative number a group; false when there is none any more, true also when it is another user's. */
 export const signal = (pid: number, name: NodeJS.Signals | 0): boolean => {
   try {
     return process.kill(pid, name);
   } catch (error) {
     if (error instanceof Error && 'code' in error && error.code === 'ESRCH') return false;
+    if (error instanceof Error && 'code' in error && error.code === 'EPERM') return true;
     throw error;
   }
 };
@@ -89,4 +92,19 @@ export const startChild = async (command: Command): Promise<Child> => {
   };
 
   return { name: command.name, pid, exited, isRunning: () => running, stop };
+};
+
+const lastLines = async (file: string): Promise<string> => {
+  const text = await readFile(file, 'utf8').catch((cause: unknown) => `(its log cannot be read: ${String(cause)})`);
+  return text.trimEnd().split('\n').slice(-8).join('\n');
+};
+
+/** Polls until the child is ready. @throws with the end of its log when it exits first or takes longer than the limit. */
+export const awaitReady = async (child: Child, log: string, isReady: () => Promise<boolean>, limitMs = 30_000): Promise<void> => {
+  const deadline = performance.now() + limitMs;
+  while (!(await isReady())) {
+    if (!child.isRunning()) throw new Error(`${child.name} ended before it was ready:\n${await lastLines(log)}`);
+    if (performance.now() > deadline) throw new Error(`${child.name} was not ready after ${limitMs / 1000} s:\n${await lastLines(log)}`);
+    await pause(10);
+  }
 };

@@ -11,7 +11,7 @@ export const isRoot = process.getuid?.() === 0;
 
 /** `ANTIPODE_HOME`, by default `.antipode` in the project. Root leaves it passable: Postgres runs as another user below it. */
 export const openHome = (env: Environment): string => {
-  const home = resolve(env['ANTIPODE_HOME'] || join(projectFolder, '.antipode'));
+  const home = resolve(env.ANTIPODE_HOME || join(projectFolder, '.antipode'));
   try {
     mkdirSync(home, { recursive: true, mode: isRoot ? 0o711 : 0o700 });
     accessSync(home, constants.R_OK | constants.W_OK | constants.X_OK);
@@ -36,8 +36,8 @@ const isUsable = (folder: string): boolean => {
  * a user who has none.
  */
 export const openCache = (env: Environment, home: string): string => {
-  if (env['ANTIPODE_CACHE']) return resolve(env['ANTIPODE_CACHE']);
-  const own = join(env['XDG_CACHE_HOME'] || join(homedir(), '.cache'), 'antipode');
+  if (env.ANTIPODE_CACHE) return resolve(env.ANTIPODE_CACHE);
+  const own = join(env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'antipode');
   return isUsable(own) ? own : join(home, 'cache');
 };
 

@@ -1,0 +1,96 @@
+/**
+ * nats-server in operator mode: an operator, the system account, one account for coordinators and probes, and the full resolver, so that
+ * a revocation pushed to it outlives a restart. Only features of 2.9 are needed.
+ */
+import { mkdir, writeFile } from 'node:fs/promises';
+import { connect } from 'node:net';
+import { join } from 'node:path';
+import { z } from 'zod';
+import { createKey, issueCredentials, keyFromSeed, mintAccount, mintOperator } from '../../shared/bus/identity.ts';
+import type { Command } from './child.ts';
+import type { NatsBinary } from './nats-binary.ts';
+
+/** Everything that makes this bus the one that its clients know. It is made once: newer account JWTs would undo revocations. */
+export const busIdentityShape = z.object({
+  operatorSeed: z.string(),
+  operatorJwt: z.string(),
+  systemAccount: z.string(),
+  systemJwt: z.string(),
+  /** Of the coordinator, which pushes account JWTs with revocations. */
+  systemCredentials: z.string(),
+  account: z.string(),
+  accountSeed: z.string(),
+  accountJwt: z.string(),
+  coordinatorCredentials: z.string(),
+});
+
+export type BusIdentity = Readonly<z.infer<typeof busIdentityShape>>;
+
+/** An account with JetStream, and one user in it that may do everything there. */
+export const createAccountIdentity = (operatorSeed: string, name: string, now: number) => {
+  const account = createKey('account');
+  return {
+    account: account.id,
+    accountSeed: account.seed,
+    accountJwt: mintAccount({ name, account: account.id, operator: keyFromSeed(operatorSeed, 'operator'), jetstream: true }, now),
+    coordinatorCredentials: issueCredentials({ name: 'coordinator', account }, now).credentials,
+  };
+};
+
+export const createBusIdentity = (now: number): BusIdentity => {
+  const operator = createKey('operator');
+  const system = createKey('account');
+  return {
+    operatorSeed: operator.seed,
+    operatorJwt: mintOperator({ name: 'antipode', operator, systemAccount: system.id }, now),
+    systemAccount: system.id,
+    systemJwt: mintAccount({ name: 'SYS', account: system.id, operator, jetstream: false }, now),
+    systemCredentials: issueCredentials({ name: 'coordinator-system', account: system }, now).credentials,
+    ...createAccountIdentity(operator.seed, 'ANTIPODE', now),
+  };
+};
+
+export type NatsOptions = {
+  readonly binary: NatsBinary;
+  /** Holds the configuration, the account JWTs and JetStream's files. */
+  readonly folder: string;
+  readonly identity: BusIdentity;
+  readonly port: number;
+  readonly log: string;
+};
+
+const configuration = ({ binary, folder, identity, port }: NatsOptions): string => {
+  const path = (name: string): string => JSON.stringify(join(folder, name));
+  // Since 2.10 a second instead of two minutes between syncs; the spools of the probes are the guarantee, this only spares a replay.
+  const sync = binary.version[0] > 2 || binary.version[1] >= 10 ? 'sync_interval: "1s"' : '';
+  return `# Written anew by every start.
+host: 127.0.0.1
+port: ${port}
+server_name: antipode-local
+operator: ${identity.operatorJwt}
+system_account: ${identity.systemAccount}
+resolver { type: full, dir: ${path('accounts')}, allow_delete: true, interval: "2m" }
+resolver_preload {
+  ${identity.systemAccount}: ${identity.systemJwt}
+  ${identity.account}: ${identity.accountJwt}
+}
+jetstream { store_dir: ${path('store')}, ${sync} }
+`;
+};
+
+/** Writes the configuration and says how to run it. */
+export const prepareNats = async (options: NatsOptions): Promise<Command> => {
+  await mkdir(options.folder, { recursive: true, mode: 0o700 });
+  const file = join(options.folder, 'nats.conf');
+  await writeFile(file, configuration(options), { mode: 0o600 });
+  return { name: 'nats', file: options.binary.file, args: ['-c', file], stopSignal: 'SIGTERM', log: options.log };
+};
+
+/** One try to be greeted: a nats-server sends its INFO line as soon as it takes clients. */
+export const greetsOn = async (port: number): Promise<boolean> => {
+  const { promise, resolve } = Promise.withResolvers<boolean>();
+  const socket = connect({ port, host: '127.0.0.1', timeout: 1_000 });
+  socket.once('data', (greeting) => resolve(greeting.toString('latin1').startsWith('INFO ')));
+  for (const end of ['error', 'timeout', 'close'] as const) socket.once(end, () => resolve(false));
+  return await promise.finally(() => socket.destroy());
+};
