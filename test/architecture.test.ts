@@ -1,0 +1,184 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { dirname, join, relative, resolve } from 'node:path';
+import { describe, expect, test } from 'vitest';
+
+/** The walls of the house, held by reading every import of every file, types included. */
+
+const root = resolve(import.meta.dirname, '..');
+const ours = ['shared', 'coordinator', 'probe', 'deploy', 'test'];
+
+/** Who may import whom, besides itself. The longest room that a file lies in counts. */
+const walls: Readonly<Record<string, readonly string[]>> = {
+  'shared/base': [],
+  'shared/checks': ['shared/base'],
+  'shared/actor': ['shared/base'],
+  'shared/bus': ['shared/base', 'shared/checks'],
+  'shared/api': ['shared/base', 'shared/checks'],
+  'shared/client': ['shared/api', 'shared/base'],
+  'coordinator/domain': ['shared/base', 'shared/checks'],
+  'coordinator/store': ['coordinator/domain', 'shared/base', 'shared/checks'],
+  'coordinator/access': ['coordinator/store', 'coordinator/domain', 'shared/base'],
+  'coordinator/operations': ['coordinator/access', 'coordinator/store', 'coordinator/domain', 'shared/api', 'shared/checks', 'shared/base'],
+  'coordinator/alerts': ['coordinator/domain', 'shared/base'],
+  'coordinator/actors': [
+    'coordinator/store',
+    'coordinator/domain',
+    'coordinator/alerts',
+    'shared/actor',
+    'shared/bus',
+    'shared/checks',
+    'shared/base',
+  ],
+  'coordinator/faces': ['coordinator/operations', 'coordinator/access', 'shared/api', 'shared/base'],
+  'coordinator/operator': ['coordinator/operations', 'coordinator/access', 'shared/api', 'shared/base'],
+  'probe/checks': ['shared/checks', 'shared/base'],
+  'probe/actors': ['probe/checks', 'shared/actor', 'shared/bus', 'shared/checks', 'shared/base'],
+};
+
+/** What stands directly in a side's folder builds that whole side, and nobody imports it. */
+const sides: Readonly<Record<string, readonly string[]>> = {
+  coordinator: ['coordinator', 'shared'],
+  probe: ['probe', 'shared'],
+};
+
+/** Pure rooms: no clock, no chance, no input or output, no waiting. */
+const pureRooms = ['shared/checks', 'coordinator/domain'];
+
+/** Files over 300 lines, each with the reason why it is one subject all the same. */
+const longFiles: Readonly<Record<string, string>> = {};
+
+const mostLines = 300;
+
+const filesBelow = (folder: string): string[] =>
+  readdirSync(join(root, folder), { withFileTypes: true }).flatMap((entry) => {
+    const path = `${folder}/${entry.name}`;
+    if (entry.isDirectory()) return entry.name === 'node_modules' || entry.name === 'generated' ? [] : filesBelow(path);
+    return /\.(ts|mjs)$/.test(entry.name) ? [path] : [];
+  });
+
+const files = ours.flatMap(filesBelow);
+const source = new Map(files.map((file) => [file, readFileSync(join(root, file), 'utf8')]));
+
+const importsOf = (file: string): string[] =>
+  [...(source.get(file) ?? '').matchAll(/(?:from\s+|import\s*\(\s*|^\s*import\s+)'(\.[^']+)'/gm)].map(([, path]) =>
+    relative(root, resolve(root, dirname(file), path ?? '')),
+  );
+
+const roomOf = (file: string): string | undefined =>
+  Object.keys(walls)
+    .filter((room) => file.startsWith(`${room}/`))
+    .toSorted((a, b) => b.length - a.length)[0];
+
+const isInside = (file: string, room: string): boolean => file === room || file.startsWith(`${room}/`);
+
+describe('the house', () => {
+  test('has the rooms that the walls name, and no room without walls', () => {
+    const strangers = files.filter(
+      (file) => !roomOf(file) && !isInside(file, 'deploy') && !isInside(file, 'test') && !/^(coordinator|probe)\/[a-z]+\.ts$/.test(file),
+    );
+    expect(strangers).toEqual([]);
+  });
+
+  test('imports only through the doors that architecture.md draws', () => {
+    const breaches: string[] = [];
+    for (const file of files) {
+      if (isInside(file, 'deploy') || isInside(file, 'test')) continue;
+      const room = roomOf(file);
+      const allowed = room ? [room, ...(walls[room] ?? [])] : (sides[file.split('/')[0] ?? ''] ?? []);
+      for (const target of importsOf(file)) {
+        if (!allowed.some((door) => isInside(target, door))) breaches.push(`${file} imports ${target}`);
+      }
+    }
+    expect(breaches).toEqual([]);
+  });
+
+  test('lets nobody but main and the starters import an app or a main', () => {
+    const breaches = files
+      .filter((file) => !isInside(file, 'test') && !isInside(file, 'deploy'))
+      .flatMap((file) =>
+        importsOf(file)
+          .filter((target) => /^(coordinator|probe)\/(app|main)\.ts$/.test(target) && !/^(coordinator|probe)\/[a-z]+\.ts$/.test(file))
+          .map((target) => `${file} imports ${target}`),
+      );
+    expect(breaches).toEqual([]);
+  });
+
+  test('keeps one operation from importing another', () => {
+    const operation = /^coordinator\/operations\/([a-z-]+)\/([a-z-]+)\.ts$/;
+    const breaches = files
+      .filter((file) => operation.test(file))
+      .flatMap((file) =>
+        importsOf(file)
+          .filter((target) => operation.test(target))
+          .map((target) => `${file} imports ${target}`),
+      );
+    expect(breaches).toEqual([]);
+  });
+
+  test('has no circles, types included', () => {
+    const state = new Map<string, 'open' | 'done'>();
+    const circles: string[] = [];
+    const visit = (file: string, path: readonly string[]): void => {
+      if (state.get(file) === 'done') return;
+      if (state.get(file) === 'open') {
+        circles.push([...path.slice(path.indexOf(file)), file].join(' → '));
+        return;
+      }
+      state.set(file, 'open');
+      for (const target of importsOf(file)) if (source.has(target)) visit(target, [...path, file]);
+      state.set(file, 'done');
+    };
+    for (const file of files) visit(file, []);
+    expect(circles).toEqual([]);
+  });
+
+  test('imports files that exist', () => {
+    const missing = files.flatMap((file) =>
+      importsOf(file)
+        .filter((target) => target.endsWith('.ts') && !source.has(target))
+        .map((target) => `${file} imports ${target}`),
+    );
+    expect(missing).toEqual([]);
+  });
+
+  test(`has no file over ${mostLines} lines without a reason, and no reason without need`, () => {
+    const long = files.filter((file) => (source.get(file) ?? '').split('\n').length - 1 > mostLines);
+    expect(long.toSorted()).toEqual(Object.keys(longFiles).toSorted());
+  });
+
+  test('keeps clock, chance, input, output and waiting out of the pure rooms', () => {
+    const impure =
+      /\bDate\.now\(|\bnew Date\(\)|\bMath\.random\(|\bperformance\.now\(|\bsetTimeout\(|\bawait\b|\bPromise\b|\bprocess\.env\b|'node:(fs|net|http|https|tls|dns|child_process)/;
+    const breaches = files
+      .filter((file) => pureRooms.some((room) => isInside(file, room)))
+      .filter((file) => impure.test((source.get(file) ?? '').replaceAll(/\/\*[\s\S]*?\*\/|\/\/.*$/gm, '')));
+    expect(breaches).toEqual([]);
+  });
+
+  test('has no attic', () => {
+    expect(files.filter((file) => /(^|\/)(utils?|helpers?|lib|common|misc)(\/|\.ts$)/.test(file))).toEqual([]);
+  });
+
+  test('names files in kebab-case', () => {
+    expect(files.filter((file) => !/^[a-z0-9/.-]+$/.test(file))).toEqual([]);
+  });
+
+  test('hides no doubt about a type', () => {
+    const doubt = /\bas any\b|: any\b|as unknown as|@ts-ignore|@ts-expect-error|@ts-nocheck/;
+    expect(files.filter((file) => file !== 'test/architecture.test.ts' && doubt.test(source.get(file) ?? ''))).toEqual([]);
+  });
+
+  test('reads the environment in no place but the roots', () => {
+    const readers = files.filter((file) => !isInside(file, 'test') && /\bprocess\.env\b/.test(source.get(file) ?? ''));
+    const allowed = /^(coordinator|probe)\/main\.ts$|^deploy\/|^shared\/client\/[a-z-]+\.ts$/;
+    expect(readers.filter((file) => !allowed.test(file))).toEqual([]);
+  });
+
+  test('holds at its top only what belongs there', () => {
+    const allowed = new Set([
+      ...['package.json', 'package-lock.json', 'tsconfig.json', 'biome.json', 'vitest.config.ts', 'README.md', 'SECURITY.md', 'LICENSE'],
+      ...['.npmrc', '.gitignore', '.git', '.ci', 'node_modules', '.antipode', '.cache', ...ours],
+    ]);
+    expect(readdirSync(root).filter((entry) => !allowed.has(entry))).toEqual([]);
+  });
+});
