@@ -41,19 +41,21 @@ export const openCache = (env: Environment, home: string): string => {
   return isUsable(own) ? own : join(home, 'cache');
 };
 
-/** Whether a user who has nothing but the rights of "others" (or owns it) may pass through all folders above and read the path itself. */
-export const isReachableBy = (uid: number, path: string): boolean => {
-  let below = true;
-  for (let at = resolve(path); ; at = dirname(at)) {
+/** Whether a user who has the rights of "others" (or owns a folder) may pass through this folder and all above it. */
+export const isPassableFor = (uid: number, folder: string): boolean => {
+  for (let at = resolve(folder); ; at = dirname(at)) {
     const { mode, uid: owner } = statSync(at);
-    const needed = below ? 0o5 : 0o1;
-    const granted = owner === uid ? mode >> 6 : mode;
-    if ((granted & needed) !== needed) return false;
+    if (((owner === uid ? mode >> 6 : mode) & 0o1) === 0) return false;
     if (at === dirname(at)) return true;
-    below = false;
   }
 };
 
+/** Whether that user may also read and run the file itself. */
+export const isRunnableFor = (uid: number, file: string): boolean => {
+  const { mode, uid: owner } = statSync(file);
+  return ((owner === uid ? mode >> 6 : mode) & 0o5) === 0o5 && isPassableFor(uid, dirname(file));
+};
+
 /** The first of these folders that can be made and that the user may pass through. */
-export const firstReachableBy = (uid: number, candidates: readonly string[]): string | undefined =>
-  candidates.find((folder) => isUsable(folder) && isReachableBy(uid, folder));
+export const firstPassableFor = (uid: number, candidates: readonly string[]): string | undefined =>
+  candidates.find((folder) => isUsable(folder) && isPassableFor(uid, folder));

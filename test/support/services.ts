@@ -1,0 +1,77 @@
+/** For test files: a database and a bus account of their own, on the Postgres and the nats-server of the run. */
+import { randomBytes } from 'node:crypto';
+import { connect, credsAuthenticator } from '@nats-io/transport-node';
+import postgres from 'postgres';
+import { inject } from 'vitest';
+import { createAccountIdentity } from '../../deploy/local/nats.ts';
+import type { Services } from './services-run.ts';
+
+export { freePort } from '../../deploy/local/ports.ts';
+
+export type TestDatabase = { readonly url: string; readonly drop: () => Promise<void> };
+
+const admin = (services: Services) => {
+  const url = new URL(services.postgres.url);
+  url.pathname = '/postgres';
+  return postgres(url.href, { max: 1, onnotice: () => undefined });
+};
+
+/** A new database with the schema of today, as empty as after the migrations. */
+export const createDatabase = async (services: Services = inject('services')): Promise<TestDatabase> => {
+  const name = `test_${randomBytes(8).toString('hex')}`;
+  const sql = admin(services);
+  try {
+    await sql`CREATE DATABASE ${sql(name)} TEMPLATE ${sql(services.postgres.template)} STRATEGY file_copy`;
+  } finally {
+    await sql.end();
+  }
+  const url = new URL(services.postgres.url);
+  url.pathname = `/${name}`;
+  const drop = async (): Promise<void> => {
+    const last = admin(services);
+    await last`DROP DATABASE IF EXISTS ${last(name)} WITH (FORCE)`.finally(() => last.end());
+  };
+  return { url: url.href, drop };
+};
+
+/** One bus of its own: subjects, streams and revocations of other files cannot be seen from here. */
+export type TestAccount = {
+  readonly url: string;
+  /** The account's public key; its seed signs users. */
+  readonly account: string;
+  readonly accountSeed: string;
+  readonly accountJwt: string;
+  /** May do everything in the account. */
+  readonly coordinatorCredentials: string;
+  readonly operatorSeed: string;
+  readonly systemCredentials: string;
+};
+
+/** Asks the server's resolver to take an account JWT: a new account, or revocations. @throws when it refuses. */
+export const pushAccount = async (url: string, systemCredentials: string, accountJwt: string): Promise<void> => {
+  const bus = await connect({ servers: url, authenticator: credsAuthenticator(new TextEncoder().encode(systemCredentials)) });
+  try {
+    const answer = (await bus.request('$SYS.REQ.CLAIMS.UPDATE', accountJwt, { timeout: 5_000 })).string();
+    if (!answer.includes('"code":200')) throw new Error(`the bus did not take the account: ${answer}`);
+  } finally {
+    await bus.close();
+  }
+};
+
+export const createAccount = async (services: Services = inject('services')): Promise<TestAccount> => {
+  const { url, identity } = services.nats;
+  const made = createAccountIdentity(identity.operatorSeed, `test-${randomBytes(4).toString('hex')}`, Date.now());
+  await pushAccount(url, identity.systemCredentials, made.accountJwt);
+  return { url, ...made, operatorSeed: identity.operatorSeed, systemCredentials: identity.systemCredentials };
+};
+
+/** The part of a coordinator's environment that says which database and which bus it works on. */
+export const environmentOf = (database: TestDatabase, account: TestAccount): Readonly<Record<string, string>> => ({
+  DATABASE_URL: database.url,
+  NATS_URL: account.url,
+  NATS_CREDENTIALS: account.coordinatorCredentials,
+  NATS_ACCOUNT_PUBLIC: account.account,
+  NATS_ACCOUNT_SEED: account.accountSeed,
+  NATS_OPERATOR_SEED: account.operatorSeed,
+  NATS_SYSTEM_CREDENTIALS: account.systemCredentials,
+});
