@@ -1,8 +1,7 @@
 /** vitest's global setup: starts the services once for the run and hands their addresses to every test file. */
-import { existsSync } from 'node:fs';
-import { join } from 'node:path';
-import postgres from 'postgres';
 import type { TestProject } from 'vitest/node';
+import { connect } from '../../coordinator/store/database.ts';
+import { migrate } from '../../coordinator/store/migrate.ts';
 import { type Services, startServices } from './services-run.ts';
 
 declare module 'vitest' {
@@ -11,13 +10,9 @@ declare module 'vitest' {
   }
 }
 
-const store = join(import.meta.dirname, '../../coordinator/store/migrate.ts');
-
 /** Brings the template database up to date, by the code that a coordinator uses. */
 const migrateTemplate = async (url: string): Promise<void> => {
-  if (!existsSync(store)) return;
-  const { migrate } = await import(store);
-  const sql = postgres(url, { max: 1, onnotice: () => undefined });
+  const sql = connect(url, { name: 'test-template', connections: 1 });
   await migrate(sql).finally(() => sql.end());
 };
 
