@@ -1,0 +1,38 @@
+import postgres from 'postgres';
+
+type Types = { bigint: number };
+
+/** A pool of connections. Tagged templates make parameters; nothing is ever pasted into the text of a query. */
+export type Sql = postgres.Sql<Types>;
+/** One transaction on one connection. */
+export type Transaction = postgres.TransactionSql<Types>;
+/** Either: for functions that do one statement and do not care in which of both. */
+export type Queryable = postgres.ISql<Types>;
+
+/** Running numbers and counts stay far below 2^53, so that a plain number holds every bigint that we store. */
+const bigint = {
+  to: 20,
+  from: [20],
+  serialize: (value: number): string => String(value),
+  parse: (text: string): number => Number(text),
+};
+
+/**
+ * Connects lazily: the first query opens the first connection, and a lost one is opened anew. bigint comes as a number,
+ * timestamptz as a Date. A transaction that its client left open (a frozen process) is ended by the server, because its locks would
+ * keep others from taking over.
+ */
+export const connect = (url: string, options: { readonly name: string; readonly connections?: number } = { name: 'antipode' }): Sql =>
+  postgres(url, {
+    types: { bigint },
+    max: options.connections ?? 10,
+    onnotice: () => undefined,
+    connect_timeout: 5,
+    idle_timeout: 60,
+    backoff: (attempt) => Math.min(1, 0.05 * 2 ** attempt),
+    connection: { application_name: options.name, idle_in_transaction_session_timeout: 4_000 },
+  });
+
+/** Whether an error is the refusal of a constraint or index of this name. */
+export const isViolationOf = (error: unknown, constraint: string): boolean =>
+  error instanceof postgres.PostgresError && error.constraint_name === constraint;

@@ -1,0 +1,37 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Sql } from './database.ts';
+
+const folder = join(import.meta.dirname, 'migrations');
+
+/** Any number will do, as long as everyone who migrates takes the same. */
+const lock = 7_405_021;
+
+/** The files in their order; the number at the head of a name gives it. */
+export const migrationNames = (): string[] =>
+  readdirSync(folder)
+    .filter((name) => name.endsWith('.sql'))
+    .toSorted();
+
+/**
+ * Brings the database to this version's schema: each file once, forward only, in a transaction of its own. Several may start at once:
+ * the lock lets one work and the others find it done. Names that this version does not know are left alone, because during an
+ * upgrade one by one an older coordinator may start on a newer schema.
+ * @returns the names that were applied by this call.
+ */
+export const migrate = async (sql: Sql): Promise<string[]> => {
+  const applied: string[] = [];
+  for (const name of migrationNames()) {
+    const fresh = await sql.begin(async (transaction) => {
+      await transaction`select pg_advisory_xact_lock(${lock})`;
+      await transaction`create table if not exists migrations (name text primary key, applied_at timestamptz not null default now())`;
+      const [known] = await transaction`select 1 from migrations where name = ${name}`;
+      if (known) return false;
+      await transaction.unsafe(readFileSync(join(folder, name), 'utf8'));
+      await transaction`insert into migrations (name) values (${name})`;
+      return true;
+    });
+    if (fresh) applied.push(name);
+  }
+  return applied;
+};

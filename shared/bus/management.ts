@@ -1,0 +1,193 @@
+import { z } from 'zod';
+
+/** JetStream's own protocol: requests with JSON, spoken directly so that no more rights and no newer server are needed than we use. */
+export type Request = (subject: string, data: string) => Promise<{ readonly data: Uint8Array }>;
+
+/** The settings of a stream that 2.9 knows and that we use; durations in milliseconds. */
+export type StreamOptions = {
+  readonly name: string;
+  readonly subjects: readonly string[];
+  readonly retention: 'limits' | 'workqueue';
+  readonly discard: 'old' | 'new';
+  readonly maxPerSubject?: number;
+  readonly maxBytes?: number;
+  readonly maxAgeMs?: number;
+  readonly duplicateWindowMs?: number;
+  readonly maxMessageBytes?: number;
+};
+
+export type ConsumerOptions = {
+  readonly name: string;
+  readonly filter?: string;
+  readonly deliver: 'all' | 'new' | 'last_per_subject';
+  readonly ackWaitMs: number;
+  readonly maxAckPending: number;
+};
+
+export type StoredValue = { readonly subject: string; readonly seq: number; readonly data: Uint8Array; readonly storedAt: number };
+
+export type Management = {
+  /** Makes the stream, or brings it to these settings. True when it was not there before. */
+  readonly ensureStream: (options: StreamOptions) => Promise<boolean>;
+  readonly deleteStream: (name: string) => Promise<void>;
+  readonly streamState: (name: string) => Promise<{ messages: number; bytes: number } | undefined>;
+  /** Every subject of the stream that fits the filter. */
+  readonly subjectsOf: (stream: string, filter: string) => Promise<string[]>;
+  readonly ensureConsumer: (stream: string, options: ConsumerOptions) => Promise<void>;
+  /** Removes it, pending polls of others included, and makes it anew. */
+  readonly renewConsumer: (stream: string, options: ConsumerOptions) => Promise<void>;
+  readonly deleteConsumer: (stream: string, name: string) => Promise<void>;
+  readonly consumerState: (stream: string, name: string) => Promise<{ pending: number; unacknowledged: number } | undefined>;
+  /** The last message of a subject; undefined when there is none. */
+  readonly last: (stream: string, subject: string) => Promise<StoredValue | undefined>;
+  /** Removes all messages of a subject. */
+  readonly purge: (stream: string, subject: string) => Promise<void>;
+};
+
+export class BusRefusal extends Error {
+  readonly code: number;
+
+  constructor(code: number, message: string) {
+    super(message);
+    this.name = 'BusRefusal';
+    this.code = code;
+  }
+}
+
+const errorShape = z.object({
+  error: z.object({ code: z.number(), err_code: z.number().optional(), description: z.string().default('') }),
+});
+
+/** Reads an answer of JetStream. @throws BusRefusal when it is a no. */
+export const readAnswer = <Shape extends z.ZodType>(data: Uint8Array, shape: Shape): z.infer<Shape> => {
+  const body: unknown = JSON.parse(new TextDecoder().decode(data));
+  const refused = errorShape.safeParse(body);
+  if (refused.success) {
+    const { code, err_code, description } = refused.data.error;
+    throw new BusRefusal(err_code ?? code, description);
+  }
+  return shape.parse(body);
+};
+
+const codes = {
+  streamNotFound: 10059,
+  consumerNotFound: 10014,
+  messageNotFound: 10037,
+  consumerExists: 10013,
+  streamNameInUse: 10058,
+} as const;
+
+const nanoseconds = (ms: number): number => ms * 1_000_000;
+
+const streamBody = (options: StreamOptions) => ({
+  name: options.name,
+  subjects: options.subjects,
+  retention: options.retention,
+  discard: options.discard,
+  storage: 'file',
+  num_replicas: 1,
+  max_consumers: -1,
+  max_msgs: -1,
+  max_bytes: options.maxBytes ?? -1,
+  max_age: nanoseconds(options.maxAgeMs ?? 0),
+  max_msgs_per_subject: options.maxPerSubject ?? -1,
+  max_msg_size: options.maxMessageBytes ?? -1,
+  duplicate_window: nanoseconds(options.duplicateWindowMs ?? 120_000),
+  allow_direct: true,
+});
+
+const consumerBody = (options: ConsumerOptions) => ({
+  durable_name: options.name,
+  name: options.name,
+  ...(options.filter === undefined ? {} : { filter_subject: options.filter }),
+  deliver_policy: options.deliver,
+  ack_policy: 'explicit',
+  ack_wait: nanoseconds(options.ackWaitMs),
+  max_ack_pending: options.maxAckPending,
+  max_deliver: -1,
+  replay_policy: 'instant',
+});
+
+const done = z.looseObject({});
+const streamInfo = z.object({
+  total: z.number().default(0),
+  state: z.object({ messages: z.number(), bytes: z.number(), subjects: z.record(z.string(), z.number()).nullish() }),
+});
+const consumerInfo = z.object({ num_pending: z.number(), num_ack_pending: z.number() });
+const storedMessage = z.object({
+  message: z.object({ subject: z.string(), seq: z.number(), data: z.string().default(''), time: z.string() }),
+});
+
+export const createManagement = (request: Request): Management => {
+  const call = async <Shape extends z.ZodType>(action: string, body: unknown, shape: Shape): Promise<z.infer<Shape>> =>
+    readAnswer((await request(`$JS.API.${action}`, body === undefined ? '' : JSON.stringify(body))).data, shape);
+  const unless = async <Value, Other>(code: number, work: () => Promise<Value>, otherwise: Other): Promise<Value | Other> => {
+    try {
+      return await work();
+    } catch (error) {
+      if (error instanceof BusRefusal && error.code === code) return otherwise;
+      throw error;
+    }
+  };
+
+  const management: Management = {
+    ensureStream: async (options) => {
+      const body = streamBody(options);
+      const updated = await unless(codes.streamNotFound, () => call(`STREAM.UPDATE.${options.name}`, body, done), undefined);
+      if (updated) return false;
+      // Another coordinator may have been quicker; then it is there as we want it.
+      return (await unless(codes.streamNameInUse, () => call(`STREAM.CREATE.${options.name}`, body, done), undefined)) !== undefined;
+    },
+    deleteStream: async (name) => {
+      await unless(codes.streamNotFound, () => call(`STREAM.DELETE.${name}`, undefined, done), undefined);
+    },
+    streamState: async (name) => {
+      const info = await unless(codes.streamNotFound, () => call(`STREAM.INFO.${name}`, undefined, streamInfo), undefined);
+      return info && { messages: info.state.messages, bytes: info.state.bytes };
+    },
+    subjectsOf: async (stream, filter) => {
+      const found: string[] = [];
+      for (;;) {
+        const info = await call(`STREAM.INFO.${stream}`, { subjects_filter: filter, offset: found.length }, streamInfo);
+        const page = Object.keys(info.state.subjects ?? {});
+        found.push(...page);
+        if (page.length === 0 || found.length >= info.total) return found;
+      }
+    },
+    ensureConsumer: async (stream, options) => {
+      await call(`CONSUMER.DURABLE.CREATE.${stream}.${options.name}`, { stream_name: stream, config: consumerBody(options) }, done);
+    },
+    renewConsumer: async (stream, options) => {
+      await management.deleteConsumer(stream, options.name);
+      await management.ensureConsumer(stream, options);
+    },
+    deleteConsumer: async (stream, name) => {
+      await unless(codes.consumerNotFound, () => call(`CONSUMER.DELETE.${stream}.${name}`, undefined, done), undefined);
+    },
+    consumerState: async (stream, name) => {
+      const info = await unless(codes.consumerNotFound, () => call(`CONSUMER.INFO.${stream}.${name}`, undefined, consumerInfo), undefined);
+      return info && { pending: info.num_pending, unacknowledged: info.num_ack_pending };
+    },
+    last: async (stream, subject) => {
+      const found = await unless(
+        codes.messageNotFound,
+        () => call(`STREAM.MSG.GET.${stream}`, { last_by_subj: subject }, storedMessage),
+        undefined,
+      );
+      return (
+        found && {
+          subject: found.message.subject,
+          seq: found.message.seq,
+          data: Buffer.from(found.message.data, 'base64'),
+          storedAt: Date.parse(found.message.time),
+        }
+      );
+    },
+    purge: async (stream, subject) => {
+      await call(`STREAM.PURGE.${stream}`, { filter: subject }, done);
+    },
+  };
+  return management;
+};
+
+export const publishAck = z.object({ seq: z.number(), duplicate: z.boolean().default(false) });

@@ -1,0 +1,208 @@
+import { connect, headers as createHeaders, credsAuthenticator, type MsgHdrs, type NatsConnection, nuid } from '@nats-io/transport-node';
+import type { Log } from '../base/log.ts';
+import { createManagement, type Management, publishAck, readAnswer } from './management.ts';
+import { type Connection, type Delivered, type Pull, type PullOptions, startPull } from './pull.ts';
+
+/**
+ * The one way to the bus, and the only file that imports its client.
+ *
+ * Modes of a connection: `connected` ↔ `disconnected` (the client tries for ever; what is published meanwhile waits in memory, requests
+ * fail by their time limit) → `closed`.
+ */
+export type Message = {
+  readonly subject: string;
+  readonly data: Uint8Array;
+  readonly header: (name: string) => string | undefined;
+  /** False when the sender did not ask for an answer. */
+  readonly respond: (data: Uint8Array | string, headers?: Headers) => boolean;
+};
+
+export type Headers = Readonly<Record<string, string>>;
+export type Subscription = { readonly stop: () => void };
+export type BusStatus = 'connected' | 'disconnected' | 'closed';
+
+export type Bus = Management & {
+  readonly isConnected: () => boolean;
+  /** Calls with every change of status, from now on. */
+  readonly onStatus: (listener: (status: BusStatus) => void) => Subscription;
+  readonly publish: (subject: string, data: Uint8Array | string, headers?: Headers) => void;
+  readonly subscribe: (subject: string, handler: (message: Message) => void | Promise<void>) => Subscription;
+  /** @throws when nobody answered within the time, or nobody listens. */
+  readonly request: (subject: string, data: Uint8Array | string, options?: { timeoutMs?: number; headers?: Headers }) => Promise<Message>;
+  /** Publishes to a stream and settles when the server has stored it; `id` makes a repeat within two minutes a duplicate. */
+  readonly store: (
+    subject: string,
+    data: Uint8Array | string,
+    options?: { timeoutMs?: number; headers?: Headers; id?: string },
+  ) => Promise<{ seq: number; duplicate: boolean }>;
+  /** Takes messages of a durable pull consumer by long polls until stopped. */
+  readonly pull: (options: PullOptions) => Pull;
+  /** Settles when the server has taken all that was published before. */
+  readonly flush: () => Promise<void>;
+  /** Sends what waits, ends the subscriptions and closes. */
+  readonly close: () => Promise<void>;
+};
+
+export type { Delivered, Pull, PullOptions };
+
+export type BusOptions = {
+  readonly url: string;
+  /** The text of a credentials file. */
+  readonly credentials: string;
+  readonly name: string;
+  readonly log: Log;
+  /** Where answers come in: a probe may hear no other inbox than its own. */
+  readonly inboxPrefix?: string;
+  /** How long to wait for the first connection; without it, for ever. */
+  readonly firstConnectionMs?: number;
+};
+
+const headersOf = (of: Headers | undefined): { headers: MsgHdrs } | Record<never, never> => {
+  if (of === undefined) return {};
+  const made = createHeaders();
+  for (const [name, value] of Object.entries(of)) made.set(name, value);
+  return { headers: made };
+};
+
+type RawMessage = {
+  subject: string;
+  data: Uint8Array;
+  headers?: MsgHdrs | undefined;
+  respond: (data: Uint8Array | string, options?: object) => boolean;
+};
+
+const messageOf = (raw: RawMessage): Message => ({
+  subject: raw.subject,
+  data: raw.data,
+  header: (name) => raw.headers?.get(name) || undefined,
+  respond: (data, headers) => raw.respond(data, headersOf(headers)),
+});
+
+const subscribe = (nc: NatsConnection, log: Log, subject: string, handler: (message: Message) => void | Promise<void>): Subscription => {
+  const failed = (error: unknown) => log.error({ err: error, subject }, 'a message could not be worked on');
+  const subscription = nc.subscribe(subject, {
+    callback: (error, raw) => {
+      if (error) return failed(error);
+      try {
+        handler(messageOf(raw))?.catch(failed);
+      } catch (failure) {
+        failed(failure);
+      }
+    },
+  });
+  return { stop: () => subscription.unsubscribe() };
+};
+
+/** What the pull loop needs of the client, so that it stays apart from it. */
+const connectionFor = (nc: NatsConnection, inboxPrefix: string, log: Log, onStatus: Bus['onStatus']): Connection => ({
+  log,
+  onStatus,
+  createInbox: () => `${inboxPrefix}.${nuid.next()}`,
+  publish: (subject, data, reply) => nc.publish(subject, data, reply === undefined ? {} : { reply }),
+  listen: (subject, handler) => {
+    const subscription = nc.subscribe(subject, {
+      callback: (error, raw) => {
+        if (error) return log.error({ err: error, subject }, 'the answers to a pull cannot be heard');
+        const status = raw.headers?.code ?? 0;
+        handler({
+          message: messageOf(raw),
+          reply: raw.reply ?? '',
+          status,
+          description: raw.headers?.description ?? '',
+        });
+      },
+    });
+    return { stop: () => subscription.unsubscribe() };
+  },
+});
+
+const dial = (options: BusOptions): Promise<NatsConnection> =>
+  connect({
+    servers: options.url.split(','),
+    authenticator: credsAuthenticator(new TextEncoder().encode(options.credentials)),
+    name: options.name,
+    ...(options.inboxPrefix === undefined ? {} : { inboxPrefix: options.inboxPrefix }),
+    timeout: 3_000,
+    maxReconnectAttempts: -1,
+    reconnectTimeWait: 200,
+    reconnectJitter: 100,
+    // A server that has just restarted may not know the account for a moment; that is no reason to stop for ever.
+    ignoreAuthErrorAbort: true,
+    waitOnFirstConnect: true,
+    pingInterval: 2_000,
+    maxPingOut: 2,
+    noAsyncTraces: true,
+  });
+
+const dialWithin = async (options: BusOptions): Promise<NatsConnection> => {
+  if (options.firstConnectionMs === undefined) return dial(options);
+  const impatience = Promise.withResolvers<never>();
+  const timer = setTimeout(
+    () => impatience.reject(new Error(`the bus at ${options.url} did not answer within ${options.firstConnectionMs} ms`)),
+    options.firstConnectionMs,
+  );
+  const dialling = dial(options);
+  try {
+    return await Promise.race([dialling, impatience.promise]);
+  } catch (error) {
+    // Should it connect after all, nobody would hold the connection.
+    dialling.then((late) => late.close()).catch(() => undefined);
+    throw error;
+  } finally {
+    clearTimeout(timer);
+  }
+};
+
+export const connectBus = async (options: BusOptions): Promise<Bus> => {
+  const { log } = options;
+  const nc = await dialWithin(options);
+  const listeners = new Set<(status: BusStatus) => void>();
+  let status: BusStatus = 'connected';
+  const change = (to: BusStatus) => {
+    if (status === to) return;
+    status = to;
+    log.info({ bus: to }, 'the connection to the bus changed');
+    for (const listener of listeners) listener(to);
+  };
+  const watch = async () => {
+    for await (const event of nc.status()) {
+      if (event.type === 'disconnect') change('disconnected');
+      else if (event.type === 'reconnect') change('connected');
+      else if (event.type === 'error') log.warn({ err: event.error }, 'the bus refused something');
+    }
+  };
+  watch().catch((error: unknown) => log.error({ err: error }, 'the status of the bus can no longer be followed'));
+  void nc.closed().then((error) => {
+    if (error) log.error({ err: error }, 'the connection to the bus is closed');
+    change('closed');
+  });
+
+  const onStatus: Bus['onStatus'] = (listener) => {
+    listeners.add(listener);
+    return { stop: () => void listeners.delete(listener) };
+  };
+  const toConnection = connectionFor(nc, options.inboxPrefix ?? '_INBOX', log, onStatus);
+  const management = createManagement(async (subject, data) => nc.request(subject, data, { timeout: 5_000 }));
+
+  return {
+    ...management,
+    isConnected: () => status === 'connected',
+    onStatus,
+    publish: (subject, data, headers) => nc.publish(subject, data, headersOf(headers)),
+    subscribe: (subject, handler) => subscribe(nc, log, subject, handler),
+    request: async (subject, data, { timeoutMs = 2_000, headers } = {}) =>
+      messageOf(await nc.request(subject, data, { timeout: timeoutMs, ...headersOf(headers) })),
+    store: async (subject, data, { timeoutMs = 5_000, headers, id } = {}) => {
+      const all = id === undefined ? headers : { ...headers, 'Nats-Msg-Id': id };
+      const answer = await nc.request(subject, data, { timeout: timeoutMs, ...headersOf(all) });
+      return readAnswer(answer.data, publishAck);
+    },
+    pull: (pullOptions) => startPull(toConnection, pullOptions),
+    flush: () => nc.flush(),
+    close: async () => {
+      if (nc.isClosed()) return;
+      if (status === 'connected') await nc.drain();
+      else await nc.close();
+    },
+  };
+};

@@ -1,0 +1,40 @@
+import type { ConsumerOptions, StreamOptions } from './management.ts';
+import { subjects } from './subjects.ts';
+
+/** The streams of the bus. Only what nats-server 2.9 knows. */
+export const streams = {
+  /** Results wait here until a coordinator has committed them; when it is full, probes keep them on their disks. */
+  results: {
+    name: 'RESULTS',
+    subjects: [subjects.allResults],
+    retention: 'workqueue',
+    discard: 'new',
+    maxBytes: 1024 ** 3,
+  },
+  /** What to check, last value for each monitor and continent; an empty message is a tombstone. */
+  assignments: {
+    name: 'ASSIGN',
+    subjects: [subjects.allAssignments, subjects.roster],
+    retention: 'limits',
+    discard: 'old',
+    maxPerSubject: 1,
+  },
+} as const satisfies Record<string, StreamOptions>;
+
+/** Of a partition, for the coordinator that owns it: what a frozen owner holds comes again after ack_wait. */
+export const partitionConsumer = (partition: number): ConsumerOptions => ({
+  name: `partition-${partition}`,
+  filter: subjects.resultsOf(partition),
+  deliver: 'all',
+  ackWaitMs: 5_000,
+  maxAckPending: 256,
+});
+
+const lastValues = { deliver: 'last_per_subject', ackWaitMs: 10_000, maxAckPending: 1_000 } as const;
+
+/** The durables that a probe pulls from; the coordinator makes them, because a probe may not. */
+export const probeConsumers = {
+  roster: (probe: string): ConsumerOptions => ({ name: `roster-${probe}`, filter: subjects.roster, ...lastValues }),
+  assignments: (probe: string, filter: string): ConsumerOptions => ({ name: `assign-${probe}`, filter, ...lastValues }),
+  private: (probe: string): ConsumerOptions => ({ name: `private-${probe}`, filter: subjects.privateAssignmentsOf(probe), ...lastValues }),
+} as const;
