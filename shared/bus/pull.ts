@@ -80,11 +80,11 @@ export const startPull = (connection: Connection, options: PullOptions): Pull =>
 
   const subscription = connection.listen(`${inbox}.*`, (answer) => {
     heardAt = performance.now();
-    const ofThisPoll = answer.message.subject.endsWith(`.${poll}`);
     if (answer.status === 0) {
+      // It keeps its own subject, so which poll it answers cannot be told; a late answer to an older one only makes us ask sooner.
       waiting.push(deliveredOf(connection, answer));
-      if (ofThisPoll) outstanding -= 1;
-    } else if (answer.status === 100 || !ofThisPoll) return;
+      outstanding -= 1;
+    } else if (answer.status === 100 || !answer.message.subject.endsWith(`.${poll}`)) return;
     else {
       outstanding = 0;
       // 404 and 408: nothing came in time. 503 and a consumer that was deleted: there is nobody to ask.
