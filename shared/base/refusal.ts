@@ -44,6 +44,8 @@ export const refusalCodes = {
   rrule_invalid: 'invalid',
   window_invalid: 'invalid',
   nobody_can_check: 'invalid',
+  position_invalid: 'invalid',
+  request_malformed: 'invalid',
   time_zone_invalid: 'invalid',
   email_invalid: 'invalid',
   password_invalid: 'invalid',
@@ -59,6 +61,7 @@ export const refusalCodes = {
   slug_taken: 'conflict',
   rate_limited: 'limited',
   body_too_large: 'too_large',
+  headers_too_large: 'too_large',
   method_not_allowed: 'wrong_method',
   internal: 'internal',
 } as const satisfies Record<string, RefusalKind>;

@@ -1,0 +1,31 @@
+/**
+ * Our own small kit of described values. zod cannot serve here: our callers were generated for a FastAPI service, so an input must be
+ * converted as pydantic 2 converts it ("60" is a number, "yes" is true) and refused in pydantic's exact words, every fault at once.
+ */
+export {
+  array,
+  dict,
+  maybe,
+  nullable,
+  type ObjectField,
+  object,
+  optional,
+  parseShape,
+  type Shape,
+  type Values,
+} from './fields/containers.ts';
+export { dateTime, type Moment, moment } from './fields/date-time.ts';
+export {
+  bad,
+  type Fault,
+  type Field,
+  good,
+  isRecord,
+  type JsonSchema,
+  type NamedSchema,
+  type Parsed,
+  type Place,
+  type ValueOf,
+} from './fields/field.ts';
+export { boolean, integer, literal, number, string } from './fields/scalars.ts';
+export { uuid } from './fields/uuid.ts';

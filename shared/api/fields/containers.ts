@@ -1,0 +1,111 @@
+import {
+  bad,
+  type Fault,
+  type Field,
+  good,
+  isRecord,
+  type JsonSchema,
+  type NamedSchema,
+  type Parsed,
+  type Place,
+  type ValueOf,
+} from './field.ts';
+
+export type Shape = { readonly [key: string]: Field<unknown> };
+
+export type Values<S extends Shape> = { readonly [K in keyof S]: ValueOf<S[K]> };
+
+export type ObjectField<S extends Shape> = Field<Values<S>> & { readonly name: string; readonly shape: S };
+
+const missing = (place: Place, key: string, enclosing: unknown): Fault => ({
+  type: 'missing',
+  loc: [...place, key],
+  msg: 'Field required',
+  input: enclosing,
+});
+
+/** Reads each field of a shape from a record, gathering every fault in field order; unknown keys are left out. */
+export const parseShape = <S extends Shape>(shape: S, record: Readonly<Record<string, unknown>>, place: Place): Parsed<Values<S>> => {
+  const faults: Fault[] = [];
+  const entries: [string, unknown][] = [];
+  for (const [key, field] of Object.entries(shape)) {
+    if (!Object.hasOwn(record, key)) {
+      if (field.absent) entries.push([key, field.absent.value]);
+      else faults.push(missing(place, key, record));
+      continue;
+    }
+    const parsed = field.parse(record[key], [...place, key]);
+    if (parsed.ok) entries.push([key, parsed.value]);
+    else faults.push(...parsed.faults);
+  }
+  return faults.length === 0 ? good(assembled<S>(entries)) : { ok: false, faults };
+};
+
+// One entry has been read for each field of the shape, which the compiler cannot follow through Object.fromEntries.
+const assembled = <S extends Shape>(entries: readonly (readonly [string, unknown])[]): Values<S> =>
+  Object.fromEntries(entries) as Values<S>;
+
+const reference = (name: string): JsonSchema => ({ $ref: `#/components/schemas/${name}` });
+
+/** An object with a name in the API document. */
+export const object = <S extends Shape>(name: string, shape: S, more: JsonSchema = {}): ObjectField<S> => {
+  const fields = Object.entries(shape);
+  const required = fields.filter(([, field]) => field.absent === undefined).map(([key]) => key);
+  const schema: JsonSchema = {
+    type: 'object',
+    properties: Object.fromEntries(fields.map(([key, field]) => [key, field.schema])),
+    ...(required.length === 0 ? {} : { required }),
+    ...more,
+  };
+  const component: NamedSchema = { name, schema, components: fields.flatMap(([, field]) => field.components) };
+  return {
+    name,
+    shape,
+    schema: reference(name),
+    components: [component],
+    parse: (input, place) =>
+      isRecord(input)
+        ? parseShape(shape, input, place)
+        : bad('model_attributes_type', place, 'Input should be a valid dictionary or object to extract fields from', input),
+  };
+};
+
+export const array = <T>(item: Field<T>, more: JsonSchema = {}): Field<readonly T[]> => ({
+  schema: { type: 'array', items: item.schema, ...more },
+  components: item.components,
+  parse: (input, place) => {
+    if (!Array.isArray(input)) return bad('list_type', place, 'Input should be a valid list', input);
+    const faults: Fault[] = [];
+    const values: T[] = [];
+    for (const [position, element] of input.entries()) {
+      const parsed = item.parse(element, [...place, position]);
+      if (parsed.ok) values.push(parsed.value);
+      else faults.push(...parsed.faults);
+    }
+    return faults.length === 0 ? good(values) : { ok: false, faults };
+  },
+});
+
+/** An object with free keys, passed through as it came. */
+export const dict = (more: JsonSchema = {}): Field<Readonly<Record<string, unknown>>> => ({
+  schema: { type: 'object', additionalProperties: true, ...more },
+  components: [],
+  parse: (input, place) => (isRecord(input) ? good(input) : bad('dict_type', place, 'Input should be a valid dictionary', input)),
+});
+
+/** The value, or JSON null. */
+export const nullable = <T>(inner: Field<T>, more: JsonSchema = {}): Field<T | null> => ({
+  schema: { anyOf: [inner.schema, { type: 'null' }], ...more },
+  components: inner.components,
+  parse: (input, place) => (input === null ? good(null) : inner.parse(input, place)),
+});
+
+/** A field that need not be sent; the default stands in the document, unless it is null. */
+export const optional = <T>(inner: Field<T>, value: T): Field<T> => ({
+  ...inner,
+  schema: value === null ? inner.schema : { ...inner.schema, default: value },
+  absent: { value },
+});
+
+/** A nullable field where "not sent" and null mean the same: not mentioned. */
+export const maybe = <T>(inner: Field<T>, more: JsonSchema = {}): Field<T | null> => optional<T | null>(nullable(inner, more), null);

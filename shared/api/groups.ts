@@ -1,0 +1,96 @@
+import { dateTime, integer, maybe, nullable, object, string, uuid } from './fields.ts';
+import { operation } from './operation.ts';
+import { page, pageQuery } from './pagination.ts';
+
+export const GroupOut = object('GroupOut', {
+  id: uuid(),
+  name: string(),
+  description: nullable(string()),
+  monitors: integer({}, { description: 'How many monitors are in the group; each monitor names its group.' }),
+  created_at: dateTime(),
+});
+
+export const GroupPage = page('GroupPage', GroupOut);
+
+export const GroupIn = object('GroupIn', { name: string(), description: maybe(string()) });
+
+export const GroupPatch = object(
+  'GroupPatch',
+  { name: maybe(string()), description: maybe(string()) },
+  { description: 'A field that is not sent, or null, stays as it is.' },
+);
+
+const groupId = { group_id: uuid() };
+
+export const listGroups = operation({
+  id: 'listGroups',
+  method: 'GET',
+  path: '/api/v1/groups',
+  tag: 'Groups',
+  access: 'read',
+  faces: ['rest', 'cli', 'mcp', 'web'],
+  summary: 'List groups',
+  description: 'Oldest first.',
+  query: pageQuery,
+  response: GroupPage,
+  success: 200,
+});
+
+export const createGroup = operation({
+  id: 'createGroup',
+  method: 'POST',
+  path: '/api/v1/groups',
+  tag: 'Groups',
+  access: 'write',
+  faces: ['rest', 'cli', 'mcp', 'web'],
+  summary: 'Create a group, or get the one of that name',
+  description: 'Names compare after trimming and without case. A group that has the name already is answered as it is.',
+  body: GroupIn,
+  response: GroupOut,
+  success: 201,
+  otherSuccess: { status: 200, when: 'A group of that name exists already; this is it.' },
+  refusals: ['name_invalid', 'description_invalid'],
+});
+
+export const getGroup = operation({
+  id: 'getGroup',
+  method: 'GET',
+  path: '/api/v1/groups/{group_id}',
+  tag: 'Groups',
+  access: 'read',
+  faces: ['rest', 'cli', 'mcp', 'web'],
+  summary: 'Get a group',
+  params: groupId,
+  response: GroupOut,
+  success: 200,
+  refusals: ['group_not_found'],
+});
+
+export const updateGroup = operation({
+  id: 'updateGroup',
+  method: 'PATCH',
+  path: '/api/v1/groups/{group_id}',
+  tag: 'Groups',
+  access: 'write',
+  faces: ['rest', 'cli', 'mcp', 'web'],
+  summary: 'Change a group',
+  params: groupId,
+  body: GroupPatch,
+  response: GroupOut,
+  success: 200,
+  refusals: ['group_not_found', 'name_invalid', 'description_invalid', 'name_taken'],
+});
+
+export const deleteGroup = operation({
+  id: 'deleteGroup',
+  method: 'DELETE',
+  path: '/api/v1/groups/{group_id}',
+  tag: 'Groups',
+  access: 'write',
+  faces: ['rest', 'cli', 'mcp', 'web'],
+  summary: 'Delete a group',
+  description: 'Its monitors remain, without a group.',
+  params: groupId,
+  success: 204,
+  refusals: ['group_not_found'],
+});

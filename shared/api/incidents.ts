@@ -1,0 +1,56 @@
+import { boolean, dateTime, integer, literal, maybe, nullable, object, optional, string, uuid } from './fields.ts';
+import { daysBounds } from './monitors.ts';
+import { operation } from './operation.ts';
+import { nullableString, page, pageQuery } from './pagination.ts';
+
+export const ProbeRef = object('ProbeRef', { name: string(), continent: string() });
+
+export const IncidentOut = object('IncidentOut', {
+  id: uuid(),
+  monitor: uuid(),
+  monitor_name: string(),
+  cause: nullableString('One plain sentence of our own; never text that the target sent.'),
+  started_at: dateTime(),
+  confirmed_at: nullable(dateTime()),
+  resolved_at: nullable(dateTime()),
+  open: boolean(),
+  seen_from: nullable(ProbeRef, { description: 'The probe that first saw the outage.' }),
+  confirmed_from: nullable(ProbeRef, { description: 'The probe that confirmed it, from another continent.' }),
+  note: nullable(string()),
+});
+
+export const IncidentPage = page('IncidentPage', IncidentOut);
+
+export const listIncidents = operation({
+  id: 'listIncidents',
+  method: 'GET',
+  path: '/api/v1/incidents',
+  tag: 'Incidents',
+  access: 'read',
+  faces: ['rest', 'cli', 'mcp', 'web'],
+  summary: 'List incidents',
+  description: 'Newest first. An open incident is listed whatever `days` says.',
+  query: {
+    state: optional(literal(['all', 'open', 'resolved']), 'all'),
+    monitor: maybe(uuid(), { description: 'Only incidents of this monitor.' }),
+    days: optional(integer(daysBounds, { description: 'How many days the list looks back.' }), 30),
+    ...pageQuery,
+  },
+  response: IncidentPage,
+  success: 200,
+  refusals: ['monitor_not_found'],
+});
+
+export const getIncident = operation({
+  id: 'getIncident',
+  method: 'GET',
+  path: '/api/v1/incidents/{incident_id}',
+  tag: 'Incidents',
+  access: 'read',
+  faces: ['rest', 'cli', 'mcp', 'web'],
+  summary: 'Get an incident',
+  params: { incident_id: uuid() },
+  response: IncidentOut,
+  success: 200,
+  refusals: ['incident_not_found'],
+});

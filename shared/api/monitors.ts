@@ -1,0 +1,165 @@
+import { boolean, dateTime, dict, integer, maybe, nullable, number, object, optional, string, uuid } from './fields.ts';
+import { operation } from './operation.ts';
+import { page, pageQuery } from './pagination.ts';
+
+const config = { description: 'Settings of the type. Secret values come back as `***`; sending `***` leaves them as they are.' };
+
+export const MonitorOut = object('MonitorOut', {
+  id: uuid(),
+  name: string(),
+  type: string({ description: '`https`, `dns` or `heartbeat`; never changes.' }),
+  target: string({ description: 'The address being watched.' }),
+  interval_s: integer({}, { description: 'Seconds between checks.' }),
+  enabled: boolean({ description: 'False while paused.' }),
+  config: dict(config),
+  group: maybe(uuid(), { description: 'The group that the monitor is in.' }),
+  affects_group_status: optional(boolean(), true),
+  created_at: dateTime(),
+});
+
+export const MonitorPage = page('MonitorPage', MonitorOut);
+
+export const MonitorIn = object('MonitorIn', {
+  type: string({ description: '`https`, `dns` or `heartbeat`.' }),
+  target: optional(string({ description: 'An address for https, a name for dns, nothing for a heartbeat.' }), ''),
+  name: optional(string({ description: 'When empty, the host of the target.' }), ''),
+  interval_s: maybe(integer(), { description: 'Seconds; 60 or the floor of the plan when not given.' }),
+  config: maybe(dict(), config),
+  group: maybe(uuid()),
+  affects_group_status: optional(boolean(), true),
+});
+
+export const MonitorPatch = object(
+  'MonitorPatch',
+  {
+    name: maybe(string()),
+    target: maybe(string()),
+    interval_s: maybe(integer()),
+    config: maybe(dict(), config),
+    enabled: maybe(boolean(), { description: 'False pauses the monitor, true resumes it.' }),
+    group: maybe(uuid()),
+    ungroup: optional(boolean({ description: 'True takes the monitor out of its group.' }), false),
+    affects_group_status: maybe(boolean()),
+  },
+  { description: 'A field that is not sent, or null, stays as it is.' },
+);
+
+export const UptimeOut = object('UptimeOut', {
+  days: integer(),
+  percent: nullable(number(), { description: 'Null when nothing in the window counts.' }),
+  down_seconds: number(),
+});
+
+export const StatusOut = object('StatusOut', {
+  monitor: uuid(),
+  status: string({ description: '`pending`, `up`, `verifying`, `down` or `paused`.' }),
+  since: nullable(dateTime()),
+  last_checked_at: nullable(dateTime()),
+  enabled: boolean(),
+  uptime: UptimeOut,
+});
+
+export const monitorId = { monitor_id: uuid() };
+
+export const daysBounds = { ge: 1, le: 365 } as const;
+
+const what = [
+  'target_invalid',
+  'target_forbidden',
+  'config_invalid',
+  'interval_out_of_range',
+  'name_invalid',
+  'nobody_can_check',
+  'plan_limit_monitors',
+  'plan_limit_interval',
+  'group_not_found',
+] as const;
+
+export const listMonitors = operation({
+  id: 'listMonitors',
+  method: 'GET',
+  path: '/api/v1/monitors',
+  tag: 'Monitors',
+  access: 'read',
+  faces: ['rest', 'cli', 'mcp', 'web'],
+  summary: 'List monitors',
+  description: 'Oldest first.',
+  query: pageQuery,
+  response: MonitorPage,
+  success: 200,
+});
+
+export const createMonitor = operation({
+  id: 'createMonitor',
+  method: 'POST',
+  path: '/api/v1/monitors',
+  tag: 'Monitors',
+  access: 'write',
+  faces: ['rest', 'cli', 'mcp', 'web', 'operator'],
+  summary: 'Create a monitor',
+  description: 'A heartbeat monitor gets a token of its own, which stands on its page in the web interface and never in an answer.',
+  body: MonitorIn,
+  response: MonitorOut,
+  success: 201,
+  refusals: ['monitor_type_unknown', ...what],
+});
+
+export const getMonitor = operation({
+  id: 'getMonitor',
+  method: 'GET',
+  path: '/api/v1/monitors/{monitor_id}',
+  tag: 'Monitors',
+  access: 'read',
+  faces: ['rest', 'cli', 'mcp', 'web'],
+  summary: 'Get a monitor',
+  params: monitorId,
+  response: MonitorOut,
+  success: 200,
+  refusals: ['monitor_not_found'],
+});
+
+export const updateMonitor = operation({
+  id: 'updateMonitor',
+  method: 'PATCH',
+  path: '/api/v1/monitors/{monitor_id}',
+  tag: 'Monitors',
+  access: 'write',
+  faces: ['rest', 'cli', 'mcp', 'web'],
+  summary: 'Change a monitor',
+  description: 'Only what is sent changes. The type cannot be changed: the history would be of two different things.',
+  params: monitorId,
+  body: MonitorPatch,
+  response: MonitorOut,
+  success: 200,
+  refusals: ['monitor_not_found', ...what],
+});
+
+export const deleteMonitor = operation({
+  id: 'deleteMonitor',
+  method: 'DELETE',
+  path: '/api/v1/monitors/{monitor_id}',
+  tag: 'Monitors',
+  access: 'write',
+  faces: ['rest', 'cli', 'mcp', 'web'],
+  summary: 'Delete a monitor with its history',
+  description: 'Cannot be undone.',
+  params: monitorId,
+  success: 204,
+  refusals: ['monitor_not_found'],
+});
+
+export const getMonitorStatus = operation({
+  id: 'getMonitorStatus',
+  method: 'GET',
+  path: '/api/v1/monitors/{monitor_id}/status',
+  tag: 'Monitors',
+  access: 'read',
+  faces: ['rest', 'cli', 'mcp', 'web'],
+  summary: 'Get the status and uptime of a monitor',
+  description: 'Uptime is computed as the dashboard and the status pages compute it.',
+  params: monitorId,
+  query: { days: optional(integer(daysBounds, { description: 'How many days the uptime looks back.' }), 30) },
+  response: StatusOut,
+  success: 200,
+  refusals: ['monitor_not_found'],
+});

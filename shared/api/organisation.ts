@@ -1,0 +1,28 @@
+import { object, string, uuid } from './fields.ts';
+import { operation } from './operation.ts';
+
+export const OrganisationOut = object('OrganisationOut', {
+  id: uuid(),
+  name: string(),
+  plan: string({ description: '`free`, `team`, `business` or `self_hosted`.' }),
+});
+
+export const MeOut = object('MeOut', {
+  organisation: OrganisationOut,
+  role: string({ description: '`owner`, `admin`, `member` or `viewer`; all but `viewer` may write.' }),
+  scope: string({ description: '`read` or `read_write`.' }),
+  token_name: string(),
+});
+
+export const whoami = operation({
+  id: 'whoami',
+  method: 'GET',
+  path: '/api/v1/me',
+  tag: 'Account',
+  access: 'read',
+  faces: ['rest', 'cli', 'mcp'],
+  summary: 'Tell whose token this is',
+  description: 'The organisation, role, scope and name of the token in use. The first call to make.',
+  response: MeOut,
+  success: 200,
+});
