@@ -1,0 +1,186 @@
+import type { Continent } from '../../shared/base/continents.ts';
+import type { Roster } from '../../shared/checks/assignment.ts';
+import type { Cause, Layer } from '../../shared/checks/cause.ts';
+import type { Kind } from '../../shared/checks/kinds.ts';
+import type { Evidence, Outcome, Phases, Result } from '../../shared/checks/result.ts';
+import type { Rules } from './rules.ts';
+
+/** What the core must know of a monitor to decide about it. Times are milliseconds since the epoch. */
+export type Watched = {
+  readonly id: string;
+  readonly organisation: string;
+  readonly kind: Kind;
+  readonly interval_ms: number;
+  readonly timeout_ms: number;
+  readonly continents: readonly Continent[] | null;
+  readonly probe: string | null;
+  readonly config_version: number;
+  readonly alert_after_ms: number;
+  /** Whether asking more often does no harm: GET and HEAD, DNS (rule 13). */
+  readonly sampled: boolean;
+  readonly created_at: number;
+  readonly paused_at: number | null;
+};
+
+/** The name and place of a probe, as incidents keep them. */
+export type Seer = { readonly probe: string; readonly name: string; readonly continent: Continent };
+
+/** A result with what the coordinator knows of its probe. `handed_over`: decided in order after an absence, more may follow (rule 4). */
+export type SeenResult = Result & { readonly from: Seer; readonly quarantined: boolean; readonly handed_over: boolean };
+
+/** A beat as the coordinator took it from the bus. `covers_until` is the deadline that it sets: the next beat is due before it. */
+export type SeenBeat = {
+  readonly at: number;
+  /** good: closes; bad: /fail or an exit code other than 0; mark: /start and /log, which decide nothing here. */
+  readonly is: 'good' | 'bad' | 'mark';
+  readonly covers_until: number;
+  readonly cause: Cause | null;
+  readonly evidence: Evidence | null;
+};
+
+export type MonitorEvent =
+  | { readonly is: 'result'; readonly result: SeenResult }
+  | { readonly is: 'beat'; readonly beat: SeenBeat }
+  | { readonly is: 'tick' }
+  /** Any change of the row but pausing; `changed`: what is checked really changed (its config version went up). */
+  | { readonly is: 'edited'; readonly at: number; readonly watched: Watched; readonly changed: boolean }
+  | { readonly is: 'paused'; readonly at: number }
+  | { readonly is: 'resumed'; readonly at: number }
+  | { readonly is: 'deleted'; readonly at: number }
+  | { readonly is: 'quarantined'; readonly at: number; readonly probe: string };
+
+/** All that a decision may look at besides state and event. `newId` gives ids for incidents and looks. `rules`: see rules.ts. */
+export type Moment = { readonly now: number; readonly network: Roster; readonly newId: () => string; readonly rules?: Rules };
+
+/** The newest usable result of one probe. What a failure saw is kept while it is the newest. */
+export type ProbeView = {
+  readonly from: Seer;
+  readonly at: number;
+  readonly ok: boolean;
+  /** Start of the newest pass known of this probe; null when none is. */
+  readonly ok_at: number | null;
+  readonly failure: Failure | null;
+};
+
+export type Failure = {
+  readonly took_ms: number;
+  readonly cause: Cause | null;
+  readonly phases: Phases | null;
+  readonly evidence: Evidence | null;
+};
+
+/** What the state machine needs to go on with an open incident after a restart; stored as `incidents.progress`. */
+export type Progress = {
+  /** Another continent passed after started_at and before confirmation (rule 10). */
+  readonly refuted: boolean;
+  /** Start of the check with which fewer than two continents failed; null while two fail (rule 12). */
+  readonly below_since: number | null;
+  /** Failures in a row (unconfirmed) or passes in a row (confirmed) of the only continent, and when the last one counted started (rule 14). */
+  readonly run: number;
+  readonly run_at: number;
+  /** The look that everybody else was asked in the moment of the first failure, and who has not answered yet (rules 9, 15). */
+  readonly matrix: { readonly look: string; readonly asked_at: number; readonly waiting: readonly Continent[] } | null;
+  /** When all others were last asked to look. */
+  readonly asked_at: number;
+  /** Sampling (rule 13): when it began, when the next look is due (null: it ended), and whose turn it is. */
+  readonly sampling: { readonly since: number; readonly next_at: number | null; readonly turn: number };
+  /** Whether its "down" has been handed to the alerts (rules 4, 25). */
+  readonly alerted: boolean;
+  /** Whether the operator was told that nobody is left to confirm it (rule 14). */
+  readonly told_alone: boolean;
+  /** Continents that were seen failing since the incident began, and passing: what the scope is judged from (rule 15). */
+  readonly failed: readonly Continent[];
+  readonly passed: readonly Continent[];
+};
+
+export type Scope = 'everywhere' | 'some_continents' | 'one_continent';
+
+/** One row of `incidents`, as it stands after the decision. */
+export type Incident = {
+  readonly id: string;
+  readonly started_at: number;
+  readonly confirmed_at: number | null;
+  readonly resolved_at: number | null;
+  /** null when the target itself told us (a heartbeat's /fail). */
+  readonly seen: Seer | null;
+  readonly confirmed: Seer | null;
+  readonly cause: Cause | null;
+  readonly note: string | null;
+  readonly scope: Scope;
+  readonly layer: Layer | null;
+  readonly progress: Progress;
+};
+
+/** A stretch without a usable result; `to` is null while it lasts. `interval_ms`: the interval in force when it began (rule 22). */
+export type Gap = { readonly from: number; readonly to: number | null; readonly interval_ms: number };
+
+/**
+ * Everything about one monitor; plain data. Modes: paused (watched.paused_at); quiet (incident null); verifying (incident with
+ * confirmed_at null); down (confirmed). Small when nothing is wrong: a view for each probe that checks it.
+ */
+export type MonitorState = {
+  readonly watched: Watched;
+  readonly views: readonly ProbeView[];
+  /** The newest start that was decided on: a view's age is measured from here, so that the past is judged as the past (rule 4). */
+  readonly clock: number;
+  /** Until when time counts as observed (rule 22). */
+  readonly covered_until: number;
+  /** Stretches without a usable result, of the last days; only the last may be open. */
+  readonly gaps: readonly Gap[];
+  readonly incident: Incident | null;
+  /** The newest good beat known, of a heartbeat. */
+  readonly beat_at: number | null;
+  /** Set by restore(): questions that were under way are asked again with the next tick. */
+  readonly restored: boolean;
+};
+
+export type EvidenceRow = {
+  readonly part: 'seen' | 'confirmed' | 'matrix';
+  readonly continent: Continent;
+  readonly probe: string;
+  readonly at: number;
+  readonly outcome: Outcome;
+  readonly took_ms: number;
+  readonly cause: Cause | null;
+  readonly phases: Phases | null;
+  readonly evidence: Evidence | null;
+};
+
+export type LedgerRow = { readonly began_at: number; readonly ended_at: number | null; readonly interval_ms: number };
+
+/** What a decision wants written or sent. Rows are absolute: writing one twice changes nothing. They are to be applied in order. */
+export type Effect =
+  /** Insert or update by id. `change` is for logs and wake-ups. A close always comes before the opening of the next. */
+  | { readonly is: 'incident'; readonly change: 'opened' | 'moved' | 'confirmed' | 'closed' | 'progressed'; readonly incident: Incident }
+  /** Insert or replace by (incident, part, continent). Part `seen` and `confirmed` are single: an older row of another continent goes. */
+  | { readonly is: 'evidence'; readonly incident: string; readonly row: EvidenceRow }
+  /** Ask one probe of each continent to look now; the same look id for all. Core publish after the commit. */
+  | {
+      readonly is: 'look';
+      readonly look: string;
+      readonly continents: readonly Continent[];
+      readonly why: 'first' | 'again' | 'recovery' | 'sample';
+    }
+  /** Rows by (monitor, kind, began_at): put inserts or updates, drop deletes. Drops first. */
+  | { readonly is: 'ledger'; readonly kind: 'paused' | 'unknown'; readonly put: readonly LedgerRow[]; readonly drop: readonly number[] }
+  /** See alerting.ts: `down` becomes held rows due at `due_at`; `up` and `closed` go to who took the down, and drop what is still held. */
+  | { readonly is: 'alert'; readonly event: 'down'; readonly incident: string; readonly due_at: number }
+  | { readonly is: 'alert'; readonly event: 'up' | 'closed'; readonly incident: string; readonly at: number }
+  /** To the operator, once for a continent and not for each monitor: failing here, and all others that may check are lost (rule 14). */
+  | { readonly is: 'notice'; readonly about: 'alone'; readonly continent: Continent };
+
+export type Decision = { readonly state: MonitorState; readonly effects: readonly Effect[] };
+
+/** What is written behind in `checkpoints.state`. Views are stored without what a failure saw: an open incident has its evidence rows. */
+export type Checkpoint = Pick<MonitorState, 'views' | 'clock' | 'covered_until' | 'beat_at'>;
+
+/** What a monitor's state is rebuilt from. `results`: those that were stored after the checkpoint, of any order. */
+export type Restoring = {
+  readonly watched: Watched;
+  readonly checkpoint: Checkpoint | null;
+  readonly results: readonly SeenResult[];
+  /** The open incident's row, or null. */
+  readonly incident: Incident | null;
+  /** Unknown rows of the ledger, those of the last days at least; the open one always. */
+  readonly gaps: readonly Gap[];
+};

@@ -1,0 +1,11 @@
+import { Refusal } from '../../shared/base/refusal.ts';
+
+/** The last part of a page's address: small letters, digits and single dashes, 1 to 60. @throws Refusal `slug_invalid`. */
+export const slugFrom = (text: string): string => {
+  const slug = text.trim().toLowerCase();
+  if (slug.length <= 60 && /^[a-z0-9]+(-[a-z0-9]+)*$/.test(slug)) return slug;
+  throw new Refusal('slug_invalid', 'slug: use 1 to 60 small letters, digits and dashes between them, such as "shop-status".');
+};
+
+/** A place that a row on a page may be given; rows of the same place stand in the order in which they were added. */
+export const highestPosition = 1_000_000;
