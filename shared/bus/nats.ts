@@ -1,6 +1,7 @@
 import { connect, headers as createHeaders, credsAuthenticator, type MsgHdrs, type NatsConnection, nuid } from '@nats-io/transport-node';
 import type { Log } from '../base/log.ts';
 import { createManagement, type Management, publishAck, readAnswer } from './management.ts';
+import type { BusStatus, Headers, Message, Subscription } from './message.ts';
 import { type Connection, type Delivered, type Pull, type PullOptions, startPull } from './pull.ts';
 
 /**
@@ -9,18 +10,6 @@ import { type Connection, type Delivered, type Pull, type PullOptions, startPull
  * Modes of a connection: `connected` ↔ `disconnected` (the client tries for ever; what is published meanwhile waits in memory, requests
  * fail by their time limit) → `closed`.
  */
-export type Message = {
-  readonly subject: string;
-  readonly data: Uint8Array;
-  readonly header: (name: string) => string | undefined;
-  /** False when the sender did not ask for an answer. */
-  readonly respond: (data: Uint8Array | string, headers?: Headers) => boolean;
-};
-
-export type Headers = Readonly<Record<string, string>>;
-export type Subscription = { readonly stop: () => void };
-export type BusStatus = 'connected' | 'disconnected' | 'closed';
-
 export type Bus = Management & {
   readonly isConnected: () => boolean;
   /** Calls with every change of status, from now on. */
@@ -43,7 +32,7 @@ export type Bus = Management & {
   readonly close: () => Promise<void>;
 };
 
-export type { Delivered, Pull, PullOptions };
+export type { BusStatus, Delivered, Headers, Message, Pull, PullOptions, Subscription };
 
 export type BusOptions = {
   readonly url: string;
