@@ -1,0 +1,126 @@
+import { type Continent, continents } from '../base/continents.ts';
+import type { Assignment, Roster, RosterProbe } from './assignment.ts';
+import { hashOf, stir } from './hash.ts';
+
+/**
+ * Who checks what, and when (rule 5): functions of the assignment and the roster alone, so that every probe and every coordinator
+ * comes to the same answer without talking about it.
+ */
+
+/** What placement needs of an assignment. */
+export type Placed = Pick<Assignment, 'monitor' | 'interval_ms' | 'ordinal' | 'continents' | 'probe'>;
+
+/** A monitor's turns in one place: due whenever (t − offset) mod period = 0, t in milliseconds since the epoch. */
+export type Turns = { readonly period_ms: number; readonly offset_ms: number };
+
+type Candidate = { readonly probe: RosterProbe; readonly hash: number };
+
+/** A roster arranged for asking: public probes that are given work, by continent, and all probes by id. */
+type Arranged = {
+  readonly byId: ReadonlyMap<string, RosterProbe>;
+  readonly candidates: ReadonlyMap<Continent, readonly Candidate[]>;
+  readonly served: readonly Continent[];
+};
+
+const arrangements = new WeakMap<Roster, Arranged>();
+
+const arrange = (roster: Roster): Arranged => {
+  const known = arrangements.get(roster);
+  if (known) return known;
+  const candidates = new Map<Continent, Candidate[]>();
+  for (const probe of roster.probes) {
+    if (probe.organisation !== null || !probe.healthy || probe.quarantined) continue;
+    const beside = candidates.get(probe.continent);
+    const candidate = { probe, hash: hashOf(probe.id) };
+    if (beside) beside.push(candidate);
+    else candidates.set(probe.continent, [candidate]);
+  }
+  const byId = new Map(roster.probes.map((probe) => [probe.id, probe] as const));
+  const made = { byId, candidates, served: continents.filter((continent) => candidates.has(continent)) };
+  arrangements.set(roster, made);
+  return made;
+};
+
+/**
+ * The continents that check this monitor now, in their fixed order: those it allows that have a public probe which is healthy and not
+ * quarantined. A monitor of a private probe is checked where that probe is, healthy or not, because nobody can take its place.
+ */
+export const continentsOf = (assignment: Placed, roster: Roster): readonly Continent[] => {
+  const { byId, served } = arrange(roster);
+  if (assignment.probe !== null) {
+    const home = byId.get(assignment.probe)?.continent;
+    return home === undefined ? [] : [home];
+  }
+  const { continents: allowed } = assignment;
+  return allowed === null ? served : served.filter((continent) => allowed.includes(continent));
+};
+
+/**
+ * The probe that checks this monitor from this continent: the one with the highest draw (rendezvous hashing), so that a probe that comes or
+ * goes moves only its own share. Undefined when nobody there can.
+ */
+export const probeOf = (assignment: Placed, continent: Continent, roster: Roster): RosterProbe | undefined => {
+  const { byId, candidates } = arrange(roster);
+  if (assignment.probe !== null) {
+    const named = byId.get(assignment.probe);
+    return named?.continent === continent ? named : undefined;
+  }
+  if (assignment.continents !== null && !assignment.continents.includes(continent)) return undefined;
+  const here = candidates.get(continent);
+  if (!here || here.length === 1) return here?.[0]?.probe;
+  const monitor = hashOf(assignment.monitor);
+  let best: RosterProbe | undefined;
+  let highest = -1;
+  for (const { probe, hash } of here) {
+    const draw = stir(monitor ^ hash);
+    if (draw > highest || (draw === highest && best !== undefined && probe.id < best.id)) [best, highest] = [probe, draw];
+  }
+  return best;
+};
+
+/** 2³² divided by the golden ratio: its multiples spread more evenly than those of any other number, however many there are. */
+const goldenStep = 0x9e3779b9;
+
+/** When in its interval a monitor is checked. It hangs on the ordinal alone, so that a change of the network shifts no moment. */
+const phaseOf = ({ ordinal, interval_ms }: Placed): number => Math.floor(((Math.imul(ordinal, goldenStep) >>> 0) / 2 ** 32) * interval_ms);
+
+/**
+ * The turns of a continent: with n continents each checks every n × interval, one interval after the other, so that the target sees exactly
+ * one check an interval. Which continent begins goes round with the ordinal.
+ */
+export const turns = (assignment: Placed, continent: Continent, roster: Roster): Turns | undefined => {
+  const all = continentsOf(assignment, roster);
+  const place = all.indexOf(continent);
+  if (place < 0) return undefined;
+  const { interval_ms, ordinal } = assignment;
+  return { period_ms: all.length * interval_ms, offset_ms: phaseOf(assignment) + ((place + ordinal) % all.length) * interval_ms };
+};
+
+const wellViews = new WeakMap<Roster, Map<string, Roster>>();
+
+/** The roster as it would be if that probe were well; made once for each roster. */
+const asIfWell = (roster: Roster, probe: RosterProbe): Roster => {
+  const views = wellViews.get(roster) ?? new Map<string, Roster>();
+  wellViews.set(roster, views);
+  const known = views.get(probe.id);
+  if (known) return known;
+  const probes = roster.probes.map((other) => (other.id === probe.id ? { ...other, quarantined: false } : other));
+  const made = { ...roster, probes };
+  views.set(probe.id, made);
+  return made;
+};
+
+/**
+ * The turns that this probe takes; undefined when the monitor is another's. A quarantined probe takes, as a shadow beside the others, the
+ * turns that it would have if it were well: what it sees counts for nothing but its return (rule 16).
+ */
+export const shareOf = (assignment: Placed, self: string, roster: Roster): Turns | undefined => {
+  const probe = arrange(roster).byId.get(self);
+  if (!probe) return undefined;
+  const seen = probe.quarantined ? asIfWell(roster, probe) : roster;
+  return probeOf(assignment, probe.continent, seen)?.id === self ? turns(assignment, probe.continent, seen) : undefined;
+};
+
+/** The first turn at or after this time. */
+export const nextTurn = ({ period_ms, offset_ms }: Turns, from: number): number =>
+  from + ((((offset_ms - from) % period_ms) + period_ms) % period_ms);
