@@ -1,0 +1,35 @@
+import type { Layer } from '../../shared/checks/cause.ts';
+import { causeLayer } from '../../shared/checks/causes.ts';
+import type { Verdict } from '../../shared/checks/result.ts';
+
+/** Layers in which a failure may as well be the probe's own network: they count only if the probe vouches for itself (rule 2). */
+const below: readonly Layer[] = ['dns', 'tcp', 'tls', 'timeout'];
+
+/** A check that ended so long after its limit was held up by the probe itself (frozen, starved), and says nothing about the target. */
+export const heldUpAfterMs = 1_000;
+
+/** Whether a verdict needs another host as witness before it may count. */
+export const needsVouching = (verdict: Verdict): boolean =>
+  verdict.outcome === 'fail' && verdict.cause !== null && below.includes(causeLayer(verdict.cause));
+
+/** Whether the check got an answer that can only have come from outside: it vouches for checks of other hosts. */
+export const reachedTarget = (verdict: Verdict): boolean =>
+  verdict.outcome === 'ok' ||
+  (verdict.outcome === 'fail' && verdict.cause !== null && ['http', 'assertion'].includes(causeLayer(verdict.cause)));
+
+/**
+ * Whose fault it was: a failure below http of a probe that reached nothing else is `unknown`, and so is one that the probe itself held up.
+ * `overrun_ms` is by how much the check outlasted its time limit.
+ */
+export const settle = (verdict: Verdict, seen: { readonly vouched: boolean; readonly overrun_ms?: number }): Verdict => {
+  if (!needsVouching(verdict)) return verdict;
+  if ((seen.overrun_ms ?? 0) > heldUpAfterMs) return unknown(verdict, 'probe_held_up');
+  return seen.vouched ? verdict : unknown(verdict, 'probe_unvouched');
+};
+
+const unknown = (verdict: Verdict, reason: 'probe_held_up' | 'probe_unvouched'): Verdict => ({
+  ...verdict,
+  outcome: 'unknown',
+  cause: { class: reason, params: {} },
+  evidence: verdict.cause === null ? verdict.evidence : { ...verdict.evidence, would_be: verdict.cause.class },
+});

@@ -1,0 +1,67 @@
+import {
+  carriedIpv4,
+  inRange,
+  isLoopback,
+  isMetadata,
+  isPublic,
+  isUnspecified,
+  namesOne,
+  parseAddress,
+  parseCidr,
+  sameAddress,
+  unmapped,
+} from '../../shared/base/public-addresses.ts';
+
+/** Which addresses a check may reach. Asked for each address at the moment of connecting, never earlier; there is no other way to a socket. */
+export type Guard = {
+  /** Whether a connection (or a datagram) to this literal address and port may leave. Anything that is no literal address may not. */
+  readonly allows: (address: string, port: number) => boolean;
+};
+
+export type Endpoint = { readonly address: string; readonly port: number };
+
+export type GuardParts = {
+  /** Ranges beyond the public that the probe's own host allows (PROBE_ALLOW_CIDRS); never anything that the coordinator sent. */
+  readonly allow: readonly string[];
+  /** Where the probe's own bus listens now, as literal addresses: shut unless named singly. */
+  readonly bus: () => readonly Endpoint[];
+  /** The machine's own addresses now: by any of them its own bus could be reached too. */
+  readonly own: () => readonly string[];
+};
+
+/** The ranges of a list that cannot be read as addresses or CIDRs, for the configuration to refuse at start. */
+export const unreadableRanges = (ranges: readonly string[]): string[] => ranges.filter((range) => parseCidr(range) === undefined);
+
+/** Global unicast, and what the probe's own host allows. Metadata addresses and the probe's own bus open only to a range that names one address. */
+export const createGuard = (parts: GuardParts): Guard => {
+  const allowed = parts.allow.map((range) => parseCidr(range)).filter((range) => range !== undefined);
+  type Address = NonNullable<ReturnType<typeof parseAddress>>;
+  const named = (address: Address): boolean => allowed.some((range) => namesOne(range) && sameAddress(range[0], address));
+  const listed = (address: Address): boolean => allowed.some((range) => inRange(address, range) || inRange(unmapped(address), range));
+
+  const isBus = (address: Address, port: number): boolean => {
+    const onPort = parts.bus().filter((endpoint) => endpoint.port === port);
+    if (onPort.length === 0) return false;
+    const own = [...parts.own()].flatMap((text) => parseAddress(text) ?? []);
+    const isOwn = (one: Address) => isLoopback(one) || own.some((mine) => sameAddress(mine, one));
+    return onPort.some((endpoint) => {
+      const bus = parseAddress(endpoint.address);
+      return bus !== undefined && (sameAddress(bus, address) || (isOwn(bus) && isOwn(address)));
+    });
+  };
+
+  const may = (address: Address, port: number): boolean => {
+    if (isMetadata(address) || isUnspecified(address) || isBus(address, port)) return named(address);
+    if (isPublic(address)) return true;
+    if (!listed(address)) return false;
+    // A translated or tunnelled address reaches the IPv4 address inside it, so that must be open by itself.
+    return unmapped(address) !== address || carriedIpv4(address).every((inside) => may(inside, port));
+  };
+
+  return {
+    allows: (text, port) => {
+      const address = parseAddress(text);
+      return address !== undefined && may(address, port);
+    },
+  };
+};

@@ -1,0 +1,24 @@
+import type { KindTarget } from '../kind-config.ts';
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is looked for; URL would drop them silently.
+const strange = /[\u0000-\u0020\u007f]/;
+
+const example = 'such as https://example.com/health';
+
+/** The address of an https check, if its target is one that can be checked. */
+export const httpsUrl = (target: string): URL | undefined => {
+  if (strange.test(target) || !/^https?:\/\//i.test(target)) return undefined;
+  const url = URL.parse(target);
+  return url && url.hostname !== '' && url.port !== '0' ? url : undefined;
+};
+
+export const httpsTarget: KindTarget = {
+  fault: (target) => {
+    if (strange.test(target)) return '`target` must not contain blanks or control characters; encode them with %';
+    const url = httpsUrl(target);
+    if (!url) return `\`target\` must be a whole http:// or https:// address, ${example}`;
+    if (url.username !== '' || url.password !== '') return '`target` must not contain a user name or password; give them as `basic_auth`';
+    return undefined;
+  },
+  defaultName: (target) => httpsUrl(target)?.host,
+};
