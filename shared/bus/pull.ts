@@ -13,6 +13,10 @@ export type Delivered = Message & {
   readonly deliveries: number;
   /** When the stream took it, by the server's clock. */
   readonly storedAt: number;
+  /** The how-manieth delivery of its consumer this is, from 1: it begins anew with a consumer that was made anew. */
+  readonly delivery: number;
+  /** How many messages the consumer had for us after this one. */
+  readonly pending: number;
   readonly ack: () => void;
   /** Not now: again after so long. */
   readonly nak: (delayMs: number) => void;
@@ -58,7 +62,9 @@ const deliveredOf = (connection: Connection, { message, reply }: Answer): Delive
   return {
     ...message,
     deliveries: Number(tokens[4 + at]),
+    delivery: Number(tokens[6 + at]),
     storedAt: Math.floor(Number(tokens[7 + at]) / 1e6),
+    pending: Number(tokens[8 + at]),
     ack: () => say('+ACK'),
     nak: (delayMs) => say(`-NAK {"delay":${delayMs * 1_000_000}}`),
     working: () => say('+WPI'),
