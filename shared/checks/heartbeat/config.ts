@@ -1,9 +1,63 @@
-import { everyKindsKeys, type KindConfig, keyFaults } from '../kind-config.ts';
+import { z } from 'zod';
+import type { Config } from '../assignment.ts';
+import { type ConfigFault, everyKindsKeys, type KeyTable, type KindConfig, keyFaults } from '../kind-config.ts';
+import { type Cron, parseCron } from './cron.ts';
+import { isTimeZone } from './schedule.ts';
 
-export const heartbeatKeys = { ...everyKindsKeys };
+const cronText = z
+  .string()
+  .max(100)
+  .refine((text) => typeof parseCron(text) !== 'string');
+
+/** The keys of a heartbeat's config with their shapes. */
+export const heartbeatKeys = {
+  ...everyKindsKeys,
+  grace_s: { schema: z.int().min(0).max(31_536_000), remedy: 'give a whole number of seconds from 0 to 31,536,000' },
+  schedule: { schema: cronText, remedy: 'give a cron expression of five fields, such as "30 2 * * *"' },
+  timezone: { schema: z.string().max(64).refine(isTimeZone), remedy: 'give a zone of the IANA database, such as "Europe/Berlin"' },
+  max_run_s: { schema: z.int().min(1).max(2_592_000), remedy: 'give a whole number of seconds from 1 to 2,592,000 (30 days)' },
+} satisfies KeyTable;
+
+const clashes = (config: Config): ConfigFault[] =>
+  typeof config.timezone === 'string' && typeof config.schedule !== 'string'
+    ? [{ key: 'timezone', remedy: 'give a `schedule` too; an interval is the same in every zone' }]
+    : [];
+
+/** What exactly is wrong with a cron expression is worth more than the general remedy. */
+const explained = (fault: ConfigFault, config: Config): ConfigFault => {
+  const schedule = config.schedule;
+  const reason = fault.key === 'schedule' && typeof schedule === 'string' ? parseCron(schedule) : undefined;
+  return typeof reason === 'string' ? { ...fault, remedy: `${fault.remedy}; ${reason}` } : fault;
+};
 
 export const heartbeatConfig: KindConfig = {
   keys: Object.keys(heartbeatKeys),
-  faults: (config) => keyFaults(heartbeatKeys, config),
+  faults: (config) => {
+    const own = keyFaults(heartbeatKeys, config).map((fault) => explained(fault, config));
+    return own.length > 0 ? own : clashes(config);
+  },
   secretPaths: () => [],
+};
+
+/** What was agreed with the job: when a beat is due, and how long a run may take. */
+export type BeatTerms = {
+  readonly interval_ms: number;
+  readonly grace_ms: number;
+  readonly schedule: { readonly text: string; readonly cron: Cron; readonly zone: string } | null;
+  readonly max_run_ms: number | null;
+};
+
+const leastGraceMs = 30_000;
+
+/** The terms of a stored config. A schedule that this version cannot read leaves the interval in force. */
+export const beatTerms = (of: { readonly interval_ms: number; readonly config: Config }): BeatTerms => {
+  const { grace_s, schedule, timezone, max_run_s } = of.config;
+  const cron = typeof schedule === 'string' ? parseCron(schedule) : undefined;
+  const zone = typeof timezone === 'string' && isTimeZone(timezone) ? timezone : 'UTC';
+  return {
+    interval_ms: of.interval_ms,
+    grace_ms: typeof grace_s === 'number' ? grace_s * 1_000 : Math.max(leastGraceMs, Math.floor(of.interval_ms / 5)),
+    schedule: typeof cron === 'object' && typeof schedule === 'string' ? { text: schedule, cron, zone } : null,
+    max_run_ms: typeof max_run_s === 'number' ? max_run_s * 1_000 : null,
+  };
 };

@@ -1,6 +1,6 @@
 import type { KindTarget } from '../kind-config.ts';
 
-/** A heartbeat has no target: whatever was sent does nothing. */
+/** A heartbeat watches no address; a target is a remark of the user's (which machine, which job) and decides nothing. */
 export const heartbeatTarget: KindTarget = {
   fault: () => undefined,
   defaultName: () => undefined,

@@ -1,0 +1,63 @@
+import type { Cause } from '../cause.ts';
+import type { BeatTerms } from './config.ts';
+import { nextOccurrence } from './schedule.ts';
+import type { BeatState, Mark } from './state.ts';
+
+/** How a heartbeat stands at one instant (rule 20). */
+export type Judgement =
+  /** No beat has come yet: there is nothing that could be late. */
+  | { readonly is: 'pending' }
+  | { readonly is: 'good'; readonly until: number }
+  /** `since` is the deadline, or when the bad beat came: the start of the outage. */
+  | { readonly is: 'failing'; readonly since: number; readonly cause: Cause };
+
+/** The instant by which a beat must have come, counted from `base`. A schedule that never comes again has no deadline. */
+export const deadlineAfter = (terms: BeatTerms, base: number): number => {
+  const due = terms.schedule ? nextOccurrence(terms.schedule.cron, terms.schedule.zone, base) : base + terms.interval_ms;
+  return due === undefined ? Number.POSITIVE_INFINITY : due + terms.grace_ms;
+};
+
+export const badBeatCause = (bad: Pick<Mark, 'at' | 'exit_code'>): Cause =>
+  bad.exit_code === null
+    ? { class: 'heartbeat_failed', params: { since: bad.at } }
+    : { class: 'heartbeat_exit_code', params: { since: bad.at, exit_code: bad.exit_code } };
+
+/** The earliest end of patience with a run that began and did not end. A good beat after it was over makes up for it. */
+const lapseOf = (state: BeatState, max_run_ms: number): number | undefined => {
+  const after = Math.max(state.good?.at ?? 0, state.from ?? 0);
+  return state.open.map(({ at }) => at + max_run_ms).find((lapse) => lapse > after);
+};
+
+export const judgeBeats = (state: BeatState, terms: BeatTerms, now: number): Judgement => {
+  const from = state.from ?? 0;
+  if (state.latest === 'bad' && state.bad && state.bad.at >= from)
+    return { is: 'failing', since: state.bad.at, cause: badBeatCause(state.bad) };
+
+  const lapse = terms.max_run_ms === null ? undefined : lapseOf(state, terms.max_run_ms);
+  const deadline = state.good ? deadlineAfter(terms, Math.max(state.good.at, from)) : undefined;
+  // A run that began in time and is still within its limit is no lateness; its own limit is then the deadline.
+  const underWay = lapse !== undefined && terms.max_run_ms !== null && deadline !== undefined && lapse - terms.max_run_ms <= deadline;
+  const until = underWay ? lapse : Math.min(deadline ?? Number.POSITIVE_INFINITY, lapse ?? Number.POSITIVE_INFINITY);
+
+  if (until <= now) {
+    if (until === lapse) {
+      const params = { since: until, max_run_ms: terms.max_run_ms ?? 0 };
+      return { is: 'failing', since: until, cause: { class: 'heartbeat_unfinished', params } };
+    }
+    const silent_ms = now - (state.good?.at ?? from);
+    const expected = terms.schedule ? { schedule: terms.schedule.text } : { every_ms: terms.interval_ms };
+    return { is: 'failing', since: until, cause: { class: 'heartbeat_late', params: { since: until, silent_ms, ...expected } } };
+  }
+  return state.good || lapse !== undefined ? { is: 'good', until } : { is: 'pending' };
+};
+
+/**
+ * When to look again, so that nothing can become overdue unseen: at the deadline that is known; and no later than a beat that comes right
+ * after this look could make one. So a look costs one question for each interval, not one for each beat.
+ */
+export const nextLook = (judgement: Judgement, terms: BeatTerms, now: number): number => {
+  if (judgement.is === 'failing') return now + Math.min(60_000, terms.interval_ms);
+  const run = terms.max_run_ms === null ? Number.POSITIVE_INFINITY : now + terms.max_run_ms;
+  const known = judgement.is === 'good' ? judgement.until : deadlineAfter(terms, now);
+  return Math.min(known, run);
+};

@@ -1,0 +1,109 @@
+import type { BeatCall } from './address.ts';
+
+/** One ping, as far as lateness is concerned. */
+export type Beat = {
+  readonly id: string;
+  readonly kind: BeatCall['kind'];
+  readonly exit_code: number | null;
+  readonly at: number;
+  readonly rid: string | null;
+};
+
+export type Mark = { readonly id: string; readonly at: number; readonly exit_code: number | null };
+
+/** A run by its `rid`; runs without one are all the same run. */
+export type Run = { readonly rid: string | null; readonly at: number };
+
+/**
+ * What the beats of one monitor come to: all that its deadline depends on. It is the last value on the bus and in the database, whatever
+ * became of the beats themselves, and small however many there were.
+ */
+export type BeatState = {
+  readonly v: 1;
+  /** Nothing before this instant counts: when the monitor was resumed, or its terms were changed. */
+  readonly from: number | null;
+  readonly good: Mark | null;
+  readonly bad: Mark | null;
+  /** Which of the two came last; times cannot tell when both fell into one millisecond. */
+  readonly latest: 'good' | 'bad' | null;
+  /** Runs that began and have not ended, oldest first. */
+  readonly open: readonly Run[];
+  /** Runs that ended lately, by the time of their end: a start that arrives after its own end is none. */
+  readonly ended: readonly Run[];
+};
+
+export const noBeats: BeatState = { v: 1, from: null, good: null, bad: null, latest: null, open: [], ended: [] };
+
+/** More runs at once than this are not told apart: the oldest are forgotten. */
+const mostRuns = 16;
+
+const sameRun = (rid: string | null) => (run: Run) => run.rid === rid;
+
+const started = (state: BeatState, { rid, at }: Beat): BeatState => {
+  if (state.ended.some((run) => run.rid === rid && run.at >= at)) return state;
+  const known = state.open.find(sameRun(rid));
+  if (known && known.at >= at) return state;
+  const open = [...state.open.filter((run) => run.rid !== rid), { rid, at }].toSorted((a, b) => a.at - b.at);
+  return { ...state, open: open.slice(-mostRuns) };
+};
+
+/**
+ * The state after one more beat, and how long the run took that it ended. A repeat changes nothing; a beat that arrives late counts as
+ * what it was then.
+ */
+export const foldBeat = (state: BeatState, beat: Beat): { readonly state: BeatState; readonly run_ms: number | null } => {
+  if (beat.kind === 'log' || beat.id === state.good?.id || beat.id === state.bad?.id) return { state, run_ms: null };
+  if (beat.kind === 'start') return { state: started(state, beat), run_ms: null };
+
+  const run = state.open.find((one) => one.rid === beat.rid && one.at <= beat.at);
+  const open = run ? state.open.filter((one) => one !== run) : state.open;
+  const ended = [...state.ended.filter((one) => one.rid !== beat.rid), { rid: beat.rid, at: beat.at }].slice(-mostRuns);
+  const mark: Mark = { id: beat.id, at: beat.at, exit_code: beat.exit_code };
+  const side = beat.kind === 'success' ? 'good' : 'bad';
+  const other = side === 'good' ? state.bad : state.good;
+  const newer = mark.at >= (state[side]?.at ?? 0);
+  const latest = newer && mark.at >= (other?.at ?? 0) ? side : state.latest;
+  const next: BeatState = { ...state, open, ended, latest, [side]: newer ? mark : state[side] };
+  return { state: next, run_ms: run ? beat.at - run.at : null };
+};
+
+const laterOf = (a: Mark | null, b: Mark | null): Mark | null => (a !== null && (b === null || a.at >= b.at) ? a : b);
+
+/** What two records of the same monitor say together, as after a bus was wiped: `known` from the database, `seen` on the bus since. */
+export const mergeBeats = (known: BeatState, seen: BeatState): BeatState => {
+  const good = laterOf(seen.good, known.good);
+  const bad = laterOf(seen.bad, known.bad);
+  const ended = [...known.ended, ...seen.ended]
+    .filter(
+      (run, index, all) => !all.some((other, at) => other.rid === run.rid && (other.at > run.at || (other.at === run.at && at < index))),
+    )
+    .toSorted((a, b) => a.at - b.at)
+    .slice(-mostRuns);
+  const base: BeatState = {
+    v: 1,
+    from: known.from === null || seen.from === null ? (known.from ?? seen.from) : Math.max(known.from, seen.from),
+    good,
+    bad,
+    latest:
+      good && bad
+        ? good.at === bad.at
+          ? (seen.latest ?? known.latest)
+          : good.at > bad.at
+            ? 'good'
+            : 'bad'
+        : good
+          ? 'good'
+          : bad
+            ? 'bad'
+            : null,
+    open: [],
+    ended,
+  };
+  return [...known.open, ...seen.open].reduce<BeatState>(
+    (state, run) => started(state, { id: '', kind: 'start', exit_code: null, rid: run.rid, at: run.at }),
+    base,
+  );
+};
+
+/** Nothing before `from` counts from now on. */
+export const countFrom = (state: BeatState, from: number): BeatState => ({ ...state, from: Math.max(from, state.from ?? 0) });
