@@ -1,0 +1,39 @@
+import { createHash } from 'node:crypto';
+import type { FastifyInstance } from 'fastify';
+import { bundleDownload, type DownloadName, downloadNames } from './bundle.ts';
+
+type Download = { readonly text: string; readonly etag: string };
+
+/** Serves the command-line client and the local assistant server. Bundling begins with the service and holds nobody up. */
+export const downloadRoutes = (
+  app: FastifyInstance,
+  options: { readonly onFailure: (error: unknown) => void; readonly cacheFolder?: string },
+): void => {
+  const load = async (name: DownloadName): Promise<Download> => {
+    const text = await bundleDownload(name, options.cacheFolder);
+    return { text, etag: `"${createHash('sha256').update(text).digest('base64url')}"` };
+  };
+  const begun = new Map<DownloadName, Promise<Download>>();
+  const download = (name: DownloadName): Promise<Download> => {
+    const running = begun.get(name);
+    if (running) return running;
+    const started = load(name);
+    begun.set(name, started);
+    // A failed attempt is forgotten, so that the next request tries again.
+    started.catch(() => begun.delete(name));
+    return started;
+  };
+
+  app.addHook('onReady', async () => {
+    for (const name of downloadNames) download(name).catch(options.onFailure);
+  });
+
+  for (const name of downloadNames) {
+    app.get(`/downloads/${name}`, async (request, reply) => {
+      const { text, etag } = await download(name);
+      reply.headers({ etag, 'cache-control': 'no-cache', 'x-content-type-options': 'nosniff' });
+      if (request.headers['if-none-match'] === etag) return reply.code(304).send();
+      return reply.type('text/javascript; charset=utf-8').header('content-disposition', `attachment; filename="${name}"`).send(text);
+    });
+  }
+};

@@ -1,0 +1,4 @@
+#!/usr/bin/env node
+import { runMcp } from './mcp-process.ts';
+
+await runMcp();

@@ -1,0 +1,196 @@
+import { nearest } from '../base/nearest.ts';
+import { type Command, commandName, type Flag } from './commands.ts';
+import type { Call } from './http-client.ts';
+
+/** The command line is not one that we know. The message says what would do. */
+export class UsageFault extends Error {
+  /** The word that was not known, so that a newer service can be asked whether it knows it. */
+  readonly unknown: string | undefined;
+
+  constructor(message: string, unknown?: string) {
+    super(message);
+    this.unknown = unknown;
+  }
+}
+
+/** Flags of the program itself, the same for every command. */
+export type Switches = { json: boolean; all: boolean; yes: boolean; help: boolean; version: boolean; colour: boolean };
+
+const switchNames = {
+  json: 'json',
+  all: 'all',
+  yes: 'yes',
+  help: 'help',
+  version: 'version',
+  'no-color': 'colour',
+  'no-colour': 'colour',
+} as const;
+const isSwitch = (name: string): name is keyof typeof switchNames => Object.hasOwn(switchNames, name);
+
+/** What stands on the command line, sorted: words, flags with their values in order, and switches. */
+export type Line = {
+  readonly words: readonly string[];
+  readonly flags: readonly { readonly name: string; readonly value: string | undefined }[];
+  readonly switches: Switches;
+};
+
+const isFlag = (text: string): boolean => text.startsWith('--') && text.length > 2;
+
+/** `booleans` are the flags that stand alone as well as with true or false behind them. */
+export const readLine = (given: readonly string[], booleans: ReadonlySet<string>): Line => {
+  const words: string[] = [];
+  const flags: { name: string; value: string | undefined }[] = [];
+  const switches: Switches = { json: false, all: false, yes: false, help: false, version: false, colour: true };
+  for (let index = 0; index < given.length; index += 1) {
+    const word = given[index] ?? '';
+    if (word === '-h') switches.help = true;
+    else if (word === '--') {
+      words.push(...given.slice(index + 1));
+      break;
+    } else if (!isFlag(word)) words.push(word);
+    else {
+      const [, name = '', value] = /^--([^=]+)(?:=([\s\S]*))?$/.exec(word) ?? [];
+      if (isSwitch(name) && value === undefined) switches[switchNames[name]] = !name.startsWith('no-');
+      else if (value !== undefined) flags.push({ name, value });
+      else {
+        // A following word that is no flag is the value; negative numbers do not occur in this API.
+        const next = given[index + 1];
+        const taken = next !== undefined && !isFlag(next) && (!booleans.has(name) || next === 'true' || next === 'false');
+        flags.push({ name, value: taken ? next : undefined });
+        if (taken) index += 1;
+      }
+    }
+  }
+  return { words, flags, switches };
+};
+
+/** The command that the first words name, and the words that are left for it. */
+export const findCommand = (commands: readonly Command[], words: readonly string[]): { command: Command; rest: readonly string[] } => {
+  for (const length of [2, 1]) {
+    const name = words.slice(0, length).join(' ');
+    const command = words.length >= length ? commands.find((one) => commandName(one) === name) : undefined;
+    if (command) return { command, rest: words.slice(length) };
+  }
+  const [noun = '', verb] = words;
+  const nouns = [...new Set(commands.map((one) => one.words[0] ?? ''))];
+  const verbs = commands.filter((one) => one.words[0] === noun && one.words.length === 2).map((one) => one.words[1] ?? '');
+  if (verbs.length > 0) {
+    if (verb === undefined) throw new UsageFault(`${noun} needs a verb: ${verbs.join(', ')}.`);
+    const meant = nearest(verb, verbs);
+    const hint = meant ? `Did you mean "${noun} ${meant}"?` : `There are: ${verbs.join(', ')}.`;
+    throw new UsageFault(`There is no command "${noun} ${verb}". ${hint}`, `${noun} ${verb}`);
+  }
+  const meantNoun = nearest(noun, nouns);
+  const verbsThere = commands.filter((one) => one.words[0] === meantNoun && one.words.length === 2).map((one) => one.words[1] ?? '');
+  const meant = meantNoun && [meantNoun, ...(verb === undefined ? [] : [nearest(verb, verbsThere) ?? verb])].join(' ');
+  const hint = meant ? `Did you mean "${meant}"?` : `There are: ${nouns.join(', ')}. See antipode --help.`;
+  throw new UsageFault(`There is no command "${words.slice(0, 2).join(' ')}". ${hint}`, words.slice(0, 2).join(' '));
+};
+
+const parseJson = (flag: string, text: string): unknown => {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    throw new UsageFault(`--${flag} is not valid JSON (${error instanceof Error ? error.message : String(error)}).`);
+  }
+};
+
+/** Values that look like a number, true, false, null or JSON are that; anything else is text: for keys below a free object. */
+const looseValue = (text: string): unknown => {
+  if (/^(true|false|null|-?\d+(\.\d+)?|[[{"].*)$/s.test(text)) {
+    try {
+      return JSON.parse(text);
+    } catch {
+      return text;
+    }
+  }
+  return text;
+};
+
+const typedValue = (flag: Flag, text: string): unknown => {
+  if (flag.kind === 'integer' || flag.kind === 'number') {
+    if (!/^-?\d+(\.\d+)?$/.test(text)) throw new UsageFault(`--${flag.name} takes a number, not "${text}".`);
+    return Number(text);
+  }
+  if (flag.kind === 'boolean') {
+    if (text !== 'true' && text !== 'false') throw new UsageFault(`--${flag.name} takes true or false, not "${text}".`);
+    return text === 'true';
+  }
+  if (flag.choices.length > 0 && !flag.choices.includes(text)) {
+    throw new UsageFault(`--${flag.name} takes ${flag.choices.join(', ')}, not "${text}".`);
+  }
+  return text;
+};
+
+const isObject = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** Sets `a.b.c` in an object of its own making, one object for each step that is missing. */
+const setDeep = (target: Record<string, unknown>, path: readonly string[], value: unknown): void => {
+  const [first = '', ...rest] = path;
+  if (first === '__proto__') throw new UsageFault('A key cannot be called __proto__.');
+  if (rest.length === 0) {
+    target[first] = value;
+    return;
+  }
+  const inner = target[first];
+  const next = isObject(inner) ? inner : {};
+  target[first] = next;
+  setDeep(next, rest, value);
+};
+
+/** Words and flags of a command as the call that it stands for. `readText` reads `@file`. */
+export const callOf = (command: Command, rest: readonly string[], line: Line, readText: (path: string) => string): Call => {
+  const name = commandName(command);
+  const { positionals } = command;
+  if (rest.length < positionals.length) {
+    throw new UsageFault(
+      `${name} needs ${positionals
+        .slice(rest.length)
+        .map(({ shown }) => shown)
+        .join(' and ')}.`,
+    );
+  }
+  if (rest.length > positionals.length) throw new UsageFault(`${name} does not take "${rest[positionals.length]}".`);
+  let path = command.operation.path;
+  for (const [index, { name: param }] of positionals.entries()) path = path.replace(`{${param}}`, encodeURIComponent(rest[index] ?? ''));
+
+  const query: Record<string, string> = {};
+  const body: Record<string, unknown> = {};
+  const known = [...command.flags.map((flag) => flag.name), ...Object.keys(switchNames)];
+  const given = new Set<string>();
+  for (const { name: typed, value } of line.flags) {
+    const [head = '', ...inner] = typed.split('.');
+    const negated = head.startsWith('no-')
+      ? command.flags.find((flag) => flag.kind === 'boolean' && `no-${flag.name}` === head)
+      : undefined;
+    const flag = negated ?? command.flags.find((one) => one.name === head || one.key === head);
+    if (!flag || (inner.length > 0 && flag.kind !== 'object')) {
+      const meant = nearest(head, known);
+      throw new UsageFault(
+        `${name} has no flag --${typed}.${meant ? ` Did you mean --${meant}?` : ` See antipode ${name} --help.`}`,
+        `--${typed}`,
+      );
+    }
+    if (value === undefined && flag.kind !== 'boolean') throw new UsageFault(`--${typed} needs a value.`);
+    if (negated && value !== undefined) throw new UsageFault(`--${typed} takes no value.`);
+    if (given.has(typed) && flag.kind !== 'list') throw new UsageFault(`--${typed} is given twice.`);
+    given.add(typed);
+    const text = value ?? String(!negated);
+    if (flag.where === 'query') query[flag.key] = String(typedValue(flag, text));
+    else if (flag.kind === 'list') {
+      const list = body[flag.key];
+      body[flag.key] = [...(Array.isArray(list) ? list : []), text];
+    } else if (flag.kind !== 'object') body[flag.key] = typedValue(flag, text);
+    else if (inner.length > 0) setDeep(body, [flag.key, ...inner], looseValue(text));
+    else {
+      const object = parseJson(typed, text.startsWith('@') ? readText(text.slice(1)) : text);
+      if (!isObject(object)) throw new UsageFault(`--${typed} must be a JSON object.`);
+      const before = body[flag.key];
+      body[flag.key] = { ...object, ...(isObject(before) ? before : {}) };
+    }
+  }
+  const missing = command.flags.filter((flag) => flag.required && !Object.hasOwn(flag.where === 'query' ? query : body, flag.key));
+  if (missing.length > 0) throw new UsageFault(`${name} needs ${missing.map((flag) => `--${flag.name}`).join(' and ')}.`);
+  const hasBody = command.flags.some((flag) => flag.where === 'body');
+  return { method: command.operation.method, path, query, ...(hasBody && { body }) };
+};

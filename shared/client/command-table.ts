@@ -1,0 +1,48 @@
+import type { Shape } from '../api/fields.ts';
+import { restOperations } from '../api/index.ts';
+import { type Command, type CommandSource, commandName, commandOf } from './commands.ts';
+
+const sources = (shape: Shape | undefined): CommandSource['body'] =>
+  Object.fromEntries(
+    Object.entries(shape ?? {}).map(([key, field]) => [key, { schema: field.schema, required: field.absent === undefined }]),
+  );
+
+const nouns = ['me', 'monitors', 'incidents', 'maintenance', 'groups', 'status-pages'];
+
+const rank = ({ operation }: Command): number => {
+  const place = nouns.indexOf(operation.path.split('/')[3] ?? '');
+  return place < 0 ? nouns.length : place;
+};
+
+/** Every operation that the command line offers, as commands. A new operation in the table is a command without further work. */
+export const commands: readonly Command[] = restOperations
+  .filter((operation) => operation.faces.includes('cli'))
+  .map((operation) =>
+    commandOf({
+      id: operation.id,
+      method: operation.method,
+      path: operation.path,
+      summary: operation.summary,
+      description: operation.description,
+      params: Object.keys(operation.params),
+      query: sources(operation.query),
+      body: sources(operation.body?.shape),
+    }),
+  )
+  .toSorted((a, b) => rank(a) - rank(b));
+
+const field = (value: unknown, name: string): unknown =>
+  typeof value === 'object' && value !== null ? Reflect.get(value, name) : undefined;
+
+/** The names of the commands that a service's own document speaks of: how an older client learns that it lacks something. */
+export const commandsOfDocument = (document: unknown): string[] => {
+  const paths = field(document, 'paths');
+  if (typeof paths !== 'object' || paths === null) return [];
+  return Object.entries(paths).flatMap(([path, methods]) =>
+    Object.values(Object(methods)).flatMap((operation: unknown) => {
+      const id = field(operation, 'operationId');
+      const source = { method: '', summary: '', params: [], query: {}, body: {} };
+      return typeof id === 'string' ? [commandName(commandOf({ ...source, id, path }))] : [];
+    }),
+  );
+};

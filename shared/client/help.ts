@@ -1,0 +1,98 @@
+import { type Command, commandName, type Flag, placeholderOf, usageOf } from './commands.ts';
+import { harmless, type Paint, padded } from './terminal.ts';
+
+const exampleId = '0190a7c4-5b1e-7c3d-9f42-6a8b1c2d3e4f';
+
+/** One command that somebody can copy, made from what the command needs. */
+const exampleOf = (command: Command): string => {
+  const values: Readonly<Record<string, string>> = {
+    type: 'https',
+    target: 'https://example.org/',
+    name: "'Shop'",
+    interval_s: '60',
+    config: `'{"expected_status": ["2xx"]}'`,
+    starts_at: '2027-01-01T02:00',
+    ends_at: '2027-01-01T03:00',
+    days: '30',
+    state: 'open',
+    limit: '50',
+    enabled: 'false',
+    display_name: "'Web shop'",
+    description: "'All that customers see'",
+  };
+  const isUpdate = command.operation.method === 'PATCH';
+  const wanted = isUpdate
+    ? ['interval_s', 'enabled', 'name']
+    : ['type', 'target', 'name', 'starts_at', 'ends_at', 'monitor', 'monitors', 'display_name', 'state', 'days'];
+  const chosen = command.flags
+    .filter((flag) => flag.required || wanted.includes(flag.key))
+    .filter((flag) => !(isUpdate && flag.key === 'enabled'));
+  const text = (flag: Flag): string =>
+    `--${flag.name} ${values[flag.key] ?? (/^(monitors?|groups?)$/.test(flag.key) ? exampleId : placeholderOf(flag))}`;
+  return ['antipode', ...command.words, ...command.positionals.map(() => exampleId), ...chosen.map(text)].join(' ');
+};
+
+export const generalHelp = (commands: readonly Command[], paint: Paint): string => {
+  const width = Math.max(...commands.map((command) => commandName(command).length));
+  const nouns = [...new Set(commands.map((command) => command.words[0] ?? ''))];
+  const lines = nouns.map((noun) =>
+    commands
+      .filter((command) => command.words[0] === noun)
+      .map((command) => `  ${padded(commandName(command), width)}  ${command.operation.summary}`)
+      .join('\n'),
+  );
+  return `${paint('antipode', 'bold')}: one command, one call of the Antipode API
+
+${paint('Usage', 'bold')}
+  antipode NOUN VERB [ID] [--flag value]
+
+${paint('Commands', 'bold')}
+${lines.join('\n')}
+  ${padded('completion SHELL', width)}  Completion for bash, zsh or fish
+
+${paint('Flags of every command', 'bold')}
+  --json        one JSON document as the API gives it (the default when piped)
+  --all         walk all pages of a list into one document
+  --yes         do not ask before deleting
+  --no-color    no colours (NO_COLOR does the same)
+  --help        what a command takes, with an example
+  --version     the version of this client
+
+${paint('Settings', 'bold')}
+  ANTIPODE_URL and ANTIPODE_TOKEN, or ~/.config/antipode/settings.json
+  (mode 600) with {"url": "https://…", "token": "svc_…"}
+
+${paint('Example', 'bold')}
+  antipode monitors create --type https --target https://example.org/ --interval-s 60
+
+Exit codes: 0 done, 1 refused by the API, 2 wrong usage, 3 no or no valid token, 4 service not reached
+`;
+};
+
+export const commandHelp = (command: Command, paint: Paint): string => {
+  const flags = command.flags.filter((flag) => !(command.paged && flag.key === 'cursor'));
+  const left = (flag: Flag): string => `--${flag.name} ${placeholderOf(flag)}`;
+  const width = Math.max(0, ...flags.map((flag) => left(flag).length));
+  const hint = (flag: Flag): string => {
+    const notes = [
+      flag.required ? 'required' : '',
+      flag.kind === 'list' ? 'may be repeated' : '',
+      flag.kind === 'object' ? `single keys as --${flag.name}.KEY VALUE` : '',
+    ];
+    return [flag.hint.replaceAll('`', ''), notes.filter(Boolean).join(', ')].filter(Boolean).map(harmless).join(' – ');
+  };
+  const described = command.operation.description ? `\n${harmless(command.operation.description.replaceAll('`', ''))}\n` : '';
+  const listed =
+    flags.length > 0
+      ? `\n${paint('Flags', 'bold')}\n${flags.map((flag) => `  ${padded(left(flag), width)}  ${hint(flag)}`.trimEnd()).join('\n')}\n`
+      : '';
+  const paging = command.paged ? '  --all walks all pages; --cursor goes on where a page ended\n' : '';
+  return `${command.operation.summary}
+${described}
+${paint('Usage', 'bold')}
+  ${usageOf(command)}
+${listed}${paging}
+${paint('Example', 'bold')}
+  ${exampleOf(command)}
+`;
+};

@@ -1,0 +1,176 @@
+import type { Settings } from './settings.ts';
+
+/** One call of the API, made from an operation and its input. */
+export type Call = {
+  readonly method: string;
+  /** The path with its ids filled in. */
+  readonly path: string;
+  readonly query?: Readonly<Record<string, string>>;
+  readonly body?: unknown;
+};
+
+export type Answer = { readonly status: number; readonly body: unknown };
+
+export type Fault = { readonly loc: readonly (string | number)[]; readonly msg: string };
+
+/** The API said no. `code` is what programs branch on; `faults` are those of a 422, field by field. */
+export class CallRefused extends Error {
+  readonly status: number;
+  readonly code: string;
+  readonly faults: readonly Fault[];
+
+  constructor(status: number, code: string, message: string, faults: readonly Fault[] = []) {
+    super(message);
+    this.status = status;
+    this.code = code;
+    this.faults = faults;
+  }
+}
+
+/** The service did not answer, or something that is not the service did. */
+export class ServiceNotReached extends Error {}
+
+export type HttpClient = {
+  readonly call: (call: Call) => Promise<Answer>;
+  /** Every page of a list, one call after the other, as one document with no further cursor. */
+  readonly callAllPages: (call: Call, onPage?: (soFar: number) => void) => Promise<Answer>;
+};
+
+const mostBytes = 64 * 1024 * 1024;
+const longestWaitS = 120;
+
+const field = (value: unknown, name: string): unknown =>
+  typeof value === 'object' && value !== null ? Reflect.get(value, name) : undefined;
+
+const text = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined);
+
+/** The faults of a 422; whatever a newer service adds to them is left aside. */
+const faultsOf = (body: unknown): Fault[] => {
+  const detail = field(body, 'detail');
+  if (!Array.isArray(detail)) return [];
+  return detail.map((entry: unknown) => {
+    const loc = field(entry, 'loc');
+    return {
+      loc: Array.isArray(loc)
+        ? loc.filter((part: unknown): part is string | number => typeof part === 'string' || typeof part === 'number')
+        : [],
+      msg: text(field(entry, 'msg')) ?? 'not accepted',
+    };
+  });
+};
+
+const refusalOf = (status: number, body: unknown): CallRefused => {
+  const error = field(body, 'error');
+  const faults = faultsOf(body);
+  if (faults.length > 0) {
+    const sentence = faults.map(({ loc, msg }) => `${loc.slice(1).join('.') || loc.join('.')}: ${msg}`).join('; ');
+    return new CallRefused(status, 'validation_failed', sentence, faults);
+  }
+  return new CallRefused(
+    status,
+    text(field(error, 'code')) ?? `http_${status}`,
+    text(field(error, 'message')) ?? `The service answered ${status}.`,
+  );
+};
+
+const readBody = async (response: Response): Promise<string> => {
+  if (!response.body) return '';
+  const decoder = new TextDecoder();
+  let read = '';
+  let bytes = 0;
+  for await (const chunk of response.body) {
+    bytes += chunk.byteLength;
+    if (bytes > mostBytes) throw new ServiceNotReached('The answer is larger than any answer of the service.');
+    read += decoder.decode(chunk, { stream: true });
+  }
+  return read + decoder.decode();
+};
+
+const reasonOf = (error: unknown): string => {
+  const cause = field(error, 'cause');
+  return text(field(cause, 'code')) ?? text(field(cause, 'message')) ?? (error instanceof Error ? error.message : String(error));
+};
+
+/** Calls of the API. Over the rate it waits once, as long as it was told, and says so through `onWait`. */
+export const createHttpClient = (options: {
+  readonly settings: Settings;
+  readonly userAgent: string;
+  readonly onWait?: (seconds: number) => void;
+  readonly wait?: (seconds: number) => Promise<void>;
+  readonly timeoutMs?: number;
+}): HttpClient => {
+  const { settings, userAgent, onWait, timeoutMs = 30_000 } = options;
+  const wait = options.wait ?? ((seconds: number) => new Promise<void>((resolve) => setTimeout(resolve, seconds * 1000)));
+
+  const send = async ({ method, path, query, body }: Call): Promise<{ response: Response; parsed: unknown }> => {
+    const search = query && Object.keys(query).length > 0 ? `?${new URLSearchParams(query)}` : '';
+    try {
+      const response = await fetch(`${settings.url}${path}${search}`, {
+        method,
+        headers: {
+          authorization: `Bearer ${settings.token}`,
+          accept: 'application/json',
+          'user-agent': userAgent,
+          ...(body !== undefined && { 'content-type': 'application/json' }),
+        },
+        ...(body !== undefined && { body: JSON.stringify(body) }),
+        // A redirect would carry the token to wherever it points.
+        redirect: 'manual',
+        signal: AbortSignal.timeout(timeoutMs),
+      });
+      if (response.status >= 300 && response.status < 400) {
+        throw new ServiceNotReached(`${settings.url} redirects elsewhere. Set ANTIPODE_URL to the address of the service itself.`);
+      }
+      const raw = await readBody(response);
+      if (raw === '') return { response, parsed: null };
+      try {
+        return { response, parsed: JSON.parse(raw) };
+      } catch {
+        throw new ServiceNotReached(
+          `${settings.url} answers ${response.status} with something that is not JSON. Is it the address of Antipode?`,
+        );
+      }
+    } catch (error) {
+      if (error instanceof ServiceNotReached) throw error;
+      const late = error instanceof Error && error.name === 'TimeoutError';
+      throw new ServiceNotReached(
+        late ? `${settings.url} did not answer within ${timeoutMs / 1000} s.` : `${settings.url} cannot be reached (${reasonOf(error)}).`,
+      );
+    }
+  };
+
+  const call = async (wanted: Call): Promise<Answer> => {
+    let { response, parsed } = await send(wanted);
+    if (response.status === 429) {
+      const seconds = Number(response.headers.get('retry-after'));
+      if (Number.isFinite(seconds) && seconds > 0 && seconds <= longestWaitS) {
+        onWait?.(seconds);
+        await wait(seconds);
+        ({ response, parsed } = await send(wanted));
+      }
+    }
+    if (!response.ok) throw refusalOf(response.status, parsed);
+    return { status: response.status, body: parsed };
+  };
+
+  return {
+    call,
+    callAllPages: async (wanted, onPage) => {
+      const items: unknown[] = [];
+      const query: Record<string, string> = { limit: '200', ...wanted.query };
+      const seen = new Set<string>();
+      for (;;) {
+        const { status, body } = await call({ ...wanted, query });
+        const page = field(body, 'items');
+        if (!Array.isArray(page)) throw new ServiceNotReached('The answer is not a page of a list.');
+        items.push(...page);
+        onPage?.(items.length);
+        const next = field(body, 'next_cursor');
+        if (typeof next !== 'string') return { status, body: { ...Object(body), items, next_cursor: null } };
+        if (seen.has(next)) throw new ServiceNotReached('The list gives the same page again and again.');
+        seen.add(next);
+        query.cursor = next;
+      }
+    },
+  };
+};
