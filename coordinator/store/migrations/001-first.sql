@@ -2,6 +2,14 @@
 -- Monitors and probes also carry a running number (key): big tables refer to it, because eight bytes index better than sixteen,
 -- and lists page by it, because it is given under the organisation's lock and so grows in the order of commit.
 
+-- Who this database is: a restored one is another, so that what the bus holds of the older state is not taken for its own.
+create table installation (
+  only boolean primary key default true check (only),
+  id uuid not null default gen_random_uuid(),
+  created_at timestamptz not null default now()
+);
+insert into installation default values;
+
 create table organisations (
   id uuid primary key,
   key bigint generated always as identity unique,
@@ -65,7 +73,7 @@ create table probes (
   organisation_id uuid references organisations on delete cascade,
   name text not null unique,
   continent text not null,
-  -- Public nkeys that may speak for it now; a rotation keeps the older one until `until`: [{key, until}].
+  -- Public nkeys that may speak for it now; a rotation keeps the older one until `until` (milliseconds): [{key, until}].
   keys jsonb not null default '[]',
   -- What its own host allows it to reach beside global addresses, as it last reported; decides whether a private target can be checked.
   allowed_cidrs text[] not null default '{}',
@@ -77,6 +85,12 @@ create table probes (
   last_seen_at timestamptz,
   quarantined_at timestamptz,
   quarantine_reason text
+);
+
+-- Keys of probes that were rotated out or revoked: the bus refuses what was issued to them before.
+create table revoked_keys (
+  key text primary key,
+  revoked_at timestamptz not null default now()
 );
 
 create table monitors (
@@ -155,14 +169,13 @@ create table watermarks (
   primary key (probe_key, generation, partition)
 );
 
--- The newest usable result of each probe for a monitor, written behind in bulk; what came after it is read from results.
+-- What the owner of a partition knew of its monitors (the newest usable result of each probe …), written behind as one piece; what came
+-- after it is read from results. Only a start reads it, and does without if need be.
 create table checkpoints (
-  monitor_key bigint primary key,
-  partition smallint not null,
-  state jsonb not null,
-  taken_at timestamptz not null
+  partition smallint primary key,
+  taken_at timestamptz not null,
+  state bytea not null
 );
-create index checkpoints_partition on checkpoints (partition);
 
 create table rollups (
   monitor_key bigint not null,
@@ -230,7 +243,7 @@ create table ledger (
   interval_s int not null,
   check (ended_at is null or ended_at >= began_at)
 );
-create index ledger_monitor on ledger (monitor_id, began_at);
+create unique index ledger_row on ledger (monitor_id, kind, began_at);
 create unique index ledger_open on ledger (monitor_id, kind) where ended_at is null;
 
 create table maintenance_windows (
@@ -305,7 +318,7 @@ create table status_page_monitors (
 );
 
 -- What a transaction wants done outside the database. `monitor`: the partition's owner re-reads the monitor and republishes its
--- assignment; `alert`: due or held, see rule 25; `roster`, `beat_key`, `probe_revoked`: for whoever holds the part.
+-- assignment; `probe`: created, rotated or revoked; `beat_key`: for whoever holds the part.
 create table outbox (
   id bigint generated always as identity primary key,
   topic text not null,

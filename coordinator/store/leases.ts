@@ -1,0 +1,74 @@
+import { numbersLiteral } from './array-literals.ts';
+import type { Queryable, Transaction } from './database.ts';
+
+/**
+ * Who owns which partition. The epoch goes up with every change of owner and is checked in every commit, so that an owner who was
+ * frozen and does not know that he was replaced can write nothing. A lease that ran out still holds until somebody takes it.
+ */
+export type Lease = { readonly partition: number; readonly epoch: number };
+
+export const leasesChannel = 'leases';
+
+/** Says that this coordinator lives, and counts those that do. */
+export const beAlive = async (sql: Queryable, owner: string, version: string, aliveMs: number): Promise<number> => {
+  await sql`insert into coordinators (id, version, seen_at) values (${owner}, ${version}, now())
+    on conflict (id) do update set seen_at = excluded.seen_at`;
+  await sql`delete from coordinators where seen_at < now() - interval '1 hour'`;
+  const [row] = await sql<{ alive: number }[]>`
+    select count(*) as alive from coordinators where seen_at > now() - ${aliveMs} * interval '1 millisecond'`;
+  return Math.max(1, row?.alive ?? 1);
+};
+
+/** Prolongs what this owner holds; what is not in the answer has been taken by another. */
+export const renewLeases = (sql: Queryable, owner: string, lastsMs: number): Promise<Lease[]> =>
+  sql<
+    Lease[]
+  >`update leases set expires_at = now() + ${lastsMs} * interval '1 millisecond' where owner = ${owner} returning partition, epoch`;
+
+/** Takes free partitions and those whose lease ran out, at most so many. Those that are just being written to are left for the next time. */
+export const takeLeases = (sql: Queryable, owner: string, most: number, lastsMs: number): Promise<Lease[]> =>
+  sql<Lease[]>`
+    update leases set owner = ${owner}, epoch = epoch + 1, expires_at = now() + ${lastsMs} * interval '1 millisecond'
+    where partition in (select partition from leases where expires_at < now() order by partition limit ${most} for update skip locked)
+    returning partition, epoch`;
+
+/** Gives partitions back, and wakes the others so that they take them at once. */
+export const releaseLeases = async (sql: Queryable, owner: string, partitions: readonly number[]): Promise<void> => {
+  await sql`update leases set owner = null, expires_at = 'epoch' where owner = ${owner} and partition = any(${[...partitions]})`;
+  await sql`select pg_notify(${leasesChannel}, '')`;
+};
+
+/** This coordinator ends: the others need not count it any more. */
+export const sayGoodbye = async (sql: Queryable, owner: string): Promise<void> => {
+  await sql`delete from coordinators where id = ${owner}`;
+};
+
+/** The partitions now owned by somebody whose lease has not run out. */
+export const ownedPartitions = async (sql: Queryable): Promise<number> => {
+  const [row] = await sql<{ owned: number }[]>`select count(*) as owned from leases where expires_at > now()`;
+  return row?.owned ?? 0;
+};
+
+export class Fenced extends Error {
+  readonly partitions: readonly number[];
+
+  constructor(partitions: readonly number[]) {
+    super(`the partitions ${partitions.join(', ')} belong to another coordinator now`);
+    this.name = 'Fenced';
+    this.partitions = partitions;
+  }
+}
+
+/** Locks these leases against being taken until the transaction ends. @throws Fenced when one of them was taken before. */
+export const fence = async (sql: Transaction, owner: string, leases: readonly Lease[]): Promise<void> => {
+  const held = await sql<{ partition: number }[]>`
+    select l.partition from leases l
+    join unnest(${numbersLiteral(leases.map(({ partition }) => partition))}::smallint[], ${numbersLiteral(leases.map(({ epoch }) => epoch))}::bigint[])
+      as mine (partition, epoch) on mine.partition = l.partition and mine.epoch = l.epoch
+    where l.owner = ${owner}
+    order by l.partition
+    for share of l`;
+  if (held.length === leases.length) return;
+  const known = new Set(held.map(({ partition }) => partition));
+  throw new Fenced(leases.map(({ partition }) => partition).filter((partition) => !known.has(partition)));
+};

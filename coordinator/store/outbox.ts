@@ -1,0 +1,68 @@
+import { z } from 'zod';
+import type { Queryable } from './database.ts';
+
+/** What a transaction wants done outside the database: written with it, done after it, at least once and in order of id. */
+const payloads = {
+  /** The partition's owner applies it to the monitor's state and publishes its assignment, or its tombstone. */
+  monitor: z.object({
+    monitor: z.uuid(),
+    change: z.enum(['created', 'edited', 'paused', 'resumed', 'deleted']),
+    /** Whether the config version went up. */
+    what_is_checked_changed: z.boolean(),
+  }),
+  probe: z.object({ probe: z.uuid(), change: z.enum(['created', 'rotated', 'revoked']) }),
+} as const;
+
+export type Topic = keyof typeof payloads;
+export type Payload<Of extends Topic> = z.infer<(typeof payloads)[Of]>;
+export type MonitorChange = Payload<'monitor'>;
+export type ProbeChange = Payload<'probe'>;
+
+export type OutboxLine<Of extends Topic> = { readonly id: number; readonly at: number; readonly payload: Payload<Of> };
+
+/** The channel of NOTIFY; what it carries is `topic` or `topic:partition`. */
+export const outboxChannel = 'outbox';
+
+type Written<Of extends Topic> = {
+  readonly topic: Of;
+  readonly payload: Payload<Of>;
+  readonly partition: number | null;
+  readonly organisation: string | null;
+};
+
+/** Writes a line and wakes whoever reads its topic, both with the commit of the surrounding transaction. */
+export const enqueue = async <Of extends Topic>(
+  sql: Queryable,
+  { topic, payload, partition, organisation }: Written<Of>,
+): Promise<void> => {
+  await sql`insert into outbox (topic, partition, organisation_id, payload)
+    values (${topic}, ${partition}, ${organisation}, ${JSON.stringify(payload)}::text::jsonb)`;
+  await sql`select pg_notify(${outboxChannel}, ${partition === null ? topic : `${topic}:${partition}`})`;
+};
+
+/** The oldest lines that wait, of a topic and (where it has them) a partition. A line that cannot be read is given as a fault, not skipped. */
+export const waitingLines = async <Of extends Topic>(
+  sql: Queryable,
+  topic: Of,
+  partition: number | null,
+  most: number,
+): Promise<OutboxLine<Of>[]> => {
+  const rows = await sql<{ id: number; created_at: Date; payload: unknown }[]>`
+    select id, created_at, payload from outbox
+    where done_at is null and topic = ${topic} and partition is not distinct from ${partition}
+    order by id limit ${most}`;
+  const shape: z.ZodType<Payload<Of>> = z
+    .any()
+    .transform((value) => value)
+    .pipe(payloads[topic]);
+  return rows.map(({ id, created_at, payload }) => ({ id, at: created_at.getTime(), payload: shape.parse(payload) }));
+};
+
+export const markDone = async (sql: Queryable, ids: readonly number[]): Promise<void> => {
+  if (ids.length > 0) await sql`update outbox set done_at = now() where id = any(${[...ids]})`;
+};
+
+/** Lines that are done are kept for a week, to look things up. */
+export const forgetDone = async (sql: Queryable): Promise<void> => {
+  await sql`delete from outbox where done_at < now() - interval '7 days'`;
+};

@@ -1,0 +1,110 @@
+import type { Outcome, Phases } from '../../shared/checks/result.ts';
+import { numbersLiteral, textsLiteral } from './array-literals.ts';
+import type { Queryable } from './database.ts';
+
+export type ResultRow = {
+  readonly monitor_key: number;
+  readonly probe_key: number;
+  readonly at: number;
+  readonly took_ms: number;
+  readonly outcome: Outcome;
+  readonly cause_class: string | null;
+  readonly phases: Phases | null;
+};
+
+export const outcomeNumbers = { ok: 0, fail: 1, unknown: 2 } as const satisfies Record<Outcome, number>;
+
+export const outcomeOf = (number: number): Outcome => (number === 0 ? 'ok' : number === 1 ? 'fail' : 'unknown');
+
+const phasesText = ({ dns, tcp, tls, first_byte, total }: Phases): string =>
+  `{${dns ?? 'NULL'},${tcp ?? 'NULL'},${tls ?? 'NULL'},${first_byte ?? 'NULL'},${total ?? 'NULL'}}`;
+
+export const insertResults = async (sql: Queryable, rows: readonly ResultRow[]): Promise<void> => {
+  if (rows.length === 0) return;
+  await sql`
+    insert into results (monitor_key, at, probe_key, took_ms, outcome, cause_class, phases)
+    select monitor_key, to_timestamp(at / 1000.0), probe_key, took_ms, outcome, cause_class, phases::real[]
+    from unnest(
+      ${numbersLiteral(rows.map((row) => row.monitor_key))}::bigint[], ${numbersLiteral(rows.map((row) => row.at))}::float8[],
+      ${numbersLiteral(rows.map((row) => row.probe_key))}::int[], ${numbersLiteral(rows.map((row) => row.took_ms))}::real[],
+      ${numbersLiteral(rows.map((row) => outcomeNumbers[row.outcome]))}::smallint[],
+      ${textsLiteral(rows.map((row) => row.cause_class))}::text[],
+      ${textsLiteral(rows.map((row) => row.phases && phasesText(row.phases)))}::text[]
+    ) as t (monitor_key, at, probe_key, took_ms, outcome, cause_class, phases)`;
+};
+
+const day = 86_400_000;
+const hour = 3_600_000;
+
+const nameOfDay = (start: number): string => `results_${new Date(start).toISOString().slice(0, 10).replaceAll('-', '')}`;
+
+/** Makes the day partitions of this stretch that are missing. Several coordinators may do it at once. */
+export const makeResultDays = async (sql: Queryable, from: number, to: number): Promise<void> => {
+  const rows = await sql<{ name: string }[]>`select relid::regclass::text as name from pg_partition_tree('results') where isleaf`;
+  const known = new Set(rows.map(({ name }) => name));
+  for (let start = Math.floor(from / day) * day; start < to; start += day) {
+    if (known.has(nameOfDay(start))) continue;
+    const [begin, end] = [new Date(start).toISOString(), new Date(start + day).toISOString()];
+    // Names and bounds are our own; a definition takes no parameters.
+    await sql.unsafe(`create table if not exists ${nameOfDay(start)} partition of results for values from ('${begin}') to ('${end}')`);
+  }
+};
+
+/** Drops the days that end before this. */
+export const dropResultDays = async (sql: Queryable, before: number): Promise<string[]> => {
+  const rows = await sql<
+    { name: string }[]
+  >`select relid::regclass::text as name from pg_partition_tree('results') where isleaf order by 1`;
+  const old = rows.map(({ name }) => name).filter((name) => /^results_\d{8}$/.test(name) && name <= nameOfDay(before - day));
+  for (const name of old) await sql.unsafe(`drop table if exists ${name}`);
+  return old;
+};
+
+/** Marks hours whose rollup has to be made, or made anew. */
+export const markStale = async (sql: Queryable, hours: readonly number[]): Promise<void> => {
+  if (hours.length > 0)
+    await sql`insert into stale_hours (hour) select to_timestamp(h / 1000.0) from unnest(${numbersLiteral(hours)}::float8[]) as t (h)
+      on conflict do nothing`;
+};
+
+/** The start of the hour that a time lies in. */
+export const hourOf = (at: number): number => Math.floor(at / hour) * hour;
+
+/** Makes the rollups of the oldest finished hour that waits for it. False when none does. */
+export const rollUpOneHour = async (sql: Queryable, finishedBefore: number): Promise<boolean> => {
+  const [stale] = await sql<{ hour: Date }[]>`
+    delete from stale_hours where hour = (
+      select hour from stale_hours where hour < ${new Date(finishedBefore)} order by hour limit 1 for update skip locked)
+    returning hour`;
+  if (!stale) return false;
+  await sql`
+    insert into rollups (monitor_key, continent, hour, ok, failed, unknown, took_sum, took_min, took_max)
+    select r.monitor_key, p.continent, ${stale.hour},
+      count(*) filter (where outcome = 0), count(*) filter (where outcome = 1), count(*) filter (where outcome = 2),
+      coalesce(sum(took_ms) filter (where outcome = 0), 0), min(took_ms) filter (where outcome = 0), max(took_ms) filter (where outcome = 0)
+    from results r join probes p on p.key = r.probe_key
+    where r.at >= ${stale.hour} and r.at < ${stale.hour}::timestamptz + interval '1 hour'
+    group by r.monitor_key, p.continent
+    on conflict (monitor_key, hour, continent) do update set ok = excluded.ok, failed = excluded.failed, unknown = excluded.unknown,
+      took_sum = excluded.took_sum, took_min = excluded.took_min, took_max = excluded.took_max`;
+  return true;
+};
+
+/** What lies before these times goes: rollups, and closed stretches of the ledger. */
+export const forgetOld = async (sql: Queryable, rollupsBefore: number, ledgerBefore: number): Promise<void> => {
+  await sql`delete from rollups where hour < ${new Date(rollupsBefore)}`;
+  await sql`delete from ledger where ended_at < ${new Date(ledgerBefore)}`;
+};
+
+/** Removes a bite of the history of deleted monitors. False when nothing was left. */
+export const forgetMonitors = async (sql: Queryable, bite: number): Promise<boolean> => {
+  const [next] = await sql<{ monitor_key: number }[]>`
+    select monitor_key from forgotten_monitors order by forgotten_at limit 1 for update skip locked`;
+  if (!next) return false;
+  const key = next.monitor_key;
+  const raw =
+    await sql`delete from results where ctid in (select ctid from results where monitor_key = ${key} limit ${bite}) and monitor_key = ${key}`;
+  const rolled = await sql`delete from rollups where monitor_key = ${key}`;
+  if (raw.count === 0 && rolled.count === 0) await sql`delete from forgotten_monitors where monitor_key = ${key}`;
+  return true;
+};
