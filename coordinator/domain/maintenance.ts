@@ -1,0 +1,116 @@
+import type { Interval } from '../../shared/base/interval.ts';
+import { Refusal } from '../../shared/base/refusal.ts';
+import { recurrences } from './maintenance-recurrence.ts';
+import { type Rule, refuseRule, ruleFrom } from './maintenance-rule.ts';
+import { nameFrom } from './name.ts';
+
+/** A moment as a caller gives it: an instant, or a local time (ISO, no zone) of the organisation's clock. */
+export type Moment = { readonly is: 'instant'; readonly at: number } | { readonly is: 'local'; readonly local: string };
+
+/** When a window is, as it is kept. Everything about its occurrences follows from this (rule 27). */
+export type Schedule = {
+  /** The first occurrence, whatever the rule says; the others last as long as it. */
+  readonly starts_at: number;
+  readonly ends_at: number;
+  /** The local time that repeats, as the milliseconds that it would be in UTC; not that of `starts_at` where the first had to move. */
+  readonly local_start: number;
+  readonly rrule: string | null;
+  readonly time_zone: string;
+};
+
+const day = 86_400_000;
+
+/** How far ahead occurrences are written down, and when the housekeeper writes the next ones. */
+export const expandedAhead = 90 * day;
+export const expandAgainBelow = 62 * day;
+
+/** A local time that does not exist moves forward by the gap, one that exists twice is the first: what Temporal calls compatible. */
+export const instantOf = (local: number, zone: string): number =>
+  Temporal.PlainDateTime.from(new Date(local).toISOString().slice(0, -1)).toZonedDateTime(zone, { disambiguation: 'compatible' })
+    .epochMilliseconds;
+
+export const localOf = (at: number, zone: string): number =>
+  at + Math.round(Temporal.Instant.fromEpochMilliseconds(at).toZonedDateTimeISO(zone).offsetNanoseconds / 1_000_000);
+
+/** No change of any clock is larger, so that instants are searched for this far beside their local times. */
+const margin = 26 * 3_600_000;
+
+export type Occurrences = { readonly occurrences: readonly Interval[] /** Nothing begins after the range. */; readonly ended: boolean };
+
+/** When UNTIL has passed for certain, whatever the zone. */
+const endOf = ({ until }: Rule): number => (until === null ? Number.POSITIVE_INFINITY : until.local ? until.at + margin : until.at);
+
+const repeated = (schedule: Schedule, rule: Rule, { from, to }: Interval): { begins: number[]; ended: boolean } => {
+  const { starts_at, local_start, time_zone } = schedule;
+  // A count can only be kept by counting from the start.
+  const low = rule.count === null ? localOf(from, time_zone) - margin : local_start;
+  const begins: number[] = [];
+  let counted = 1;
+  for (const local of recurrences(rule, local_start, low, localOf(to, time_zone) + margin)) {
+    if (local === local_start) continue;
+    if (rule.count !== null && counted >= rule.count) break;
+    counted += 1;
+    if (rule.until?.local && local > rule.until.at) break;
+    const at = instantOf(local, time_zone);
+    if (rule.until && !rule.until.local && at > rule.until.at) continue;
+    if (at > starts_at && at >= from && at < to) begins.push(at);
+  }
+  return { begins, ended: (rule.count !== null && counted >= rule.count) || endOf(rule) < to };
+};
+
+/** The occurrences that begin in the range, in order and each once. */
+export const occurrencesOf = (schedule: Schedule, range: Interval): Occurrences => {
+  const { starts_at, ends_at, rrule } = schedule;
+  const first = starts_at >= range.from && starts_at < range.to ? [starts_at] : [];
+  const { begins, ended } = rrule === null ? { begins: [], ended: starts_at < range.to } : repeated(schedule, ruleFrom(rrule), range);
+  const lasts = ends_at - starts_at;
+  // Two local times that fall into the same gap can be the same instant.
+  const unique = [...new Set([...first, ...begins])].toSorted((a, b) => a - b);
+  return { occurrences: unique.map((at) => ({ from: at, to: at + lasts })), ended };
+};
+
+/** Within this after its start a rule must occur, or it is taken never to; a year's minutes are as much work as thirty years' days. */
+const searched = { YEARLY: 30, MONTHLY: 30, WEEKLY: 30, DAILY: 30, HOURLY: 9, MINUTELY: 1 } as const;
+const mostInYear = 20_000;
+
+const refuseUseless = (schedule: Schedule, rule: Rule): void => {
+  const { starts_at, local_start } = schedule;
+  if (rule.until !== null && (rule.until.local ? rule.until.at < local_start : rule.until.at < starts_at))
+    throw refuseRule('UNTIL lies before starts_at; choose a later one.');
+  const years = searched[rule.freq];
+  const { done } = recurrences(rule, local_start, local_start, Math.min(local_start + years * 366 * day, endOf(rule))).next();
+  if (done) throw refuseRule(`never occurs${rule.until === null ? ` in the ${years} years after starts_at` : ''}; check its BY… parts.`);
+  let count = 0;
+  for (const _ of recurrences(rule, local_start, local_start, Math.min(local_start + 366 * day, endOf(rule)))) {
+    count += 1;
+    if (count > Math.min(mostInYear, rule.count ?? mostInYear)) break;
+  }
+  if (count > mostInYear) throw refuseRule(`occurs more than ${mostInYear} times a year; choose a longer step, or one longer window.`);
+};
+
+/** What a window is made of, checked. */
+export type WindowDraft = { readonly name: string | null; readonly schedule: Schedule };
+
+type WindowInput = {
+  readonly name: string | null;
+  readonly starts_at: Moment;
+  readonly ends_at: Moment;
+  readonly rrule: string | null;
+};
+
+const earliest = Date.UTC(1970, 0, 2);
+const latest = Date.UTC(2900, 0, 1);
+
+/** A window in the organisation's clock. @throws Refusal `name_invalid`, `window_invalid` or `rrule_invalid`. */
+export const draftWindow = (input: WindowInput, time_zone: string): WindowDraft => {
+  const at = (moment: Moment): number => (moment.is === 'instant' ? moment.at : instantOf(Date.parse(`${moment.local}Z`), time_zone));
+  const name = input.name === null ? null : nameFrom(input.name);
+  const [starts_at, ends_at] = [at(input.starts_at), at(input.ends_at)];
+  for (const [key, value] of Object.entries({ starts_at, ends_at }))
+    if (!(value >= earliest && value <= latest)) throw new Refusal('window_invalid', `${key}: must lie between the years 1970 and 2900.`);
+  if (ends_at <= starts_at) throw new Refusal('window_invalid', 'ends_at: must be after starts_at.');
+  const local_start = input.starts_at.is === 'local' ? Date.parse(`${input.starts_at.local}Z`) : localOf(starts_at, time_zone);
+  const schedule = { starts_at, ends_at, local_start, rrule: input.rrule?.trim() ?? null, time_zone };
+  if (schedule.rrule !== null) refuseUseless(schedule, ruleFrom(schedule.rrule));
+  return { name, schedule };
+};
