@@ -4,7 +4,7 @@
 
 -- Who this database is: a restored one is another, so that what the bus holds of the older state is not taken for its own.
 create table installation (
-  only boolean primary key default true check (only),
+  single boolean primary key default true check (single),
   id uuid not null default gen_random_uuid(),
   created_at timestamptz not null default now()
 );

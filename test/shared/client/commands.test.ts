@@ -1,0 +1,123 @@
+import { expect, test } from 'vitest';
+import { callOf, findCommand, readLine, UsageFault } from '../../../shared/client/arguments.ts';
+import { commands } from '../../../shared/client/command-table.ts';
+import { commandName, commandWords } from '../../../shared/client/commands.ts';
+import type { Call } from '../../../shared/client/http-client.ts';
+
+const call = (...given: string[]): Call => {
+  const line = readLine(given, new Set(['ungroup', 'enabled']));
+  const { command, rest } = findCommand(commands, line.words);
+  return callOf(command, rest, line, (path) => (path === 'config.json' ? '{"timeout_ms": 3000}' : ''));
+};
+
+test('every command that the service is promised with stands there, and no other', () => {
+  expect(commands.map(commandName).toSorted()).toEqual(
+    [
+      'whoami',
+      ...['list', 'get', 'create', 'update', 'delete', 'status'].map((verb) => `monitors ${verb}`),
+      ...['list', 'get'].map((verb) => `incidents ${verb}`),
+      ...['list', 'get', 'create', 'delete'].map((verb) => `maintenance ${verb}`),
+      ...['list', 'get', 'create', 'update', 'delete'].map((verb) => `groups ${verb}`),
+      ...['list', 'get', 'add-monitor', 'remove-monitor', 'add-group', 'remove-group'].map((verb) => `status-pages ${verb}`),
+    ].toSorted(),
+  );
+});
+
+test('an operation that does not exist yet would be a command without further work', () => {
+  expect(commandWords({ id: 'listProbes', path: '/api/v1/probes' })).toEqual(['probes', 'list']);
+  expect(commandWords({ id: 'rotateMonitorToken', path: '/api/v1/monitors/{monitor_id}/token' })).toEqual(['monitors', 'rotate-token']);
+});
+
+test.each<[string[], Call]>([
+  [['whoami'], { method: 'GET', path: '/api/v1/me', query: {} }],
+  [['monitors', 'list', '--limit', '5'], { method: 'GET', path: '/api/v1/monitors', query: { limit: '5' } }],
+  [['monitors', 'get', 'a b/..'], { method: 'GET', path: '/api/v1/monitors/a%20b%2F..', query: {} }],
+  [
+    ['incidents', 'list', '--state=open', '--monitor', 'm'],
+    { method: 'GET', path: '/api/v1/incidents', query: { state: 'open', monitor: 'm' } },
+  ],
+  [
+    ['monitors', 'create', '--type', 'https', '--target', 'https://a.example/', '--interval-s', '60'],
+    { method: 'POST', path: '/api/v1/monitors', query: {}, body: { type: 'https', target: 'https://a.example/', interval_s: 60 } },
+  ],
+  [
+    [
+      'monitors',
+      'create',
+      '--type',
+      'dns',
+      '--config',
+      '@config.json',
+      '--config.record_type',
+      'MX',
+      '--config.expected_values',
+      '["a","b"]',
+    ],
+    {
+      method: 'POST',
+      path: '/api/v1/monitors',
+      query: {},
+      body: { type: 'dns', config: { timeout_ms: 3000, record_type: 'MX', expected_values: ['a', 'b'] } },
+    },
+  ],
+  [
+    ['monitors', 'create', '--type', 'https', '--config.basic_auth.username', 'u', '--config.timeout_ms', '5000'],
+    {
+      method: 'POST',
+      path: '/api/v1/monitors',
+      query: {},
+      body: { type: 'https', config: { basic_auth: { username: 'u' }, timeout_ms: 5000 } },
+    },
+  ],
+  [['monitors', 'update', 'm', '--enabled', 'false'], { method: 'PATCH', path: '/api/v1/monitors/m', query: {}, body: { enabled: false } }],
+  [['monitors', 'update', '--ungroup', 'm'], { method: 'PATCH', path: '/api/v1/monitors/m', query: {}, body: { ungroup: true } }],
+  [['monitors', 'update', 'm', '--no-enabled'], { method: 'PATCH', path: '/api/v1/monitors/m', query: {}, body: { enabled: false } }],
+  [['monitors', 'delete', 'm'], { method: 'DELETE', path: '/api/v1/monitors/m', query: {} }],
+  [
+    [
+      'maintenance',
+      'create',
+      '--starts-at',
+      '2027-01-01T02:00',
+      '--ends-at',
+      '2027-01-01T03:00',
+      '--monitor',
+      'a',
+      '--monitor',
+      'b',
+      '--group',
+      'g',
+    ],
+    {
+      method: 'POST',
+      path: '/api/v1/maintenance',
+      query: {},
+      body: { starts_at: '2027-01-01T02:00', ends_at: '2027-01-01T03:00', monitors: ['a', 'b'], groups: ['g'] },
+    },
+  ],
+  [['status-pages', 'remove-monitor', 'p', 'm'], { method: 'DELETE', path: '/api/v1/status-pages/p/monitors/m', query: {} }],
+])('%j is one call', (given, expected) => {
+  expect(call(...given)).toEqual(expected);
+});
+
+test.each<[string[], RegExp]>([
+  [['monitor', 'lst'], /Did you mean "monitors list"\?/],
+  [['monitors', 'lsit'], /Did you mean "monitors list"\?/],
+  [['monitors'], /monitors needs a verb: list/],
+  [['xyzzy'], /There are: whoami, monitors/],
+  [['monitors', 'get'], /monitors get needs ID/],
+  [['monitors', 'get', 'a', 'b'], /does not take "b"/],
+  [['status-pages', 'remove-monitor', 'p'], /needs MONITOR_ID/],
+  [['monitors', 'create', '--target', 'x'], /needs --type/],
+  [['monitors', 'create', '--type', 'https', '--intervals', '60'], /Did you mean --interval-s\?/],
+  [['monitors', 'create', '--type', 'https', '--interval-s', 'often'], /--interval-s takes a number/],
+  [['monitors', 'create', '--type', 'https', '--interval-s'], /--interval-s needs a value/],
+  [['monitors', 'create', '--type', 'https', '--type', 'dns'], /given twice/],
+  [['monitors', 'create', '--type', 'https', '--config', '{'], /not valid JSON/],
+  [['monitors', 'create', '--type', 'https', '--config', '[]'], /must be a JSON object/],
+  [['monitors', 'create', '--type', 'https', '--config.__proto__.x', '1'], /__proto__/],
+  [['incidents', 'list', '--state', 'closed'], /takes all, open, resolved/],
+])('%j is refused and told what would do', (given, message) => {
+  expect(() => call(...given)).toThrow(UsageFault);
+  expect(() => call(...given)).toThrow(message);
+});

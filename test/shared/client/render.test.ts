@@ -1,0 +1,81 @@
+import { expect, test } from 'vitest';
+import { render, type Terminal } from '../../../shared/client/render.ts';
+import { cut, duration, harmless, painter, relative, widthOf } from '../../../shared/client/terminal.ts';
+
+const now = Date.parse('2027-01-01T12:00:00.000Z');
+const terminal: Terminal = { columns: 100, paint: painter(false), now };
+
+const monitor = {
+  id: '0190a7c4-5b1e-7c3d-9f42-6a8b1c2d3e4f',
+  name: 'Shop',
+  type: 'https',
+  target: 'https://shop.example/',
+  interval_s: 60,
+  enabled: true,
+  config: {},
+  group: null,
+  affects_group_status: true,
+  created_at: '2027-01-01T11:57:00.000Z',
+};
+
+test('a list is a table with one line for each row', () => {
+  const text = render({ items: [monitor, { ...monitor, name: 'Very long '.repeat(20), enabled: false }], next_cursor: null }, terminal);
+  const lines = text.trimEnd().split('\n');
+  expect(lines).toHaveLength(3);
+  expect(lines[1]).toContain('Shop');
+  expect(lines.every((line) => widthOf(line) <= 100)).toBe(true);
+  expect(lines[2]).toContain(monitor.id);
+  expect(lines[2]).toContain('…');
+});
+
+test('an empty list says so, and a page that is not the last says how to go on', () => {
+  expect(render({ items: [], next_cursor: null }, terminal)).toBe('None.\n');
+  expect(render({ items: [monitor], next_cursor: 'abc' }, terminal)).toContain('--cursor abc');
+});
+
+test('a single thing is a card with relative times', () => {
+  const text = render(monitor, terminal);
+  expect(text).toMatch(/created\s+2027-01-01T11:57:00.000Z \(3 min ago\)/);
+  expect(text).toMatch(/interval\s+60 s/);
+});
+
+test('a status is a word, and the colour is that of its meaning', () => {
+  const status = { monitor: monitor.id, status: 'down', since: null, uptime: { days: 30, percent: 99.9, down_seconds: 60 } };
+  expect(render(status, terminal)).toMatch(/status\s+down/);
+  expect(render(status, { ...terminal, paint: painter(true) })).toContain('\u001b[31mdown\u001b[0m');
+});
+
+test('an incident tells its state in a word', () => {
+  const incident = { id: monitor.id, open: true, confirmed_at: null, monitor_name: 'Shop', started_at: '2027-01-01T11:59:30.000Z' };
+  expect(render({ items: [incident], next_cursor: null }, terminal)).toContain('verifying');
+  expect(render({ items: [{ ...incident, open: false }], next_cursor: null }, terminal)).toContain('resolved');
+});
+
+test('fields and values of a newer service are shown and do no harm', () => {
+  const text = render({ ...monitor, colour: 'mauve', nested: { a: [{ b: 1 }, 2] }, status: 'hibernating' }, terminal);
+  expect(text).toContain('mauve');
+  expect(text).toContain('hibernating');
+});
+
+test('text of strangers cannot steer the terminal', () => {
+  const evil = 'x\u001b]0;owned\u0007\u001b[2J\u202ey\nz';
+  const text = render({ items: [{ ...monitor, name: evil }], next_cursor: null }, terminal) + render({ ...monitor, name: evil }, terminal);
+  for (const sign of ['\u001b', '\u0007', '\u202e']) expect(text).not.toContain(sign);
+  expect(harmless('a\nb')).toBe('a b');
+});
+
+test.each([
+  [0, 'now'],
+  [5000, '5 s ago'],
+  [185_000, '3 min 5 s ago'],
+  [26 * 3_600_000, '1 d 2 h ago'],
+  [-7_200_000, 'in 2 h'],
+])('%i ms before now is "%s"', (before, expected) => {
+  expect(relative(now - before, now)).toBe(expected);
+});
+
+test('widths count what a reader sees', () => {
+  expect(widthOf('日本')).toBe(4);
+  expect(cut('日本語の名前', 5)).toBe('日本…');
+  expect(duration(999)).toBe('0 s');
+});
