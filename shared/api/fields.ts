@@ -4,7 +4,6 @@
  */
 export {
   array,
-  dict,
   maybe,
   nullable,
   type ObjectField,
@@ -27,5 +26,6 @@ export {
   type Place,
   type ValueOf,
 } from './fields/field.ts';
-export { boolean, integer, literal, number, string } from './fields/scalars.ts';
+export { boolean, integer, number } from './fields/scalars.ts';
+export { dict, literal, string } from './fields/text.ts';
 export { uuid } from './fields/uuid.ts';

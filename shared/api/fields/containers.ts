@@ -86,13 +86,6 @@ export const array = <T>(item: Field<T>, more: JsonSchema = {}): Field<readonly 
   },
 });
 
-/** An object with free keys, passed through as it came. */
-export const dict = (more: JsonSchema = {}): Field<Readonly<Record<string, unknown>>> => ({
-  schema: { type: 'object', additionalProperties: true, ...more },
-  components: [],
-  parse: (input, place) => (isRecord(input) ? good(input) : bad('dict_type', place, 'Input should be a valid dictionary', input)),
-});
-
 /** The value, or JSON null. */
 export const nullable = <T>(inner: Field<T>, more: JsonSchema = {}): Field<T | null> => ({
   schema: { anyOf: [inner.schema, { type: 'null' }], ...more },

@@ -36,6 +36,6 @@ export const bad = (type: string, loc: Place, msg: string, input: unknown, ctx?:
   faults: [ctx === undefined ? { type, loc, msg, input } : { type, loc, msg, input, ctx }],
 });
 
-/** Python's `float` and `int` both arrive here as a JavaScript number; only its value tells them apart. */
+/** A JSON object: neither null nor an array. */
 export const isRecord = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
