@@ -1,0 +1,46 @@
+import { type FileHandle, mkdir, open, readFile, rename, rm } from 'node:fs/promises';
+import { dirname } from 'node:path';
+
+/** Small files that are replaced whole, so that whoever reads them finds the old text or the new one and never half of one. */
+
+const syncFolder = async (folder: string): Promise<void> => {
+  const handle = await open(folder, 'r');
+  await handle.sync().finally(() => handle.close());
+};
+
+/** `durable`: it outlives a loss of power once this has settled; else it outlives the process only. */
+export const replaceFile = async (path: string, text: string, options: { readonly durable: boolean }): Promise<void> => {
+  await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+  const next = `${path}.next`;
+  const handle = await open(next, 'w', 0o600);
+  try {
+    await handle.writeFile(text);
+    if (options.durable) await handle.sync();
+  } catch (error) {
+    await handle.close();
+    await rm(next, { force: true });
+    throw error;
+  }
+  await handle.close();
+  await rename(next, path);
+  if (options.durable) await syncFolder(dirname(path));
+};
+
+const isMissing = (error: unknown): boolean => error instanceof Error && 'code' in error && error.code === 'ENOENT';
+
+/** The text of a file; undefined when there is none. */
+export const readIfThere = async (path: string): Promise<string | undefined> => {
+  try {
+    return await readFile(path, 'utf8');
+  } catch (error) {
+    if (isMissing(error)) return undefined;
+    throw error;
+  }
+};
+
+/** A new file to append to, whose name outlives a loss of power. */
+export const createLogFile = async (path: string): Promise<FileHandle> => {
+  const handle = await open(path, 'wx', 0o600);
+  await syncFolder(dirname(path));
+  return handle;
+};

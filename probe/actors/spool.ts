@@ -1,0 +1,274 @@
+import { join } from 'node:path';
+import type { Log } from '../../shared/base/log.ts';
+import { partitionCount, partitionOf } from '../../shared/bus/subjects.ts';
+import type { Result } from '../../shared/checks/result.ts';
+import { createSpoolIndex, type SpoolIndex } from './spool-index.ts';
+import { openSpoolMarks, readSavedLine, seqStride } from './spool-marks.ts';
+import { openSegments, type Place } from './spool-segments.ts';
+
+/**
+ * The results that the coordinator has not committed yet, on disk before anybody else hears of them (rule 6).
+ *
+ * Modes: `saving` (what is appended is written at once, synced about once a second) ↔ `unsaved` (the disk takes nothing: results wait in memory,
+ * bounded, and are offered all the same; each save tries again) → `closed`. Bounded in bytes: the oldest segment goes first, and what is lost is counted.
+ */
+export type Spool = {
+  readonly generation: string;
+  /** Gives the result its number and takes it in. `undefined`: memory and disk are full, it is lost and counted. */
+  readonly append: (result: Omit<Result, 'seq'>) => { readonly seq: number; readonly partition: number } | undefined;
+  /** Settles when all that was appended before has been written, or cannot be. Never rejects. */
+  readonly save: () => Promise<void>;
+  /** The waiting results of a partition after `seq`, in order, as JSON texts; undefined when there are none. */
+  readonly take: (partition: number, seq: number) => Promise<Taken | undefined>;
+  /** How far each partition is committed: nothing up to there is wanted any more. */
+  readonly commit: (committed: Readonly<Record<string, number>>) => void;
+  readonly committedOf: (partition: number) => number;
+  /** The highest number given in a partition that still waits; 0 when none waits. */
+  readonly newestOf: (partition: number) => number;
+  /** The highest number given at all. */
+  readonly lastSeq: () => number;
+  readonly status: () => { readonly waiting: number; readonly dropped: number; readonly bytes: number };
+  /** What must happen about once a second: sync, remember how far is committed. */
+  readonly tick: () => Promise<void>;
+  readonly close: () => Promise<void>;
+};
+
+export type Taken = {
+  /** The result that waits just before these; null when none does. */
+  readonly after: number | null;
+  readonly last: number;
+  readonly texts: readonly string[];
+};
+
+const mostTaken = 500;
+const mostTakenLength = 256 * 1024;
+/** Longer ones travel without their evidence: one result must never be too large for a message of the bus. */
+const mostTextLength = 128 * 1024;
+/** Texts kept in memory, so that what is handed over at once is not read back from the disk. */
+const mostKeptBytes = 8 * 1024 * 1024;
+const mostUnsaved = 20_000;
+/** Results in one write. */
+const mostWritten = 500;
+export const openSpool = async (options: {
+  readonly folder: string;
+  readonly mostBytes: number;
+  readonly segmentBytes?: number;
+  readonly log: Log;
+}): Promise<Spool> => {
+  const { folder, mostBytes, log, segmentBytes = Math.min(2 * 1024 * 1024, Math.ceil(mostBytes / 4)) } = options;
+  const marks = await openSpoolMarks(folder);
+  const { generation } = marks;
+  const committed = new Float64Array(partitionCount);
+  for (const [partition, seq] of Object.entries(marks.committed)) committed[Number(partition)] = seq;
+
+  const indexes: readonly SpoolIndex[] = Array.from({ length: partitionCount }, createSpoolIndex);
+  const indexOf = (partition: number): SpoolIndex => {
+    const index = indexes[partition];
+    if (!index) throw new Error(`there is no partition ${partition}`);
+    return index;
+  };
+  let waiting = 0;
+  let dropped = 0;
+  let lastSeq = Math.max(marks.promised(), ...committed);
+
+  const keep = (line: string, { segment, offset, length }: Place): boolean => {
+    const result = readSavedLine(line);
+    if (!result) {
+      dropped += 1;
+      return false;
+    }
+    const partition = partitionOf(result.monitor);
+    lastSeq = Math.max(lastSeq, result.seq);
+    if (result.seq <= (committed[partition] ?? 0)) return false;
+    const index = indexOf(partition);
+    index.place(index.push(result.seq), segment, offset, length);
+    waiting += 1;
+    return true;
+  };
+  const segments = await openSegments({ folder: join(folder, generation), segmentBytes, log, keep });
+  await marks.promise(lastSeq);
+
+  const texts = new Map<number, string>();
+  let textBytes = 0;
+  const unsaved: { seq: number; partition: number; position: number }[] = [];
+  let fault: string | undefined;
+  let saving: Promise<void> | undefined;
+  let marksChanged = false;
+
+  const forget = (seq: number): void => {
+    const text = texts.get(seq);
+    if (text === undefined) return;
+    textBytes -= text.length;
+    texts.delete(seq);
+  };
+
+  /** Takes the entries of a partition that fit out of the index, from the oldest on. */
+  const shiftWhile = (partition: number, fits: (index: SpoolIndex) => boolean, release: boolean): number => {
+    const index = indexOf(partition);
+    let taken = 0;
+    while (index.head() < index.tail() && fits(index)) {
+      const entry = index.shift();
+      if (!entry) break;
+      forget(entry.seq);
+      if (release && entry.segment > 0) segments.release(entry.segment);
+      taken += 1;
+    }
+    waiting -= taken;
+    return taken;
+  };
+
+  const makeRoom = async (): Promise<void> => {
+    while (segments.bytes() > mostBytes) {
+      const gone = await segments.dropOldest();
+      if (gone === undefined) return;
+      let lost = 0;
+      for (let partition = 0; partition < partitionCount; partition += 1) {
+        const inIt = (index: SpoolIndex) => index.segmentAt(index.head()) > 0 && index.segmentAt(index.head()) <= gone;
+        lost += shiftWhile(partition, inIt, false);
+      }
+      dropped += lost;
+      if (lost > 0) log.warn({ lost }, 'the spool is full: its oldest results are lost');
+    }
+  };
+
+  const keepTextsBounded = (): void => {
+    if (textBytes <= mostKeptBytes) return;
+    const firstUnsaved = unsaved[0]?.seq ?? Number.POSITIVE_INFINITY;
+    for (const seq of texts.keys()) {
+      if (textBytes <= mostKeptBytes || seq >= firstUnsaved) return;
+      forget(seq);
+    }
+  };
+
+  const write = async (): Promise<void> => {
+    if (fault !== undefined) unsaved.splice(0, unsaved.length, ...unsaved.filter(({ seq }) => texts.has(seq)));
+    while (unsaved.length > 0) {
+      // What was committed or dropped meanwhile needs no disk.
+      const some = unsaved.slice(0, mostWritten);
+      const wanted = some.flatMap((entry) => {
+        const text = texts.get(entry.seq);
+        return text === undefined ? [] : [{ ...entry, text }];
+      });
+      if (wanted.length > 0) {
+        const places = await segments.append(wanted.map(({ text }) => Buffer.from(text)));
+        for (const [at, { partition, position }] of wanted.entries()) {
+          const place = places[at];
+          if (!place) continue;
+          const isWanted = indexOf(partition).place(position, place.segment, place.offset, place.length);
+          if (!isWanted) segments.release(place.segment);
+        }
+      }
+      unsaved.splice(0, some.length);
+    }
+    if (lastSeq + seqStride / 2 > marks.promised()) await marks.promise(lastSeq);
+    await makeRoom();
+    keepTextsBounded();
+  };
+
+  const save = (): Promise<void> => {
+    saving ??= write()
+      .then(() => {
+        if (fault !== undefined) log.info('the disk takes results again');
+        fault = undefined;
+      })
+      .catch((error: unknown) => {
+        const text = error instanceof Error ? error.message : String(error);
+        if (fault !== text) log.error({ err: error }, 'the disk does not take results; they wait in memory');
+        fault = text;
+      })
+      .finally(() => {
+        saving = undefined;
+      });
+    return saving;
+  };
+
+  const textAt = async (index: SpoolIndex, position: number): Promise<string> => {
+    const text = texts.get(index.seqAt(position));
+    if (text !== undefined) return text;
+    const [offset, length] = [index.offsetAt(position), index.lengthAt(position)];
+    return (await segments.read(index.segmentAt(position))).toString('utf8', offset, offset + length);
+  };
+
+  return {
+    generation,
+    append: (result) => {
+      if (unsaved.length >= mostUnsaved) {
+        dropped += 1;
+        return undefined;
+      }
+      lastSeq += 1;
+      const seq = lastSeq;
+      const partition = partitionOf(result.monitor);
+      const whole = JSON.stringify({ seq, ...result });
+      const text = whole.length <= mostTextLength ? whole : JSON.stringify({ seq, ...result, evidence: { left_out: 'too large' } });
+      const position = indexOf(partition).push(seq);
+      texts.set(seq, text);
+      textBytes += text.length;
+      unsaved.push({ seq, partition, position });
+      waiting += 1;
+      return { seq, partition };
+    },
+    save: async () => {
+      // What came while the last write was on its way wants another.
+      if (saving) await saving;
+      if (unsaved.length > 0 || segments.bytes() > mostBytes) await save();
+    },
+    take: async (partition, seq) => {
+      const index = indexOf(partition);
+      const first = index.firstAfter(seq);
+      if (first >= index.tail()) return undefined;
+      const after = first > index.head() ? index.seqAt(first - 1) : null;
+      const taken: string[] = [];
+      let length = 0;
+      let last = 0;
+      let segment: number | undefined;
+      for (let position = first; position < index.tail() && taken.length < mostTaken; position += 1) {
+        if (position < index.head()) return undefined; // Dropped while we read: the next call sees what is left.
+        const entry = index.seqAt(position);
+        if (!texts.has(entry)) {
+          // One segment at a time is read for all partitions, not all segments for one.
+          segment ??= index.segmentAt(position);
+          if (index.segmentAt(position) !== segment) break;
+        }
+        const text = await textAt(index, position);
+        length += text.length;
+        if (taken.length > 0 && length > mostTakenLength) break;
+        taken.push(text);
+        last = entry;
+      }
+      return taken.length > 0 ? { after, last, texts: taken } : undefined;
+    },
+    commit: (marksNow) => {
+      for (const [name, seq] of Object.entries(marksNow)) {
+        const partition = Number(name);
+        if (!Number.isInteger(partition) || partition < 0 || partition >= partitionCount || seq <= (committed[partition] ?? 0)) continue;
+        committed[partition] = seq;
+        marksChanged = true;
+        shiftWhile(partition, (index) => index.seqAt(index.head()) <= seq, true);
+        if (seq <= lastSeq) continue;
+        log.warn({ partition, committed: seq, lastSeq }, 'more is committed than this spool knows of: it was put back to an earlier state');
+        lastSeq = seq;
+      }
+    },
+    committedOf: (partition) => committed[partition] ?? 0,
+    newestOf: (partition) => {
+      const index = indexOf(partition);
+      return index.tail() > index.head() ? index.seqAt(index.tail() - 1) : 0;
+    },
+    lastSeq: () => lastSeq,
+    status: () => ({ waiting, dropped, bytes: segments.bytes() }),
+    tick: async () => {
+      if (unsaved.length > 0) await save();
+      await segments.sync();
+      if (!marksChanged) return;
+      marksChanged = false;
+      const entries = [...committed].flatMap((seq, partition) => (seq > 0 ? [[partition, seq] as const] : []));
+      await marks.remember(Object.fromEntries(entries));
+    },
+    close: async () => {
+      if (saving) await saving;
+      await save();
+      await segments.close();
+    },
+  };
+};
