@@ -1,0 +1,130 @@
+import { z } from 'zod';
+import type { Continent } from '../../shared/base/continents.ts';
+import { Refusal } from '../../shared/base/refusal.ts';
+import { isViolationOf, type Queryable } from './database.ts';
+import { enqueue } from './outbox.ts';
+
+/** A probe as the coordinator knows it. */
+export type ProbeRow = {
+  readonly id: string;
+  readonly key: number;
+  readonly organisation_id: string | null;
+  readonly name: string;
+  readonly continent: Continent;
+  /** The public nkeys that may speak for it, with the time until which a rotated-out one may (null: for good). */
+  readonly keys: readonly ProbeKey[];
+  readonly allowed_cidrs: readonly string[];
+  readonly seal_key: string | null;
+  readonly ear: string | null;
+  readonly version: string | null;
+  readonly created_at: Date;
+  readonly revoked_at: Date | null;
+  readonly last_seen_at: Date | null;
+  readonly quarantined_at: Date | null;
+  readonly quarantine_reason: string | null;
+};
+
+export type ProbeKey = { readonly key: string; readonly until: number | null };
+
+const keysShape = z.array(z.object({ key: z.string(), until: z.number().nullable() }));
+
+/** All of them, revoked ones included, because old results and watermarks refer to them; oldest first. */
+export const allProbes = async (sql: Queryable, organisation?: string): Promise<ProbeRow[]> => {
+  const rows = await sql<ProbeRow[]>`
+    select id, key, organisation_id, name, continent, keys, allowed_cidrs, seal_key, ear, version, created_at, revoked_at, last_seen_at,
+      quarantined_at, quarantine_reason
+    from probes ${organisation === undefined ? sql`` : sql`where organisation_id = ${organisation}`} order by key`;
+  return rows.map((row) => ({ ...row, keys: keysShape.parse(row.keys) }));
+};
+
+type Made = { readonly name: string; readonly continent: Continent; readonly organisation: string | null; readonly key: string };
+
+/** @throws Refusal `name_taken`. */
+export const insertProbe = async (sql: Queryable, id: string, { name, continent, organisation, key }: Made): Promise<void> => {
+  const keys: ProbeKey[] = [{ key, until: null }];
+  try {
+    await sql`insert into probes (id, organisation_id, name, continent, keys)
+      values (${id}, ${organisation}, ${name}, ${continent}, ${JSON.stringify(keys)}::text::jsonb)`;
+  } catch (error) {
+    if (isViolationOf(error, 'probes_name_key'))
+      throw new Refusal('name_taken', `name: there is a probe "${name}" already; choose another name.`);
+    throw error;
+  }
+  await enqueue(sql, { topic: 'probe', payload: { probe: id, change: 'created' }, partition: null, organisation });
+};
+
+const lockedProbe = async (
+  sql: Queryable,
+  id: string,
+): Promise<{ name: string; continent: Continent; organisation_id: string | null; keys: ProbeKey[] }> => {
+  const [row] = await sql<{ name: string; continent: Continent; organisation_id: string | null; keys: unknown }[]>`
+    select name, continent, organisation_id, keys from probes where id = ${id} and revoked_at is null for update`;
+  if (!row) throw new Refusal('probe_not_found', 'There is no such probe, or it was revoked.');
+  return { ...row, keys: keysShape.parse(row.keys) };
+};
+
+/** Adds a key; the older ones end at `until`. @throws Refusal `probe_not_found`. */
+export const addProbeKey = async (
+  sql: Queryable,
+  id: string,
+  issue: (of: { name: string; continent: Continent }) => string,
+  until: number,
+): Promise<void> => {
+  const { name, continent, organisation_id, keys } = await lockedProbe(sql, id);
+  const next: ProbeKey[] = [
+    ...keys.map(({ key, until: before }) => ({ key, until: Math.min(before ?? until, until) })),
+    { key: issue({ name, continent }), until: null },
+  ];
+  await sql`update probes set keys = ${JSON.stringify(next)}::text::jsonb where id = ${id}`;
+  await enqueue(sql, { topic: 'probe', payload: { probe: id, change: 'rotated' }, partition: null, organisation: organisation_id });
+};
+
+/** Takes every key away for good. @throws Refusal `probe_not_found`. */
+export const revokeProbe = async (sql: Queryable, id: string): Promise<void> => {
+  const { organisation_id, keys } = await lockedProbe(sql, id);
+  await sql`insert into revoked_keys (key) select unnest(${keys.map(({ key }) => key)}::text[]) on conflict do nothing`;
+  await sql`update probes set keys = '[]', revoked_at = now() where id = ${id}`;
+  await enqueue(sql, { topic: 'probe', payload: { probe: id, change: 'revoked' }, partition: null, organisation: organisation_id });
+};
+
+/** Rotated-out keys whose time is over are taken away. True when there were any. */
+export const endOldKeys = async (sql: Queryable, now: number): Promise<boolean> => {
+  const probes = (await allProbes(sql)).filter(({ keys }) => keys.some(({ until }) => until !== null && until <= now));
+  for (const { id, keys } of probes) {
+    const over = keys.filter(({ until }) => until !== null && until <= now);
+    const left = keys.filter((key) => !over.includes(key));
+    await sql`insert into revoked_keys (key) select unnest(${over.map(({ key }) => key)}::text[]) on conflict do nothing`;
+    await sql`update probes set keys = ${JSON.stringify(left)}::text::jsonb where id = ${id}`;
+  }
+  return probes.length > 0;
+};
+
+/** Key → when it was revoked, of all that ever were. */
+export const revokedKeys = async (sql: Queryable): Promise<ReadonlyMap<string, number>> => {
+  const rows = await sql<{ key: string; revoked_at: Date }[]>`select key, revoked_at from revoked_keys`;
+  return new Map(rows.map(({ key, revoked_at }) => [key, revoked_at.getTime()]));
+};
+
+export type Seen = {
+  readonly id: string;
+  readonly at: number;
+  readonly version: string;
+  readonly seal_key: string;
+  readonly ear: string | null;
+  readonly allowed_cidrs: readonly string[];
+};
+
+/** Writes down what probes said of themselves, in bulk. */
+export const writeSeen = async (sql: Queryable, seen: readonly Seen[]): Promise<void> => {
+  if (seen.length === 0) return;
+  const rows = seen.map((row) => ({ ...row, at: new Date(row.at).toISOString() }));
+  await sql`
+    update probes p set last_seen_at = s.at, version = s.version, seal_key = s.seal_key, ear = s.ear, allowed_cidrs = s.allowed_cidrs
+    from json_to_recordset(${JSON.stringify(rows)}::text::json)
+      as s (id uuid, at timestamptz, version text, seal_key text, ear text, allowed_cidrs text[])
+    where p.id = s.id`;
+};
+
+export const setQuarantine = async (sql: Queryable, id: string, reason: string | null): Promise<void> => {
+  await sql`update probes set quarantined_at = ${reason === null ? null : sql`coalesce(quarantined_at, now())`}, quarantine_reason = ${reason} where id = ${id}`;
+};

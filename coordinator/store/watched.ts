@@ -1,0 +1,61 @@
+import { type Continent, isContinent } from '../../shared/base/continents.ts';
+import type { Config } from '../../shared/checks/assignment.ts';
+import { timeoutMs } from '../../shared/checks/config.ts';
+import type { Kind } from '../../shared/checks/kinds.ts';
+import type { Watched } from '../domain/incident-types.ts';
+import type { Queryable } from './database.ts';
+
+/** A monitor as the engine needs it: to decide about it, and to tell the probes what to check. */
+export type MonitorRow = {
+  readonly id: string;
+  readonly key: number;
+  readonly organisation_id: string;
+  readonly partition: number;
+  readonly type: Kind;
+  readonly target: string;
+  readonly interval_s: number;
+  readonly config: Config;
+  readonly secrets: Uint8Array | null;
+  readonly config_version: number;
+  readonly created_at: Date;
+  readonly paused_at: Date | null;
+};
+
+const columns = 'id, key, organisation_id, partition, type, target, interval_s, config, secrets, config_version, created_at, paused_at';
+
+/** All monitors of a partition, in pages, so that a hundred thousand are never in memory as rows at once. */
+export const monitorsOfPartition = (sql: Queryable, partition: number): AsyncIterable<MonitorRow[]> =>
+  sql<MonitorRow[]>`select ${sql.unsafe(columns)} from monitors where partition = ${partition} order by key`.cursor(1_000);
+
+export const monitorsById = (sql: Queryable, ids: readonly string[]): Promise<MonitorRow[]> =>
+  sql<MonitorRow[]>`select ${sql.unsafe(columns)} from monitors where id = any(${[...ids]})`;
+
+/** The continents that the config limits the check to; null when it does not. */
+export const continentsIn = (config: Config): readonly Continent[] | null => {
+  const given = config.continents;
+  return Array.isArray(given) ? given.filter(isContinent) : null;
+};
+
+export const probeIn = (config: Config): string | null => (typeof config.probe === 'string' ? config.probe : null);
+
+const harmless = (kind: Kind, { method }: Config): boolean =>
+  kind === 'dns' || (kind === 'https' && (method === undefined || method === 'GET' || method === 'HEAD'));
+
+export const watchedOf = (row: MonitorRow): Watched => {
+  const { config } = row;
+  const after = config.alert_after_s;
+  return {
+    id: row.id,
+    organisation: row.organisation_id,
+    kind: row.type,
+    interval_ms: row.interval_s * 1_000,
+    timeout_ms: timeoutMs(row.type, config, row.interval_s),
+    continents: continentsIn(config),
+    probe: probeIn(config),
+    config_version: row.config_version,
+    alert_after_ms: typeof after === 'number' ? after * 1_000 : 0,
+    sampled: harmless(row.type, config),
+    created_at: row.created_at.getTime(),
+    paused_at: row.paused_at?.getTime() ?? null,
+  };
+};
