@@ -1,0 +1,85 @@
+import { Refusal } from '../../shared/base/refusal.ts';
+import type { Config } from '../../shared/checks/assignment.ts';
+import { configFaults, faultsSentence, knownKeys, splitSecrets } from '../../shared/checks/config.ts';
+import type { Kind } from '../../shared/checks/kinds.ts';
+import type { Json } from '../../shared/checks/result.ts';
+import { mask, type Secrets } from '../../shared/checks/secrets.ts';
+import { storable } from './name.ts';
+
+export const refuseConfig = (message: string): Refusal => new Refusal('config_invalid', message);
+
+/** Deeper than a config may be, so that its own check still says so; a hostile body would be deeper than the stack. */
+const walkedDepth = 12;
+
+/** A value as the database can keep it and give it back unchanged. @throws Refusal `config_invalid`, naming the place. */
+const jsonFrom = (value: unknown, place: string, depth = 0): Json => {
+  if (depth > walkedDepth) throw refuseConfig('`config` cannot be used: nest at most 8 levels deep');
+  if (value === null || typeof value === 'boolean') return value;
+  if (typeof value === 'string') {
+    if (storable(value)) return value;
+    throw refuseConfig(`\`${place}\` cannot be used: leave out NUL and broken characters`);
+  }
+  if (typeof value === 'number') {
+    if (Number.isFinite(value)) return value;
+    throw refuseConfig(`\`${place}\` cannot be used: the number is too large to be kept`);
+  }
+  if (Array.isArray(value)) return value.map((inside, index) => jsonFrom(inside, `${place}[${index}]`, depth + 1));
+  if (typeof value !== 'object') throw refuseConfig(`\`${place}\` cannot be used: give a JSON value`);
+  return Object.fromEntries(
+    Object.entries(value).map(([key, inside]) => {
+      if (!storable(key)) throw refuseConfig(`\`${place}\` cannot be used: a key holds a NUL or a broken character`);
+      return [key, jsonFrom(inside, place === 'config' ? key : `${place}.${key}`, depth + 1)];
+    }),
+  );
+};
+
+/** A config with its secrets apart: `open` is shown and stored, with a mask where a secret stands. */
+export type SplitConfig = { readonly open: Config; readonly secrets: Secrets };
+
+type About = { readonly kind: Kind; readonly target: string; readonly interval_s: number };
+
+/** Judges a config as somebody sent it; masks keep the secrets that are stored. @throws Refusal `config_invalid`, naming every key. */
+export const configFrom = (given: Readonly<Record<string, unknown>>, about: About, stored: Secrets): SplitConfig => {
+  const { kind, target, interval_s } = about;
+  const config = Object.fromEntries(Object.entries(given).map(([key, value]) => [key, jsonFrom(value, key)]));
+  if (!Object.keys(config).every(storable)) throw refuseConfig('`config` cannot be used: a key holds a NUL or a broken character');
+  const faults = configFaults(kind, target, config, interval_s);
+  if (faults.length > 0) throw refuseConfig(faultsSentence(faults));
+  const { open, secrets, unknown } = splitSecrets(kind, config, stored);
+  if (unknown.length > 0)
+    throw refuseConfig(
+      `\`${unknown.join('`, `')}\` cannot be used: there is no stored secret that ${mask} could keep; send the secret itself`,
+    );
+  return { open, secrets };
+};
+
+/** Judges a stored config against a new target or interval. @throws Refusal `config_invalid`. */
+export const refuseUnfit = (config: Config, { kind, target, interval_s }: About): void => {
+  const faults = configFaults(kind, target, config, interval_s);
+  if (faults.length > 0) throw refuseConfig(faultsSentence(faults));
+};
+
+/** Where from and when to tell: they decide who looks and who hears, not what is looked at. */
+const aside = ['continents', 'probe', 'alert_after_s'];
+
+const sorted = (json: Json): Json => {
+  if (typeof json !== 'object' || json === null) return json;
+  if (Array.isArray(json)) return json.map(sorted);
+  return Object.fromEntries(
+    Object.entries(json)
+      .toSorted(([a], [b]) => (a < b ? -1 : 1))
+      .map(([key, inside]) => [key, sorted(inside)]),
+  );
+};
+
+const text = (json: Json): string => JSON.stringify(sorted(json));
+
+/** Whether two JSON values are the same, whatever the order of their keys. */
+export const sameJson = (a: Json, b: Json): boolean => text(a) === text(b);
+
+/** Whether two configs check the same thing: the keys that the kind uses, and the secrets, without where from (rule 17). */
+export const checksTheSame = (kind: Kind, a: SplitConfig, b: SplitConfig): boolean => {
+  const keys = knownKeys(kind).filter((key) => !aside.includes(key));
+  const used = (config: Config): Json => Object.fromEntries(keys.flatMap((key) => (config[key] === undefined ? [] : [[key, config[key]]])));
+  return sameJson(used(a.open), used(b.open)) && sameJson(a.secrets, b.secrets);
+};
