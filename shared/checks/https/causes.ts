@@ -38,6 +38,7 @@ export const httpsCauses = {
     layer: 'tls',
     sentence: ({ days: ago }) => (ago === 0 ? 'Certificate expired less than a day ago' : `Certificate expired ${days(ago)} ago`),
   },
+  certificate_issuer_expired: { layer: 'tls', sentence: () => "A certificate of the certificate's issuer has expired" },
   certificate_not_yet_valid: { layer: 'tls', sentence: () => 'Certificate is not valid yet' },
   certificate_wrong_host: { layer: 'tls', sentence: () => 'Certificate is for another name' },
   certificate_self_signed: { layer: 'tls', sentence: () => 'Certificate is self-signed' },

@@ -128,6 +128,10 @@ const clashes = (config: Config, target: string): ConfigFault[] => {
   if (given(config, 'body') && (method === 'GET' || method === 'HEAD'))
     say('body', `set \`method\` to POST, PUT or PATCH; ${method} sends no body`);
   if (new Set(names).size !== names.length) say('headers', 'name each header once; upper and lower case are the same');
+  const expected = config.expected_status;
+  if (Array.isArray(expected) && config.follow_redirects !== false && expected.every((one) => /^30[12378]$/.test(String(one)))) {
+    say('follow_redirects', 'set it to false to see the redirect itself; otherwise redirects are followed and the last status is judged');
+  }
   const missing = secretHeaders(config).filter((name) => !names.includes(name));
   if (missing.length > 0) say('secret_headers', 'name only headers that `headers` has');
   const credentials = [given(config, 'basic_auth'), given(config, 'bearer_token'), names.includes('authorization')];

@@ -1,0 +1,71 @@
+import { connect as connectTcp, type Socket } from 'node:net';
+import type { Guard } from './guard.ts';
+import { type AttemptSeen, ownCodes } from './https-observation.ts';
+
+/** A connection, or why there is none; with every attempt that was made. */
+export type Connected = { readonly socket: Socket | null; readonly code: string; readonly attempts: readonly AttemptSeen[] };
+
+/** How long an attempt may be silent before the next address is tried beside it. */
+const patience = 250;
+const mostAttempts = 6;
+
+const codeOf = (error: unknown): string => (error instanceof Error && 'code' in error ? String(error.code) : 'EUNKNOWN');
+
+/**
+ * Connects to the first of the addresses that answers. Each one is put to the guard in the same turn in which its socket is opened, and
+ * sockets are opened to literal addresses only, so that nothing can be looked up in between. One address that is not public refuses all.
+ *
+ * Modes: `trying` (attempts under way or to come) → `connected` | `failed` | `stopped` (by the signal); each ends the promise once.
+ */
+export const connectFirst = (addresses: readonly string[], port: number, guard: Guard, signal: AbortSignal): Promise<Connected> =>
+  new Promise((resolve) => {
+    const attempts: { address: string; code: string | null; ms: number }[] = [];
+    const open = new Set<Socket>();
+    const wanted = addresses.slice(0, mostAttempts);
+    let timer: NodeJS.Timeout | undefined;
+    let next = 0;
+    let over = false;
+
+    const finish = (socket: Socket | null, code: string): void => {
+      if (over) return;
+      over = true;
+      clearTimeout(timer);
+      signal.removeEventListener('abort', stop);
+      for (const other of open) if (other !== socket) other.destroy();
+      resolve({ socket, code, attempts });
+    };
+    const stop = () => finish(null, ownCodes.deadline);
+
+    const tryNext = () => {
+      const address = wanted[next];
+      if (over || address === undefined) return;
+      next += 1;
+      if (!guard.allows(address, port)) return finish(null, ownCodes.notPublic);
+      const began = performance.now();
+      const attempt: { address: string; code: string | null; ms: number } = { address, code: null, ms: 0 };
+      attempts.push(attempt);
+      const socket = connectTcp({ host: address, port, noDelay: true });
+      open.add(socket);
+      const failed = (error: unknown) => {
+        attempt.code = codeOf(error);
+        attempt.ms = performance.now() - began;
+        open.delete(socket);
+        if (over) return;
+        clearTimeout(timer);
+        if (next < wanted.length) tryNext();
+        else if (open.size === 0) finish(null, attempts.find(({ code }) => code !== null)?.code ?? attempt.code);
+      };
+      socket.once('error', failed);
+      socket.once('connect', () => {
+        socket.off('error', failed);
+        attempt.ms = performance.now() - began;
+        finish(socket, '');
+      });
+      if (next < wanted.length) timer = setTimeout(tryNext, patience);
+    };
+
+    if (signal.aborted) return stop();
+    if (!addresses.every((address) => guard.allows(address, port))) return finish(null, ownCodes.notPublic);
+    signal.addEventListener('abort', stop);
+    tryNext();
+  });

@@ -1,0 +1,117 @@
+import { isIP, type Socket } from 'node:net';
+import { connect as connectTls, type TLSSocket } from 'node:tls';
+import { type HopFailure, type HttpsPhase, ownCodes, type TlsSeen } from './https-observation.ts';
+import { ResponseReader, readerLimits } from './https-reader.ts';
+import { readCertificateLazily, type Trust, tlsSeen } from './https-trust.ts';
+
+export type ExchangeRequest = {
+  readonly method: string;
+  /** The whole request as bytes. */
+  readonly bytes: Buffer;
+  /** How many bytes of the body are kept. */
+  readonly keep: number;
+  /** Whether the head of a response with this status is all that is wanted: the body of a redirect is not read. */
+  readonly headOnly: (status: number) => boolean;
+  /** The host as the certificate must name it; null without TLS. */
+  readonly tls: { readonly host: string; readonly verify: boolean } | null;
+};
+
+export type Exchanged = {
+  readonly tls: TlsSeen | null;
+  readonly reader: ResponseReader;
+  readonly failure: HopFailure | null;
+  readonly tls_ms: number | null;
+  readonly first_byte_ms: number | null;
+};
+
+const codeOf = (error: unknown): string => (error instanceof Error && 'code' in error ? String(error.code) : 'EUNKNOWN');
+
+const alpn = ['http/1.1'];
+const noOwnCheck = () => undefined;
+
+/**
+ * One request and its response over a fresh connection, which is closed in every case.
+ *
+ * Modes: `handshake` (TLS only) → `sent` (nothing has come yet) → `reading` → over. The request leaves only after the certificate has
+ * been judged, so that no credentials reach a server that is not the right one. Every mode ends with the signal.
+ */
+export const exchange = (tcp: Socket, request: ExchangeRequest, trust: Trust, signal: AbortSignal): Promise<Exchanged> =>
+  new Promise((resolve) => {
+    const reader = new ResponseReader(request.method, { ...readerLimits, keep: request.keep });
+    const began = performance.now();
+    let phase: HttpsPhase = request.tls ? 'tls' : 'first_byte';
+    let tls: TlsSeen | null = null;
+    let tls_ms: number | null = null;
+    let sent = began;
+    let first_byte_ms: number | null = null;
+    let over = false;
+    let socket = tcp;
+
+    const finish = (code: string | null) => {
+      if (over) return;
+      over = true;
+      signal.removeEventListener('abort', stop);
+      // An error after this is the other side's answer to our closing, and is of no interest.
+      socket.on('error', () => undefined);
+      socket.destroy();
+      tcp.destroy();
+      resolve({ tls, reader, failure: code === null ? null : { phase, code }, tls_ms, first_byte_ms });
+    };
+    const stop = () => finish(ownCodes.deadline);
+
+    const send = (): void => {
+      phase = 'first_byte';
+      sent = performance.now();
+      socket.write(request.bytes);
+    };
+
+    const read = (bytes: Buffer): void => {
+      if (first_byte_ms === null) {
+        first_byte_ms = performance.now() - sent;
+        phase = 'body';
+      }
+      if (!over && (reader.take(bytes) || (reader.status !== 0 && request.headOnly(reader.status)))) finish(reader.fault);
+    };
+
+    const ended = () => {
+      if (phase === 'tls') return finish(ownCodes.closed);
+      reader.end();
+      finish(reader.fault);
+    };
+
+    const failed = (error: unknown) => {
+      // Bytes of a response have come: what a reset cuts off there is the response, not the connection.
+      finish(phase === 'body' ? ownCodes.incomplete : codeOf(error));
+    };
+
+    const secured = (secure: TLSSocket, wanted: { host: string; verify: boolean }) => () => {
+      tls_ms = performance.now() - began;
+      tls = tlsSeen(secure, wanted.host);
+      if (wanted.verify && (tls.fault !== null || !tls.host_matches)) return finish(ownCodes.certificate);
+      send();
+    };
+
+    if (signal.aborted) return stop();
+    signal.addEventListener('abort', stop);
+    if (request.tls) {
+      const { host, verify } = request.tls;
+      const secure = connectTls({
+        socket: tcp,
+        ...(isIP(host) === 0 ? { servername: host } : {}),
+        secureContext: verify ? trust.strict : trust.lax,
+        // The chain is judged below, from what OpenSSL says of it, so that its certificates can still be read as evidence.
+        rejectUnauthorized: false,
+        checkServerIdentity: noOwnCheck,
+        ALPNProtocols: alpn,
+      });
+      readCertificateLazily(secure);
+      secure.once('secureConnect', secured(secure, { host, verify }));
+      socket = secure;
+      tcp.once('error', failed);
+    }
+    socket.on('data', read);
+    socket.once('end', ended);
+    socket.once('close', ended);
+    socket.once('error', failed);
+    if (!request.tls) send();
+  });

@@ -1,0 +1,144 @@
+import { isIP } from 'node:net';
+import type { Phases } from '../../shared/checks/result.ts';
+import type { Check, CheckContext } from './check.ts';
+import { connectFirst } from './https-connect.ts';
+import { decoded } from './https-decode.ts';
+import { exchange } from './https-exchange.ts';
+import type { Families, Lookup, LookupAnswer } from './https-lookup.ts';
+import { type AttemptSeen, type HopFailure, type HopSeen, type HttpsObservation, ownCodes, type RedirectEnd } from './https-observation.ts';
+import { isRedirect, nextRequest, type Plan, planOf, type Request, requestBytes } from './https-plan.ts';
+import { readerLimits } from './https-reader.ts';
+import type { Trust } from './https-trust.ts';
+import { judgeHttps } from './https-verdict.ts';
+
+export type HttpsParts = { readonly lookup: Lookup; readonly families: () => Families; readonly trust: Trust };
+
+/** Enough of a body for evidence and to recognise a block page; all that is read is kept only where the body is judged. */
+const keptForEvidence = 4_096;
+
+const notReached: Phases = { dns: null, tcp: null, tls: null, first_byte: null, total: null };
+
+/** Settles with the deadline if that comes first; the work itself ends by its own limits. */
+const orDeadline = (work: Promise<LookupAnswer>, signal: AbortSignal): Promise<LookupAnswer> =>
+  new Promise((resolve, reject) => {
+    const stop = () => resolve({ code: ownCodes.deadline });
+    if (signal.aborted) return stop();
+    signal.addEventListener('abort', stop);
+    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', stop));
+  });
+
+const hostOf = (url: URL): string => url.hostname.replace(/^\[|\]$/g, '');
+const portOf = (url: URL): number => Number(url.port || (url.protocol === 'https:' ? 443 : 80));
+
+type HopResult = { readonly hop: HopSeen; readonly phases: Phases };
+
+/** One hop: look up, vet, connect, handshake, ask, read. */
+const performHop = async (request: Request, bytes: Buffer, plan: Plan, context: CheckContext, parts: HttpsParts): Promise<HopResult> => {
+  const { settings } = plan;
+  const host = hostOf(request.url);
+  const url = request.url.href;
+  let phases = notReached;
+  let addresses: readonly string[] = [];
+  let attempts: readonly AttemptSeen[] = [];
+  const failed = (failure: HopFailure): HopResult => ({ hop: { url, addresses, attempts, tls: null, response: null, failure }, phases });
+
+  const began = performance.now();
+  const found: LookupAnswer =
+    isIP(host) === 0 ? await orDeadline(parts.lookup(host, settings.ip_family), context.deadline) : literal(host, settings.ip_family);
+  const lookedUp = performance.now();
+  if (isIP(host) === 0) phases = { ...phases, dns: lookedUp - began };
+  if ('code' in found) return failed({ phase: 'dns', code: found.code });
+
+  addresses = found.addresses;
+  const connected = await connectFirst(addresses, portOf(request.url), context.guard, context.deadline);
+  attempts = connected.attempts;
+  if (attempts.length > 0) phases = { ...phases, tcp: performance.now() - lookedUp };
+  if (!connected.socket)
+    return failed({ phase: 'tcp', code: familyMissing(addresses, attempts, parts) ? ownCodes.noFamily : connected.code });
+
+  const judgesBody = settings.body_contains.length + settings.body_not_contains.length + settings.json.length > 0;
+  const seen = await exchange(
+    connected.socket,
+    {
+      method: request.method,
+      bytes,
+      keep: judgesBody ? readerLimits.body : keptForEvidence,
+      headOnly: (status) => settings.follow_redirects && isRedirect(status),
+      tls: request.url.protocol === 'https:' ? { host, verify: settings.verify_tls } : null,
+    },
+    parts.trust,
+    context.deadline,
+  );
+  const { reader, failure, tls } = seen;
+  const response =
+    reader.status === 0
+      ? null
+      : {
+          status: reader.status,
+          headers: reader.headers,
+          read: reader.read,
+          ...(await decoded(reader, judgesBody ? readerLimits.body : keptForEvidence)),
+        };
+  return {
+    hop: { url, addresses, attempts, tls, response, failure },
+    phases: { ...phases, tls: seen.tls_ms, first_byte: seen.first_byte_ms },
+  };
+};
+
+const literal = (host: string, family: string): LookupAnswer =>
+  family === 'any' || isIP(host) === Number(family) ? { addresses: [host] } : { code: 'ENODATA' };
+
+/** Whether all that could be tried is of a family that the probe does not have: then the failure is the probe's, not the target's. */
+const familyMissing = (addresses: readonly string[], attempts: readonly AttemptSeen[], parts: HttpsParts): boolean => {
+  if (attempts.length === 0 || !attempts.every(({ code }) => code === 'ENETUNREACH' || code === 'EADDRNOTAVAIL' || code === 'EAFNOSUPPORT'))
+    return false;
+  const has = parts.families();
+  return addresses.every((address) => !(isIP(address) === 6 ? has[6] : has[4]));
+};
+
+const sum = (a: number | null, b: number | null): number | null => (a === null ? b : b === null ? a : a + b);
+
+/** Performs the check: every hop afresh, then the pure verdict over what was seen. */
+export const createHttpsCheck =
+  (parts: HttpsParts): Check =>
+  async (context) => {
+    const plan = planOf(context.assignment, context.probe);
+    const began = performance.now();
+    const hops: HopSeen[] = [];
+    let phases = notReached;
+    let redirects: RedirectEnd = 'done';
+    let request = plan.first;
+    let bytes = plan.bytes;
+    const visited = new Set<string>();
+
+    for (;;) {
+      visited.add(`${request.method} ${request.url.href}`);
+      const { hop, phases: own } = await performHop(request, bytes, plan, context, parts);
+      hops.push(hop);
+      phases = {
+        dns: sum(phases.dns, own.dns),
+        tcp: sum(phases.tcp, own.tcp),
+        tls: sum(phases.tls, own.tls),
+        first_byte: sum(phases.first_byte, own.first_byte),
+        total: null,
+      };
+      const status = hop.response?.status ?? 0;
+      if (hop.failure || !plan.settings.follow_redirects || !isRedirect(status)) break;
+      const next = nextRequest(request, status, hop.response?.headers.find(([name]) => name === 'location')?.[1]);
+      if (typeof next === 'string') redirects = next;
+      else if (visited.has(`${next.method} ${next.url.href}`)) redirects = 'loop';
+      else if (hops.length > plan.settings.max_redirects) redirects = 'limit';
+      if (typeof next === 'string' || redirects !== 'done') break;
+      request = next;
+      bytes = requestBytes(request, plan.settings, context.probe);
+    }
+
+    const observation: HttpsObservation = {
+      at: context.started_at,
+      limit_ms: context.assignment.timeout_ms,
+      hops,
+      redirects,
+      phases: { ...phases, total: performance.now() - began },
+    };
+    return judgeHttps(plan.settings, observation, context.evidence_wanted);
+  };
