@@ -63,6 +63,8 @@ export type ProbeView = {
 };
 
 export type Failure = {
+  /** When what it found began: the start of the check, or the deadline that a heartbeat missed (rule 20). */
+  readonly began_at: number;
   readonly took_ms: number;
   readonly cause: Cause | null;
   readonly phases: Phases | null;
@@ -128,6 +130,8 @@ export type MonitorState = {
   /** Stretches without a usable result, of the last days; only the last may be open. */
   readonly gaps: readonly Gap[];
   readonly incident: Incident | null;
+  /** Results that started before this decide nothing: the monitor was made or resumed then. */
+  readonly decides_from: number;
   /** The newest good beat known, of a heartbeat. */
   readonly beat_at: number | null;
   /** Set by restore(): questions that were under way are asked again with the next tick. */
@@ -171,14 +175,22 @@ export type Effect =
 
 export type Decision = { readonly state: MonitorState; readonly effects: readonly Effect[] };
 
+/**
+ * A heartbeat's failing result carries in its cause's params, where it applies, `deadline`: the moment that was missed, and `after`: the
+ * time of the beat that it counts from; both milliseconds since the epoch. A judgement from an older beat than the newest good one is void.
+ */
+export const heartbeatParams = { deadline: 'deadline', after: 'after' } as const;
+
 /** What is written behind in `checkpoints.state`. Views are stored without what a failure saw: an open incident has its evidence rows. */
-export type Checkpoint = Pick<MonitorState, 'views' | 'clock' | 'covered_until' | 'beat_at'>;
+export type Checkpoint = Pick<MonitorState, 'views' | 'clock' | 'covered_until' | 'decides_from' | 'beat_at'>;
 
 /** What a monitor's state is rebuilt from. `results`: those that were stored after the checkpoint, of any order. */
 export type Restoring = {
   readonly watched: Watched;
   readonly checkpoint: Checkpoint | null;
   readonly results: readonly SeenResult[];
+  /** End of its last pause (ledger), or null. */
+  readonly resumed_at: number | null;
   /** The open incident's row, or null. */
   readonly incident: Incident | null;
   /** Unknown rows of the ledger, those of the last days at least; the open one always. */

@@ -1,0 +1,167 @@
+import { failWhileDown, passWhileDown } from './down.ts';
+import { createDraft, type Draft, progress, progressLightly } from './draft.ts';
+import { isVoid, onBeat } from './heartbeat-incident.ts';
+import { moveBack, raise } from './incident.ts';
+import type { Decision, Incident, Moment, MonitorEvent, MonitorState, SeenResult } from './incident-types.ts';
+import { allowedSilence, cover, passTime } from './ledger.ts';
+import { askAgain, askFirst } from './looks.ts';
+import { onDeleted, onEdited, onPaused, onQuarantined, onResumed } from './monitor-events.ts';
+import { mayCheck } from './reach.ts';
+import { nextSample } from './sampling.ts';
+import { failWhileVerifying, lapse, openWith, passWhileVerifying } from './verifying.ts';
+import { failureOf, newestOf, see, tally } from './views.ts';
+
+/** A start so far ahead of us tells of the probe's clock and not of the target (rule 1). */
+const clockTolerance = 5_000;
+
+/** Whether a result says anything about the target (rules 1 and 16). */
+const isUsable = ({ rules, moment, state }: Draft, result: SeenResult): boolean => {
+  if (result.outcome === 'unknown' && rules.unknown_decides_nothing) return false;
+  if (result.quarantined && rules.quarantined_is_unknown) return false;
+  return result.at <= moment.now + clockTolerance && !isVoid(result, state.beat_at);
+};
+
+/** Rule 15: the first answer of each continent to what was asked in the moment of the first failure, whatever it says. */
+const intoMatrix = (draft: Draft, result: SeenResult, usable: boolean): void => {
+  const { incident } = draft.state;
+  const matrix = incident?.progress.matrix;
+  const { continent, name } = result.from;
+  if (!incident || !matrix || result.look !== matrix.look || !matrix.waiting.includes(continent)) return;
+  const waiting = matrix.waiting.filter((other) => other !== continent);
+  progress(draft, incident, { matrix: { ...matrix, waiting } });
+  const { at, took_ms, cause, phases, evidence } = result;
+  const outcome = usable ? result.outcome : 'unknown';
+  draft.effects.push({
+    is: 'evidence',
+    incident: incident.id,
+    row: { part: 'matrix', continent, probe: name, at, outcome, took_ms, cause, phases, evidence },
+  });
+};
+
+/** Rule 22. A heartbeat is covered by its beats, and by failures alone of what its probes say. */
+const covers = (draft: Draft, result: SeenResult): void => {
+  const { state, rules } = draft;
+  const { watched, covered_until, gaps } = state;
+  if (watched.kind === 'heartbeat' && result.outcome === 'ok') return;
+  const from = Math.max(result.at, watched.created_at);
+  if (!rules.late_originals_fill_gaps && from < Math.max(covered_until, gaps.at(-1)?.from ?? 0) && gaps.length > 0) return;
+  const { covered, effects } = cover(state, from, result.at + allowedSilence(watched));
+  draft.state = { ...draft.state, ...covered };
+  draft.effects.push(...effects);
+};
+
+const olderThanView = (draft: Draft, result: SeenResult): void => {
+  const { incident, views } = draft.state;
+  if (result.outcome === 'ok' || incident?.confirmed_at !== null) return;
+  // Only what leads up to a failure that still stands belongs to the incident.
+  if (newestOf(views, result.from.continent)?.ok === false) moveBack(draft, incident, result.from, result.at, failureOf(result));
+};
+
+const onResult = (draft: Draft, result: SeenResult): void => {
+  const usable = isUsable(draft, result);
+  intoMatrix(draft, result, usable);
+  if (!usable) return;
+  covers(draft, result);
+  const { watched, decides_from } = draft.state;
+  const { probe, continent } = result.from;
+  if (result.config_version !== watched.config_version && draft.rules.older_version_to_charts) return;
+  if ((watched.paused_at !== null && draft.rules.pausing_closes) || result.at < decides_from || !mayCheck(watched, probe, continent))
+    return;
+  const before = newestOf(draft.state.views, continent);
+  const seen = see(draft.state.views, result);
+  const { views, newest } =
+    seen.newest || draft.rules.stale_to_charts
+      ? seen
+      : see(
+          draft.state.views.filter((view) => view.from.probe !== probe),
+          result,
+        );
+  draft.state = { ...draft.state, views, clock: Math.max(draft.state.clock, result.at) };
+  const view = newestOf(views, continent);
+  const { failing, passing } = tally(views, draft.state.clock, draft.reach.turn_ms);
+  // Older than this probe's newest, than what another of its continent has seen, or than a view may be: it decides nothing (rule 3).
+  if (!newest || view?.from.probe !== probe || !(view.ok ? passing : failing).includes(view)) {
+    olderThanView(draft, result);
+    return;
+  }
+  const { incident } = draft.state;
+  if (view.ok) {
+    if (incident?.confirmed_at === null) passWhileVerifying(draft, incident, result);
+    else if (incident) passWhileDown(draft, incident, result, before?.ok === false);
+  } else if (!incident) openWith(draft, result);
+  else if (incident.confirmed_at === null) failWhileVerifying(draft, incident, result);
+  else failWhileDown(draft, incident, result);
+};
+
+const sample = (draft: Draft, incident: Incident): void => {
+  const { sampling } = incident.progress;
+  const { now, newId } = draft.moment;
+  const { able, lone } = draft.reach;
+  if (sampling.next_at === null || now < sampling.next_at) return;
+  const continent = able[sampling.turn % Math.max(1, able.length)];
+  if (continent !== undefined && draft.rules.sampled_while_open) {
+    draft.effects.push({ is: 'look', look: newId(), continents: [continent], why: 'sample' });
+  }
+  const undecidedAlone = lone && (incident.confirmed_at === null || incident.progress.run > 0);
+  const next_at = nextSample(draft.state.watched, sampling, now, { confirmed: incident.confirmed_at !== null, undecidedAlone });
+  progressLightly(draft, incident, { sampling: { ...sampling, next_at, turn: sampling.turn + 1 } });
+};
+
+/** What was under way when the coordinator went away, or was put off until the past had been decided. */
+const catchUp = (draft: Draft): void => {
+  const { incident, restored, clock, views } = draft.state;
+  draft.state = { ...draft.state, restored: false };
+  if (!incident || incident.seen === null) return;
+  const { continent } = incident.seen;
+  const asOf = { at: newestOf(views, continent)?.at ?? clock, handed_over: false };
+  if (incident.confirmed_at === null && incident.progress.asked_at === 0) askFirst(draft, incident, continent, asOf);
+  else if (restored) askAgain(draft, incident, continent, asOf);
+};
+
+const onTick = (draft: Draft): void => {
+  if (draft.state.watched.paused_at !== null) return;
+  const { now } = draft.moment;
+  catchUp(draft);
+  const { covered, effects } = passTime(draft.state, now);
+  draft.state = { ...draft.state, ...covered };
+  draft.effects.push(...effects);
+  const { incident } = draft.state;
+  if (incident?.confirmed_at === null) lapse(draft, incident);
+  else if (incident) raise(draft, incident, false);
+  if (draft.state.incident) sample(draft, draft.state.incident);
+};
+
+/** The core: what an event means for a monitor. Pure: time, network and fresh ids come with the moment. */
+export const decide = (state: MonitorState, event: MonitorEvent, moment: Moment): Decision => {
+  const draft = createDraft(
+    event.is === 'edited' ? { ...state, watched: { ...event.watched, paused_at: state.watched.paused_at } } : state,
+    moment,
+  );
+  switch (event.is) {
+    case 'result':
+      onResult(draft, event.result);
+      break;
+    case 'beat':
+      onBeat(draft, event.beat);
+      break;
+    case 'tick':
+      onTick(draft);
+      break;
+    case 'edited':
+      onEdited(draft, event.at, event.changed);
+      break;
+    case 'paused':
+      onPaused(draft, event.at);
+      break;
+    case 'resumed':
+      onResumed(draft, event.at);
+      break;
+    case 'deleted':
+      onDeleted(draft, event.at);
+      break;
+    case 'quarantined':
+      onQuarantined(draft, event.at, event.probe);
+      break;
+  }
+  return { state: draft.state, effects: draft.effects };
+};

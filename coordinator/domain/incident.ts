@@ -1,0 +1,142 @@
+import type { Continent } from '../../shared/base/continents.ts';
+import { type Draft, keepEvidence, progress, put } from './draft.ts';
+import type { Failure, Incident, ProbeView, Seer } from './incident-types.ts';
+import { nextSample } from './sampling.ts';
+import { counted, layerOf, scopeOf } from './scope.ts';
+import { tally } from './views.ts';
+
+/** The steps of an incident's life. Modes: verifying (confirmed_at null) → down → resolved; verifying → resolved. */
+
+export const notes = {
+  oneContinent: 'seen from one continent only',
+  unobserved: 'no longer observed',
+  paused: 'the monitor was paused',
+  edited: 'what is checked was changed',
+  deleted: 'the monitor was deleted',
+  quarantined: 'the probe that saw it was quarantined',
+  beatWasOnTime: 'the beat had come in time and reached us late',
+} as const;
+
+/** What a continent saw, counted into the scope (rule 15). */
+export const count = (draft: Draft, incident: Incident, continent: Continent, ok: boolean, at: number): Incident => {
+  const next = counted(incident, continent, ok, at);
+  if (next !== incident) put(draft, next, 'progressed');
+  return next;
+};
+
+/** Rule 8: an incident opens with the first failure. `seen` is null when the target itself told us. */
+export const open = (draft: Draft, from: Seer | null, at: number, failure: Failure): Incident => {
+  const { now, newId } = draft.moment;
+  const { watched } = draft.state;
+  const sampling = { since: now, next_at: null, turn: 0 };
+  const failed = from ? [from.continent] : [];
+  const incident: Incident = {
+    id: newId(),
+    started_at: failure.began_at,
+    confirmed_at: null,
+    resolved_at: null,
+    seen: from,
+    confirmed: null,
+    cause: failure.cause,
+    note: null,
+    scope: scopeOf(failed, []),
+    layer: layerOf(failure.cause),
+    progress: {
+      refuted: false,
+      below_since: null,
+      run: 0,
+      run_at: at,
+      matrix: null,
+      asked_at: 0,
+      sampling: {
+        ...sampling,
+        next_at: nextSample(watched, sampling, now, { confirmed: from === null, undecidedAlone: draft.reach.lone }),
+      },
+      alerted: false,
+      told_alone: false,
+      failed,
+      passed: [],
+    },
+  };
+  put(draft, incident, 'opened');
+  if (from) keepEvidence(draft, incident.id, 'seen', from, at, failure);
+  return incident;
+};
+
+/** Rule 10. `by` is null where the only continent, or the target itself, confirms (rules 14, 20). */
+export const confirm = (draft: Draft, incident: Incident, by: ProbeView | null, at: number): Incident => {
+  const { now } = draft.moment;
+  const { sampling } = incident.progress;
+  const again = { ...sampling, since: now };
+  const seen = by ? counted(incident, by.from.continent, false, Math.max(by.at, incident.started_at)) : incident;
+  const next: Incident = {
+    ...seen,
+    confirmed_at: Math.max(at, incident.started_at),
+    confirmed: by?.from ?? null,
+    progress: {
+      ...seen.progress,
+      run: 0,
+      run_at: at,
+      below_since: null,
+      sampling:
+        sampling.next_at === null && draft.state.watched.kind !== 'heartbeat'
+          ? { ...again, next_at: nextSample(draft.state.watched, again, now, { confirmed: true, undecidedAlone: false }) }
+          : sampling,
+    },
+  };
+  put(draft, next, 'confirmed');
+  if (by?.failure) keepEvidence(draft, incident.id, 'confirmed', by.from, by.at, by.failure);
+  return next;
+};
+
+/** It is over. Whoever was told that it was down is told so; what nobody was told ends in silence. */
+export const close = (draft: Draft, incident: Incident, at: number, note: string | null, told: 'up' | 'closed' = 'up'): Incident => {
+  const resolved_at = Math.max(at, incident.confirmed_at ?? incident.started_at);
+  const next = { ...incident, resolved_at, note };
+  put(draft, next, 'closed');
+  if (incident.progress.alerted) draft.effects.push({ is: 'alert', event: told, incident: incident.id, at: resolved_at });
+  return next;
+};
+
+/** Whether a confirmed outage is one of now: two continents see it, or the only one does, or the target said so itself. */
+const isOfNow = (draft: Draft, incident: Incident): boolean => {
+  const { state, moment, reach } = draft;
+  const { failing } = tally(state.views, moment.now, reach.turn_ms);
+  return failing.length >= (incident.confirmed === null ? 1 : 2) || incident.seen === null;
+};
+
+/** Rules 4 and 25: the "down" is handed to the alerts once the outage is one of now; one that is over by then is never alerted. */
+export const raise = (draft: Draft, incident: Incident, handedOver: boolean): Incident => {
+  const past = draft.rules.past_is_not_alerted && (handedOver || !isOfNow(draft, incident));
+  if (incident.confirmed_at === null || incident.progress.alerted || past) return incident;
+  const due_at = incident.confirmed_at + draft.state.watched.alert_after_ms;
+  const next = progress(draft, incident, { alerted: true });
+  draft.effects.push({ is: 'alert', event: 'down', incident: incident.id, due_at });
+  return next;
+};
+
+/**
+ * Rule 3: while unconfirmed, an older failure moves the beginning back. Not across a pass of the continents concerned, which parts two
+ * matters, and not further than a view lasts.
+ */
+export const moveBack = (draft: Draft, incident: Incident, from: Seer, at: number, failure: Failure): Incident => {
+  const { state, reach, rules } = draft;
+  const { began_at } = failure;
+  if (!rules.older_failure_moves_back || incident.confirmed_at !== null || began_at >= incident.started_at) return incident;
+  if (began_at < incident.started_at - 2 * reach.turn_ms) return incident;
+  const concerned = (continent: Continent) => continent === from.continent || continent === incident.seen?.continent;
+  const isBetween = ({ ok_at }: ProbeView) => ok_at !== null && ok_at > began_at && ok_at < incident.started_at;
+  if (state.views.some((view) => concerned(view.from.continent) && isBetween(view))) return incident;
+  const passedSince = ({ from: { continent }, ok_at }: ProbeView) => continent !== from.continent && ok_at !== null && ok_at > began_at;
+  const moved: Incident = {
+    ...incident,
+    started_at: began_at,
+    seen: from,
+    cause: failure.cause,
+    layer: layerOf(failure.cause),
+    progress: { ...incident.progress, refuted: incident.progress.refuted || state.views.some(passedSince) },
+  };
+  put(draft, moved, 'moved');
+  keepEvidence(draft, incident.id, 'seen', from, at, failure);
+  return count(draft, moved, from.continent, false, began_at);
+};

@@ -1,0 +1,54 @@
+/**
+ * Whether a probe can be trusted (rule 16): sick when a large share of what it checks, counted by distinct targets, fails for it
+ * alone while other continents pass; well again after a run of shadow checks that agree with the others.
+ *
+ * Modes: trusted (sick_since null) → quarantined (sick_since set; what it sees is kept as a shadow only) → trusted.
+ */
+export type Trust = {
+  /** Targets that its newest check found failing and others refuted, and when. */
+  readonly refuted: ReadonlyMap<string, number>;
+  readonly sick_since: number | null;
+  /** Shadow checks in a row that agreed, and the distinct targets among them. */
+  readonly clean: number;
+  readonly cleanTargets: readonly string[];
+};
+
+/** One check and what others say of the same target now (views.ts, othersSay). */
+export type Shown = { readonly target: string; readonly at: number; readonly ok: boolean; readonly others: 'pass' | 'fail' | 'nothing' };
+
+export const trusting: Trust = { refuted: new Map(), sick_since: null, clean: 0, cleanTargets: [] };
+
+const memory = 600_000;
+const fewestTargets = 3;
+const largeShare = 0.4;
+const cleanRun = 20;
+
+const remember = (refuted: Trust['refuted'], { target, at, ok, others }: Shown): Trust['refuted'] => {
+  const wrong = !ok && others === 'pass';
+  if (!wrong && !refuted.has(target)) return refuted;
+  const next = new Map([...refuted].filter(([other, then]) => other !== target && then > at - memory));
+  return wrong ? next.set(target, at) : next;
+};
+
+const shadow = (trust: Trust, refuted: Trust['refuted'], { target, ok, others }: Shown, targets: number): Trust => {
+  if (others === 'nothing') return { ...trust, refuted };
+  if (!ok && others === 'pass') return { ...trust, refuted, clean: 0, cleanTargets: [] };
+  const clean = trust.clean + 1;
+  const isNew = trust.cleanTargets.length < fewestTargets && !trust.cleanTargets.includes(target);
+  const cleanTargets = isNew ? [...trust.cleanTargets, target] : trust.cleanTargets;
+  // A run is clean when it is long enough and was seen on several targets, or on all that the probe has.
+  const isOver = clean >= cleanRun && cleanTargets.length >= Math.min(fewestTargets, targets);
+  return isOver ? trusting : { ...trust, refuted, clean, cleanTargets };
+};
+
+/**
+ * The trust after one more check of a probe that checks so many distinct targets. It falls and returns by itself: `sick_since` tells.
+ * A pass of a target that it had right before changes nothing and costs nothing.
+ */
+export const observe = (trust: Trust, shown: Shown, targets: number): Trust => {
+  const refuted = remember(trust.refuted, shown);
+  if (trust.sick_since !== null) return shown.at < trust.sick_since ? trust : shadow(trust, refuted, shown, targets);
+  if (refuted === trust.refuted) return trust;
+  const isSick = refuted.size >= fewestTargets && refuted.size >= targets * largeShare;
+  return isSick ? { refuted: new Map(), sick_since: shown.at, clean: 0, cleanTargets: [] } : { ...trust, refuted };
+};

@@ -1,0 +1,65 @@
+import type { Roster } from '../../shared/checks/assignment.ts';
+import type { Checkpoint, MonitorState, Restoring, Watched } from './incident-types.ts';
+import { allowedSilence, gapNoticed } from './ledger.ts';
+import { mayCheck, reachOf } from './reach.ts';
+import { lapsesAt } from './verifying.ts';
+import { see } from './views.ts';
+
+/** The state of a monitor that was just made: nothing seen, nothing covered. */
+export const createState = (watched: Watched): MonitorState => ({
+  watched,
+  views: [],
+  clock: watched.created_at,
+  covered_until: watched.created_at,
+  gaps: [],
+  incident: null,
+  decides_from: watched.created_at,
+  beat_at: null,
+  restored: false,
+});
+
+/** The state as it was, from what the database holds. What was being asked is asked again with the next tick. */
+export const restore = ({ watched, checkpoint, results, resumed_at, incident, gaps }: Restoring): MonitorState => {
+  const fresh = createState(watched);
+  const state: MonitorState = { ...fresh, ...checkpoint, gaps, incident, restored: incident !== null };
+  const decides_from = Math.max(state.decides_from, resumed_at ?? 0);
+  const decided = (at: number) => at >= decides_from;
+  let views: MonitorState['views'] = state.views.filter((view) => decided(view.at));
+  let { clock, covered_until } = state;
+  for (const result of results.toSorted((a, b) => a.at - b.at)) {
+    if (result.outcome === 'unknown' || result.quarantined) continue;
+    if (watched.kind !== 'heartbeat' || result.outcome === 'fail')
+      covered_until = Math.max(covered_until, result.at + allowedSilence(watched));
+    const counts =
+      result.config_version === watched.config_version && decided(result.at) && mayCheck(watched, result.from.probe, result.from.continent);
+    if (!counts || watched.paused_at !== null) continue;
+    views = see(views, result).views;
+    clock = Math.max(clock, result.at);
+  }
+  const openGap = gaps.findLast((gap) => gap.to === null);
+  return { ...state, views, clock, decides_from, covered_until: openGap?.from ?? covered_until };
+};
+
+/** What a checkpoint keeps: the views without what a failure saw, which the incident's evidence has. */
+export const checkpointOf = ({ views, clock, covered_until, decides_from, beat_at }: MonitorState): Checkpoint => ({
+  views: views.map((view) => (view.failure?.evidence ? { ...view, failure: { ...view.failure, evidence: null } } : view)),
+  clock,
+  covered_until,
+  decides_from,
+  beat_at,
+});
+
+/** When the state wants its next tick; null: only an event can change it. */
+export const nextTick = (state: MonitorState, network: Roster): number | null => {
+  const { watched, incident, gaps, covered_until, restored, clock } = state;
+  if (watched.paused_at !== null) return null;
+  const times: number[] = gaps.at(-1)?.to === null ? [] : [covered_until + gapNoticed];
+  if (incident) {
+    const { sampling, asked_at, alerted } = incident.progress;
+    if (restored || (incident.confirmed_at === null && asked_at === 0 && incident.seen !== null)) times.push(clock);
+    if (sampling.next_at !== null) times.push(sampling.next_at);
+    if (incident.confirmed_at === null) times.push(lapsesAt({ state, reach: reachOf(watched, network) }, incident));
+    else if (!alerted && incident.seen === null) times.push(clock);
+  }
+  return times.length === 0 ? null : Math.min(...times);
+};

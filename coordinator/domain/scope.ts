@@ -1,0 +1,26 @@
+import type { Continent } from '../../shared/base/continents.ts';
+import type { Cause, Layer } from '../../shared/checks/cause.ts';
+import { causeLayer } from '../../shared/checks/causes.ts';
+import type { Incident, Scope } from './incident-types.ts';
+
+/** A pass counts for the scope when it started before or soon after confirmation: a later one tells of the recovery. */
+const afterConfirmation = 60_000;
+
+/** From where an outage is seen (rule 15): a continent that failed once in it failed, whatever it saw before or after. */
+export const scopeOf = (failed: readonly Continent[], passed: readonly Continent[]): Scope => {
+  if (failed.length <= 1) return 'one_continent';
+  return passed.some((continent) => !failed.includes(continent)) ? 'some_continents' : 'everywhere';
+};
+
+export const layerOf = (cause: Cause | null): Layer | null => (cause ? causeLayer(cause) : null);
+
+/** The incident with what this continent saw counted in. Gives the same incident when nothing changed. */
+export const counted = (incident: Incident, continent: Continent, ok: boolean, at: number): Incident => {
+  const { progress } = incident;
+  if (ok && incident.confirmed_at !== null && at > incident.confirmed_at + afterConfirmation) return incident;
+  const list = ok ? progress.passed : progress.failed;
+  if (at < incident.started_at || list.includes(continent)) return incident;
+  const failed = ok ? progress.failed : [...progress.failed, continent];
+  const passed = ok ? [...progress.passed, continent] : progress.passed;
+  return { ...incident, scope: scopeOf(failed, passed), progress: { ...progress, failed, passed } };
+};

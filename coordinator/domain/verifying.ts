@@ -1,0 +1,108 @@
+import { ask, type Draft, progress } from './draft.ts';
+import { close, confirm, count, moveBack, notes, open, raise } from './incident.ts';
+import type { Incident, ProbeView, SeenResult } from './incident-types.ts';
+import { askAgain, askFirst } from './looks.ts';
+import { failureOf, newestOf, tally } from './views.ts';
+
+/** What results do to an incident that is not confirmed, or not open yet (rules 8 to 11 and 14). */
+
+/** Failures confirm one another when they started within a minute (rule 10). */
+const together = 60_000;
+/** Distance of the failures with which a lone continent confirms itself, less what a corrected clock may be wrong by (rule 14). */
+const loneDistance = 5_000 - 500;
+
+type Pair = { readonly second: ProbeView; readonly partner: ProbeView };
+
+/** The failing view that confirms, and the failure of another continent that it stands beside: never two of one continent. */
+const confirming = (draft: Draft, incident: Incident): Pair | undefined => {
+  const { rules, state, reach } = draft;
+  const { failing } = tally(state.views, state.clock, reach.turn_ms);
+  const pairs: Pair[] = [];
+  for (const second of failing) {
+    if (rules.another_continent_confirms && second.from.continent === incident.seen?.continent) continue;
+    for (const partner of failing) {
+      if (rules.another_continent_confirms && partner.from.continent === second.from.continent) continue;
+      if (rules.within_a_minute && Math.abs(partner.at - second.at) > together) continue;
+      pairs.push({ second, partner });
+    }
+  }
+  // Together with the continent that saw it first, if that one still does; else the earliest.
+  const bySeeing = (pair: Pair) => (pair.partner.from.continent === incident.seen?.continent ? 0 : 1);
+  return pairs.toSorted((a, b) => bySeeing(a) - bySeeing(b) || a.second.at - b.second.at)[0];
+};
+
+/** Rule 10, second paragraph: after a refutation the long lonely failure was another matter, and the outage begins with the latest one. */
+const partFromLonely = (draft: Draft, incident: Incident, { second, partner }: Pair): { incident: Incident; second: ProbeView } => {
+  const first = partner.from.continent === incident.seen?.continent || partner.at <= second.at ? partner : second;
+  const other = first === partner ? second : partner;
+  const began_at = first.failure?.began_at ?? first.at;
+  if (!draft.rules.lonely_failure_is_another_matter || !incident.progress.refuted || !first.failure || began_at <= incident.started_at)
+    return { incident, second };
+  close(draft, incident, began_at, notes.oneContinent);
+  return { incident: open(draft, first.from, first.at, first.failure), second: other };
+};
+
+const confirmIfSeenByTwo = (draft: Draft, incident: Incident, result: SeenResult): Incident => {
+  const pair = confirming(draft, incident);
+  if (!pair) return incident;
+  const parted = partFromLonely(draft, incident, pair);
+  const asked =
+    parted.incident.id === incident.id
+      ? incident
+      : askFirst(draft, parted.incident, parted.incident.seen?.continent ?? pair.second.from.continent, result);
+  return raise(draft, confirm(draft, asked, parted.second, parted.second.at), result.handed_over);
+};
+
+/** Rule 14: the only continent confirms by two more failures in a row. */
+const confirmAlone = (draft: Draft, incident: Incident, result: SeenResult): Incident => {
+  const { run, run_at } = incident.progress;
+  if (!draft.rules.lone_continent_confirms_itself || result.at < run_at + loneDistance) return incident;
+  if (run === 0) return progress(draft, incident, { run: 1, run_at: result.at });
+  return raise(draft, confirm(draft, incident, null, result.at), result.handed_over);
+};
+
+/** The first failure while nothing is open. */
+export const openWith = (draft: Draft, result: SeenResult): void => {
+  const failure = failureOf(result);
+  const opened = open(draft, result.from, result.at, failure);
+  const asked = askFirst(draft, opened, result.from.continent, result);
+  if (!draft.reach.lone) confirmIfSeenByTwo(draft, asked, result);
+};
+
+export const failWhileVerifying = (draft: Draft, incident: Incident, result: SeenResult): void => {
+  const { continent } = result.from;
+  const moved = moveBack(draft, incident, result.from, result.at, failureOf(result));
+  const seen = count(draft, moved, continent, false, result.at);
+  const judged = draft.reach.lone ? confirmAlone(draft, seen, result) : confirmIfSeenByTwo(draft, seen, result);
+  if (judged.confirmed_at === null) askAgain(draft, judged, continent, result);
+};
+
+export const passWhileVerifying = (draft: Draft, incident: Incident, result: SeenResult): void => {
+  const { continent } = result.from;
+  const seen = count(draft, incident, continent, true, result.at);
+  if (continent !== incident.seen?.continent) {
+    if (result.at > incident.started_at && !incident.progress.refuted) progress(draft, seen, { refuted: true });
+    return;
+  }
+  if (!draft.rules.passing_continent_closes) return;
+  close(draft, seen, result.at, null);
+  // Who else still fails opens an incident of its own with its next failure: asked for now, not only when its turn comes.
+  const { failing } = tally(draft.state.views, draft.state.clock, draft.reach.turn_ms);
+  if (!result.handed_over)
+    ask(
+      draft,
+      failing.map(({ from }) => from.continent).filter((other) => draft.reach.able.includes(other)),
+      'recovery',
+    );
+};
+
+/** When an unconfirmed incident ends as no longer observed: two turns after the last that was heard of its continent (rule 11). */
+export const lapsesAt = (draft: Pick<Draft, 'state' | 'reach'>, incident: Incident): number => {
+  const last = incident.seen ? newestOf(draft.state.views, incident.seen.continent)?.at : undefined;
+  return Math.max(last ?? incident.started_at, incident.started_at) + 2 * draft.reach.turn_ms;
+};
+
+export const lapse = (draft: Draft, incident: Incident): void => {
+  const at = lapsesAt(draft, incident);
+  if (draft.rules.unobserved_lapses && draft.moment.now >= at) close(draft, incident, at, notes.unobserved);
+};
