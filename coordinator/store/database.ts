@@ -36,3 +36,13 @@ export const connect = (url: string, options: { readonly name: string; readonly 
 /** Whether an error is the refusal of a constraint or index of this name. */
 export const isViolationOf = (error: unknown, constraint: string): boolean =>
   error instanceof postgres.PostgresError && error.constraint_name === constraint;
+
+/** The database's own classes of errors that say nothing about what was written: connection, resources, shutdown, rollback by conflict, disk. */
+const passing = ['08', '25', '40', '53', '55', '57', '58', 'XX'];
+
+/**
+ * Whether the same write may well succeed later. Then its outcome may also be unknown: the connection can break after the server
+ * committed. Everything else the database refused because of what was written.
+ */
+export const isPassing = (error: unknown): boolean =>
+  error instanceof postgres.PostgresError ? passing.includes(error.code.slice(0, 2)) : error instanceof Error && 'code' in error;

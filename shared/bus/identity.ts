@@ -184,10 +184,13 @@ export type Permissions = {
   responses?: { max: number; ttlMs: number };
 };
 
-export type UserOf = { name: string; user: string; account: Key; permissions?: Permissions; expiresAt?: number };
+/** How many subscriptions a user may hold, and how large one message may be; without them, no limit. */
+export type UserLimits = { readonly subscriptions: number; readonly payloadBytes: number };
+
+export type UserOf = { name: string; user: string; account: Key; permissions?: Permissions; limits?: UserLimits; expiresAt?: number };
 
 export const mintUser = (of: UserOf, now: number): string => {
-  const limits = { subs: -1, data: -1, payload: -1 };
+  const limits = { subs: of.limits?.subscriptions ?? -1, data: -1, payload: of.limits?.payloadBytes ?? -1 };
   const may = of.permissions;
   const answers = may?.responses === undefined ? {} : { resp: { max: may.responses.max, ttl: may.responses.ttlMs * 1_000_000 } };
   const nats = { pub: may?.publish ?? {}, sub: may?.subscribe ?? {}, ...answers, ...limits, type: 'user', version: 2 };

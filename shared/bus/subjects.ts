@@ -12,6 +12,7 @@ export const subjects = {
   receipt: (probe: string) => `receipt.${probe}`,
   result: (continent: Continent, partition: number, probe: string) => `result.${continentToken(continent)}.${partition}.${probe}`,
   resultsOf: (partition: number) => `result.*.${partition}.*`,
+  resultsOfProbe: (continent: Continent, probe: string) => `result.${continentToken(continent)}.*.${probe}`,
   resultsFrom: (probe: string) => `result.*.*.${probe}`,
   allResults: 'result.>',
   presence: (probe: string) => `presence.${probe}`,

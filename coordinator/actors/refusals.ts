@@ -1,0 +1,52 @@
+import type { Log } from '../../shared/base/log.ts';
+import type { Sql } from '../store/database.ts';
+import { countRefused } from '../store/set-aside.ts';
+
+/** Why something from the bus was refused. The operator sees the counts; nobody is harmed. */
+export type RefusedReason =
+  | 'unknown_probe'
+  | 'revoked_probe'
+  | 'not_signed'
+  | 'malformed'
+  | 'unknown_version'
+  | 'oversized'
+  | 'wrong_subject'
+  | 'wrong_partition'
+  | 'not_its_monitor'
+  | 'unknown_config_version'
+  | 'from_the_future'
+  | 'too_old';
+
+export type Refusals = { readonly count: (probe: string, reason: RefusedReason, by?: number) => void; readonly flush: () => Promise<void> };
+
+/** A made-up probe id must not make a row of its own. */
+const stranger = 'unknown';
+const mostRows = 1_000;
+
+/** Counts refusals in memory; `flush` writes them. What a flush could not write is kept for the next. */
+export const createRefusals = ({ sql, log }: { readonly sql: Sql; readonly log: Log }): Refusals => {
+  let counts = new Map<string, { probe: string; reason: string; count: number }>();
+  const add = (probe: string, reason: string, by: number) => {
+    const key = `${probe} ${reason}`;
+    const row = counts.get(key);
+    if (row) row.count += by;
+    else if (counts.size < mostRows) counts.set(key, { probe, reason, count: by });
+  };
+  return {
+    count: (probe, reason, by = 1) => {
+      log.warn({ probe, reason, by }, 'something from the bus was refused');
+      add(reason === 'unknown_probe' ? stranger : probe, reason, by);
+    },
+    flush: async () => {
+      const writing = counts;
+      if (writing.size === 0) return;
+      counts = new Map();
+      try {
+        await countRefused(sql, [...writing.values()]);
+      } catch (error) {
+        for (const { probe, reason, count } of writing.values()) add(probe, reason, count);
+        throw error;
+      }
+    },
+  };
+};

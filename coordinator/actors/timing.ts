@@ -1,0 +1,38 @@
+/** Every waiting time of the engine, in milliseconds. Tests shorten them; nobody else does. */
+export type Timing = {
+  /** A lease lasts so long without being renewed, and is renewed so often. */
+  readonly leaseMs: number;
+  readonly renewMs: number;
+  /** How often partitions look whether a monitor is due for a decision without an event. */
+  readonly tickMs: number;
+  /** A probe silent for so long is lost (rule 7), and so long when most fell silent at once. */
+  readonly lostAfterMs: number;
+  readonly massSilenceMs: number;
+  readonly networkTickMs: number;
+  /** Results that ended longer ago tell of the past; they wait at most so long until everybody has handed over (rule 4). */
+  readonly lateMs: number;
+  readonly catchUpMs: number;
+  readonly checkpointMs: number;
+  readonly alertTickMs: number;
+  readonly housekeepMs: number;
+  /** How often a coordinator looks for outbox lines whose notification it may have missed, and reads the probes anew. */
+  readonly lookAgainMs: number;
+  /** How often assignments held by the probes are compared with the database. */
+  readonly digestMs: number;
+};
+
+export const usualTiming: Timing = {
+  leaseMs: 6_000,
+  renewMs: 1_500,
+  tickMs: 100,
+  lostAfterMs: 15_000,
+  massSilenceMs: 60_000,
+  networkTickMs: 500,
+  lateMs: 15_000,
+  catchUpMs: 30_000,
+  checkpointMs: 60_000,
+  alertTickMs: 500,
+  housekeepMs: 60_000,
+  lookAgainMs: 5_000,
+  digestMs: 15_000,
+};

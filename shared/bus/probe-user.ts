@@ -1,0 +1,29 @@
+import type { Continent } from '../base/continents.ts';
+import type { Permissions, UserLimits } from './identity.ts';
+import { probeConsumers } from './streams.ts';
+import { inboxOf, subjects } from './subjects.ts';
+
+/**
+ * What a probe may do on the bus: say its own results, presence and beats, pull its own assignments, and hear its own looks, receipts and
+ * inbox. Whoever steals its credentials can do no more.
+ */
+export const probePermissions = (probe: string, continent: Continent): Permissions => {
+  const durables = [probeConsumers.roster(probe), probeConsumers.assignments(probe, ''), probeConsumers.private(probe)].map(
+    ({ name }) => name,
+  );
+  return {
+    publish: {
+      allow: [
+        subjects.resultsOfProbe(continent, probe),
+        subjects.presence(probe),
+        ...durables.flatMap((name) => [`$JS.API.CONSUMER.MSG.NEXT.ASSIGN.${name}`, `$JS.ACK.ASSIGN.${name}.>`]),
+      ],
+    },
+    subscribe: { allow: [subjects.look(probe), subjects.receipt(probe), `${inboxOf(probe)}.>`] },
+  };
+};
+
+/** One message of a probe is at most this long; a batch of results is cut to fit. */
+export const mostProbePayloadBytes = 512 * 1024;
+
+export const probeLimits: UserLimits = { subscriptions: 32, payloadBytes: mostProbePayloadBytes };
