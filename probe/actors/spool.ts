@@ -18,13 +18,13 @@ export type Spool = {
   readonly append: (result: Omit<Result, 'seq'>) => { readonly seq: number; readonly partition: number } | undefined;
   /** Settles when all that was appended before has been written, or cannot be. Never rejects. */
   readonly save: () => Promise<void>;
-  /** The waiting results of a partition after `seq`, in order, as JSON texts; undefined when there are none. */
+  /** The saved results of a partition that wait after `seq`, in order, as JSON texts; undefined when there are none. */
   readonly take: (partition: number, seq: number) => Promise<Taken | undefined>;
   /** How far each partition is committed: nothing up to there is wanted any more. */
   readonly commit: (committed: Readonly<Record<string, number>>) => void;
   readonly committedOf: (partition: number) => number;
-  /** The highest number given in a partition that still waits; 0 when none waits. */
-  readonly newestOf: (partition: number) => number;
+  /** The number of the first waiting result of a partition after `seq`; undefined when none waits. */
+  readonly nextAfter: (partition: number, seq: number) => number | undefined;
   /** The highest number given at all. */
   readonly lastSeq: () => number;
   readonly status: () => { readonly waiting: number; readonly dropped: number; readonly bytes: number };
@@ -41,9 +41,9 @@ export type Taken = {
 };
 
 const mostTaken = 500;
-const mostTakenLength = 256 * 1024;
+const mostTakenBytes = 384 * 1024;
 /** Longer ones travel without their evidence: one result must never be too large for a message of the bus. */
-const mostTextLength = 128 * 1024;
+const mostTextBytes = 128 * 1024;
 /** Texts kept in memory, so that what is handed over at once is not read back from the disk. */
 const mostKeptBytes = 8 * 1024 * 1024;
 const mostUnsaved = 20_000;
@@ -200,7 +200,8 @@ export const openSpool = async (options: {
       const seq = lastSeq;
       const partition = partitionOf(result.monitor);
       const whole = JSON.stringify({ seq, ...result });
-      const text = whole.length <= mostTextLength ? whole : JSON.stringify({ seq, ...result, evidence: { left_out: 'too large' } });
+      const text =
+        Buffer.byteLength(whole) <= mostTextBytes ? whole : JSON.stringify({ seq, ...result, evidence: { left_out: 'too large' } });
       const position = indexOf(partition).push(seq);
       texts.set(seq, text);
       textBytes += text.length;
@@ -219,20 +220,22 @@ export const openSpool = async (options: {
       if (first >= index.tail()) return undefined;
       const after = first > index.head() ? index.seqAt(first - 1) : null;
       const taken: string[] = [];
-      let length = 0;
+      let bytes = 0;
       let last = 0;
       let segment: number | undefined;
       for (let position = first; position < index.tail() && taken.length < mostTaken; position += 1) {
         if (position < index.head()) return undefined; // Dropped while we read: the next call sees what is left.
         const entry = index.seqAt(position);
+        // Nobody hears of a result before it is on disk, unless the disk takes nothing.
+        if (index.segmentAt(position) === 0 && fault === undefined) break;
         if (!texts.has(entry)) {
           // One segment at a time is read for all partitions, not all segments for one.
           segment ??= index.segmentAt(position);
           if (index.segmentAt(position) !== segment) break;
         }
         const text = await textAt(index, position);
-        length += text.length;
-        if (taken.length > 0 && length > mostTakenLength) break;
+        bytes += Buffer.byteLength(text);
+        if (taken.length > 0 && bytes > mostTakenBytes) break;
         taken.push(text);
         last = entry;
       }
@@ -251,9 +254,10 @@ export const openSpool = async (options: {
       }
     },
     committedOf: (partition) => committed[partition] ?? 0,
-    newestOf: (partition) => {
+    nextAfter: (partition, seq) => {
       const index = indexOf(partition);
-      return index.tail() > index.head() ? index.seqAt(index.tail() - 1) : 0;
+      const first = index.firstAfter(seq);
+      return first < index.tail() ? index.seqAt(first) : undefined;
     },
     lastSeq: () => lastSeq,
     status: () => ({ waiting, dropped, bytes: segments.bytes() }),

@@ -1,0 +1,164 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { createReporter, type Reporter } from '../../../probe/actors/reporter.ts';
+import { openSpool, type Spool } from '../../../probe/actors/spool.ts';
+import { receiptMessage } from '../../../shared/bus/messages.ts';
+import type { Bus } from '../../../shared/bus/nats.ts';
+import { partitionConsumer, streams } from '../../../shared/bus/streams.ts';
+import { subjects } from '../../../shared/bus/subjects.ts';
+import { type BusOfProbe, createBusOfProbe, silentLog } from '../support/bus-of-probe.ts';
+import { monitorIn, resultOf } from '../support/results.ts';
+import { startTaker, type Taker } from '../support/taker.ts';
+
+let folder: string;
+let wire: BusOfProbe;
+let spool: Spool;
+let reporter: Reporter;
+let taker: Taker | undefined;
+
+const openReporter = async (): Promise<void> => {
+  spool = await openSpool({ folder, mostBytes: 16 * 1024 * 1024, log: silentLog });
+  reporter = createReporter({ probe: wire.probe.id, continent: wire.probe.continent, key: wire.key, spool, log: silentLog });
+};
+
+const attach = async (): Promise<Bus> => {
+  const bus = await wire.connect();
+  bus.subscribe(subjects.receipt(wire.probe.id), (message) =>
+    reporter.receive(receiptMessage.parse(JSON.parse(Buffer.from(message.data).toString()))),
+  );
+  reporter.attach(bus);
+  return bus;
+};
+
+const take = (): Taker => {
+  taker = startTaker(wire.coordinator, wire.probe.id, wire.key.id);
+  return taker;
+};
+
+const fill = (from: number, to: number, urgent = false): void => {
+  for (let at = from; at < to; at += 1) reporter.report(resultOf(monitorIn(at % 32), at), urgent);
+};
+
+const range = (from: number, to: number): number[] => Array.from({ length: to - from }, (_, number) => from + number);
+const times = (of: Taker): number[] => of.accepted.map(({ at }) => at).toSorted((a, b) => a - b);
+const waitFor = { timeout: 10_000, interval: 20 };
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'antipode-reporter-'));
+  wire = await createBusOfProbe();
+  await openReporter();
+});
+afterEach(async () => {
+  await taker?.stop();
+  taker = undefined;
+  await reporter.close();
+  await wire.close();
+  await rm(folder, { recursive: true, force: true });
+});
+
+describe('the reporter', () => {
+  test('hands every result over once, signed, and the spool is empty when they are committed', async () => {
+    const taken = take();
+    await attach();
+    fill(0, 2_000);
+    await expect.poll(() => taken.accepted.length, waitFor).toBe(2_000);
+    expect(times(taken)).toEqual(range(0, 2_000));
+    expect(taken.refusals).toEqual([]);
+    await expect.poll(() => spool.status().waiting, waitFor).toBe(0);
+    expect(reporter.handedOver()).toBe(true);
+    expect(taken.batches.every(({ seqs }) => seqs.length <= 500)).toBe(true);
+  });
+
+  test('sends a failure at once, together with what waits of its partition, and leaves the other partitions waiting', async () => {
+    const taken = take();
+    await attach();
+    reporter.report(resultOf(monitorIn(3), 1), false);
+    reporter.report(resultOf(monitorIn(4), 2), false);
+    reporter.report(resultOf(monitorIn(3), 3, { outcome: 'fail' }), true);
+    await expect.poll(() => taken.accepted.length, waitFor).toBeGreaterThan(0);
+    expect(taken.accepted.map(({ at }) => at)).toEqual([1, 3]);
+    expect(taken.batches).toHaveLength(1);
+    await expect.poll(() => taken.accepted.length, waitFor).toBe(3);
+  });
+
+  test('keeps results while there is no bus, and hands them over in order with their original times', async () => {
+    fill(0, 5_000);
+    expect(spool.status().waiting).toBe(5_000);
+    const taken = take();
+    await attach();
+    await expect.poll(() => taken.accepted.length, waitFor).toBe(5_000);
+    for (let partition = 0; partition < 32; partition += 1) {
+      const mine = taken.accepted.filter(({ monitor }) => monitor === monitorIn(partition)).map(({ at }) => at);
+      expect(mine).toEqual(mine.toSorted((a, b) => a - b));
+    }
+    await expect.poll(() => reporter.handedOver(), waitFor).toBe(true);
+  });
+
+  test('loses nothing when the connection breaks again and again', async () => {
+    const taken = take();
+    await attach();
+    for (let round = 0; round < 4; round += 1) {
+      fill(round * 1_000, round * 1_000 + 500, true);
+      await expect.poll(() => taken.accepted.length, waitFor).toBeGreaterThan(round * 1_000);
+      wire.proxy.cut();
+      fill(round * 1_000 + 500, (round + 1) * 1_000, true);
+      wire.proxy.heal();
+    }
+    await expect.poll(() => taken.accepted.length, waitFor).toBe(4_000);
+    expect(times(taken)).toEqual(range(0, 4_000));
+    await expect.poll(() => spool.status().waiting, waitFor).toBe(0);
+  });
+
+  test('sends again from what is committed when the coordinator finds a gap', async () => {
+    const taken = take();
+    await attach();
+    taken.isDeaf = true;
+    fill(0, 64, true);
+    await expect.poll(taken.lost, waitFor).toBe(32);
+    taken.isDeaf = false;
+    fill(64, 96, true);
+    await expect.poll(() => taken.accepted.length, waitFor).toBe(96);
+    expect(times(taken)).toEqual(range(0, 96));
+    expect(taken.batches.some(({ after }) => after !== null)).toBe(true);
+    await expect.poll(() => spool.status().waiting, waitFor).toBe(0);
+  });
+
+  test('waits while the stream does not take results, and goes on when it does', async () => {
+    await wire.coordinator.deleteStream(streams.results.name);
+    await attach();
+    fill(0, 100, true);
+    await expect.poll(() => reporter.handedOver(), { timeout: 5_000, interval: 50 }).toBe(false);
+    await wire.coordinator.ensureStream(streams.results);
+    for (let partition = 0; partition < 32; partition += 1) {
+      await wire.coordinator.ensureConsumer(streams.results.name, partitionConsumer(partition));
+    }
+    const taken = take();
+    await expect.poll(() => taken.accepted.length, { timeout: 15_000, interval: 50 }).toBe(100);
+  });
+
+  test('hands over what an earlier run left on disk', async () => {
+    fill(0, 300);
+    await reporter.close();
+    await openReporter();
+    const taken = take();
+    await attach();
+    await expect.poll(() => taken.accepted.length, waitFor).toBe(300);
+    expect(times(taken)).toEqual(range(0, 300));
+  });
+
+  test('is not handed over while results older than two seconds have not landed', async () => {
+    fill(0, 10);
+    await expect.poll(() => reporter.handedOver(), waitFor).toBe(false);
+    take();
+    await attach();
+    await expect.poll(() => reporter.handedOver(), waitFor).toBe(true);
+  });
+
+  test('pays no heed to receipts of another generation', async () => {
+    fill(0, 10);
+    reporter.receive({ generation: wire.probe.id, committed: { 0: 1_000 }, again: [] });
+    expect(spool.status().waiting).toBe(10);
+  });
+});

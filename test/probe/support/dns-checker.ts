@@ -1,0 +1,47 @@
+import { createDnsCheck, type DnsParts } from '../../../probe/checks/dns.ts';
+import type { UdpSockets } from '../../../probe/checks/dns-sockets.ts';
+import { createGuard } from '../../../probe/checks/guard.ts';
+import { newId } from '../../../shared/base/ids.ts';
+import type { Config } from '../../../shared/checks/assignment.ts';
+import type { Verdict } from '../../../shared/checks/result.ts';
+
+/** Loopback is where the tests' resolvers are, and what a probe's own host may allow. */
+const loopback = createGuard({ allow: ['127.0.0.0/8'], bus: () => [], own: () => [] });
+const strict = createGuard({ allow: [], bus: () => [], own: () => [] });
+
+type Asked = {
+  readonly target: string;
+  readonly config?: Config;
+  readonly timeout_ms?: number;
+  readonly public_only?: boolean;
+  /** Ends the check from outside instead of its time limit. */
+  readonly deadline?: AbortSignal;
+};
+
+/** Performs whole DNS checks as a runner does. */
+export const dnsChecker = (sockets: UdpSockets, parts: Omit<DnsParts, 'sockets'> = {}): ((asked: Asked) => Promise<Verdict>) => {
+  const check = createDnsCheck({ sockets, ...parts });
+  return ({ target, config = {}, timeout_ms = 5_000, public_only = false, deadline = AbortSignal.timeout(timeout_ms) }) =>
+    check({
+      assignment: {
+        monitor: newId(),
+        organisation: newId(),
+        kind: 'dns',
+        target,
+        interval_ms: 60_000,
+        timeout_ms,
+        config,
+        sealed: null,
+        config_version: 1,
+        ordinal: 0,
+        continents: null,
+        probe: null,
+      },
+      started_at: Date.now(),
+      deadline,
+      evidence_wanted: true,
+      guard: public_only ? strict : loopback,
+      probe: { name: 'test', continent: 'Europe', base_url: 'http://127.0.0.1', version: '0' },
+      clock: { now: () => Date.now() },
+    });
+};
