@@ -10,6 +10,7 @@ export const dnsCauses = {
   dns_server_failed: { layer: 'dns', sentence: () => 'The resolver could not find an answer (SERVFAIL)' },
   dns_rcode: { layer: 'dns', sentence: ({ rcode, expected }) => `Answered ${rcode}, expected ${expected}` },
   dns_malformed: { layer: 'dns', sentence: () => "The resolver's answer is malformed" },
+  dns_oversized: { layer: 'dns', sentence: () => "The resolver's answer is larger than an answer may be" },
   dns_wrong_question: { layer: 'dns', sentence: () => 'The resolver only answered questions that were not asked' },
   dns_truncated: { layer: 'dns', sentence: () => 'The answer was cut off, and the resolver does not answer over TCP' },
   dns_tcp_refused: { layer: 'tcp', sentence: () => 'The resolver refused the TCP connection' },

@@ -1,0 +1,60 @@
+import { getServers } from 'node:dns';
+import { parseResolver, type Resolver } from '../../shared/checks/dns/config.ts';
+import { type Exchange, exchange, write } from './dns-exchange.ts';
+import type { Question } from './dns-message.ts';
+import type { UdpSockets } from './dns-sockets.ts';
+
+/** The resolvers of the machine, in its order, as they stand now: a laptop or a container may be given others while it runs. */
+export const systemResolvers = (): readonly Resolver[] =>
+  getServers().flatMap((text) => {
+    const resolver = parseResolver(text);
+    return resolver ? [resolver] : [];
+  });
+
+/**
+ * Whether the probe's own resolver works, told from a name that does not: it does if it answered for another name since the check began, or
+ * answers now who serves the root, which every resolver knows.
+ */
+export type ResolverWitness = {
+  /** To be told of every exchange with the probe's own resolver. */
+  readonly saw: (question: Question, seen: Exchange) => void;
+  readonly vouch: (
+    question: Question,
+    since: number,
+    resolvers: readonly [Resolver, ...Resolver[]],
+    deadline: AbortSignal,
+  ) => Promise<boolean>;
+};
+
+const root: Question = { name: '.', type: 'NS' };
+const writtenRoot = write(root);
+const patienceMs = 500;
+
+/** A name that is answered for, or known not to exist: either took a resolver that works. */
+const answered = ({ outcome }: Exchange): boolean => outcome.is === 'answer' && [0, 3].includes(outcome.message.rcode);
+
+export const createResolverWitness = (sockets: UdpSockets): ResolverWitness => {
+  // Two names are enough: for any question, at least one of the two newest answers was to another name.
+  let newest = { name: '', at: Number.NEGATIVE_INFINITY };
+  let other = newest;
+  let asking: Promise<boolean> | undefined;
+
+  return {
+    saw: ({ name }, seen) => {
+      if (!answered(seen)) return;
+      if (newest.name !== name) other = newest;
+      newest = { name, at: performance.now() };
+    },
+    vouch: async ({ name }, since, resolvers, deadline) => {
+      const witness = newest.name === name ? other : newest;
+      if (witness.at >= since) return true;
+      // Many checks suspect the resolver in the same moment: one question answers for all of them.
+      asking ??= exchange(sockets, { question: root, resolvers, transport: 'udp', patience_ms: patienceMs, deadline }, writtenRoot)
+        .then((seen) => answered(seen))
+        .finally(() => {
+          asking = undefined;
+        });
+      return asking;
+    },
+  };
+};

@@ -1,0 +1,121 @@
+import { randomFillSync } from 'node:crypto';
+import { createSocket, type Socket } from 'node:dgram';
+import type { Resolver } from '../../shared/checks/dns/config.ts';
+import { withId } from './dns-message.ts';
+
+/**
+ * A pool of UDP sockets, so that a question leaves by a port and under an id that nobody can guess, without the price of a socket for each.
+ * A slot of the pool: `empty` → `open` (up to 1,000 questions) → `retired` (takes answers until nothing is waited for) → closed; its place
+ * is empty again as soon as it retires. A socket that fails retires at once, and who waited on it is told.
+ */
+export type UdpSockets = {
+  /** Sends a question and hears what comes back to it from that very address and port, until cancelled. */
+  readonly ask: (
+    resolver: Resolver,
+    question: Buffer,
+    hear: (answer: Buffer) => void,
+    fail: (error: Error) => void,
+  ) => { readonly cancel: () => void };
+  readonly open: () => number;
+  readonly close: () => void;
+};
+
+type Waiting = {
+  readonly address: string;
+  readonly port: number;
+  readonly hear: (answer: Buffer) => void;
+  readonly fail: (error: Error) => void;
+};
+type Slot = { readonly socket: Socket; readonly waiting: Map<number, Waiting>; sent: number; retired: boolean };
+
+const slotsPerFamily = 64;
+const questionsPerSocket = 1_000;
+/** Random 16-bit numbers, drawn in bulk because each draw alone costs more than the rest of a question. */
+const createDraw = (): (() => number) => {
+  const numbers = new Uint16Array(4_096);
+  let next = numbers.length;
+  return () => {
+    if (next >= numbers.length) {
+      randomFillSync(numbers);
+      next = 0;
+    }
+    const number = numbers[next] ?? 0;
+    next += 1;
+    return number;
+  };
+};
+
+export const createUdpSockets = (): UdpSockets => {
+  const draw = createDraw();
+  const pools: Record<4 | 6, (Slot | undefined)[]> = { 4: [], 6: [] };
+  const alive = new Set<Slot>();
+
+  const closeWhenDone = (slot: Slot): void => {
+    if (slot.retired && slot.waiting.size === 0 && alive.delete(slot)) slot.socket.close();
+  };
+
+  const retire = (slot: Slot, family: 4 | 6): void => {
+    slot.retired = true;
+    const index = pools[family].indexOf(slot);
+    if (index >= 0) pools[family][index] = undefined;
+    closeWhenDone(slot);
+  };
+
+  const open = (family: 4 | 6): Slot => {
+    const socket = createSocket({
+      type: family === 4 ? 'udp4' : 'udp6',
+      // Only literal addresses come here: the system's own name lookup must never be reached, and would cost a turn of the loop.
+      lookup: (address, _options, done) => done(null, address, family),
+    });
+    const slot: Slot = { socket, waiting: new Map(), sent: 0, retired: false };
+    alive.add(slot);
+    socket.on('message', (answer, from) => {
+      if (answer.length < 2) return;
+      const waiting = slot.waiting.get(answer.readUInt16BE(0));
+      if (waiting && waiting.port === from.port && waiting.address === from.address) waiting.hear(answer);
+    });
+    socket.on('error', (error) => {
+      const told = [...slot.waiting.values()];
+      slot.waiting.clear();
+      retire(slot, family);
+      for (const { fail } of told) fail(error);
+    });
+    // Port 0: the system picks a free one at random.
+    socket.bind({ port: 0, exclusive: true });
+    return slot;
+  };
+
+  const pick = (family: 4 | 6): Slot => {
+    const index = draw() % slotsPerFamily;
+    const found = pools[family][index];
+    if (found) return found;
+    const made = open(family);
+    pools[family][index] = made;
+    return made;
+  };
+
+  return {
+    ask: (resolver, question, hear, fail) => {
+      const slot = pick(resolver.family);
+      let id = draw();
+      while (slot.waiting.has(id)) id = draw();
+      slot.waiting.set(id, { address: resolver.address, port: resolver.port, hear, fail });
+      slot.sent += 1;
+      if (slot.sent >= questionsPerSocket) retire(slot, resolver.family);
+      slot.socket.send(withId(question, id), resolver.port, resolver.address, (error) => {
+        if (error && slot.waiting.has(id)) fail(error);
+      });
+      return {
+        cancel: () => {
+          slot.waiting.delete(id);
+          closeWhenDone(slot);
+        },
+      };
+    },
+    open: () => alive.size,
+    close: () => {
+      for (const slot of alive) slot.socket.close();
+      alive.clear();
+    },
+  };
+};

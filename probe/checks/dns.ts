@@ -1,0 +1,77 @@
+import type { Assignment } from '../../shared/checks/assignment.ts';
+import { type DnsTerms, dnsTerms, type Resolver } from '../../shared/checks/dns/config.ts';
+import type { Verdict } from '../../shared/checks/result.ts';
+import { noPhases } from '../../shared/checks/result.ts';
+import type { Check } from './check.ts';
+import { type Exchange, exchange, type Written, write } from './dns-exchange.ts';
+import { createResolverWitness, systemResolvers } from './dns-resolvers.ts';
+import type { UdpSockets } from './dns-sockets.ts';
+import { judge, resolverSuspected } from './dns-verdict.ts';
+
+export type DnsParts = {
+  readonly sockets: UdpSockets;
+  /** The probe's own resolvers now. */
+  readonly resolvers?: () => readonly Resolver[];
+};
+
+/** A share of the time limit, so that several datagrams fit into it; at most what a slow resolver far away needs. */
+const patienceOf = (limit_ms: number): number => Math.min(1_000, Math.max(100, Math.floor(limit_ms / 5)));
+
+type Prepared = { readonly terms: DnsTerms; readonly written: Written };
+
+/** One DNS check: a question to the named resolver or to the probe's own, its answer judged. */
+export const createDnsCheck = (parts: DnsParts): Check => {
+  const { sockets, resolvers = systemResolvers } = parts;
+  const witness = createResolverWitness(sockets);
+  const known = new WeakMap<Assignment, Prepared>();
+
+  const prepare = (assignment: Assignment): Prepared => {
+    const found = known.get(assignment);
+    if (found) return found;
+    const terms = dnsTerms(assignment);
+    if (!terms) throw new Error(`the target of monitor ${assignment.monitor} is no name`);
+    const made = { terms, written: write(terms) };
+    known.set(assignment, made);
+    return made;
+  };
+
+  return async ({ assignment, deadline, guard }) => {
+    const { terms, written } = prepare(assignment);
+    const limit_ms = assignment.timeout_ms;
+    const asking = { question: terms, transport: terms.transport, patience_ms: patienceOf(limit_ms), deadline };
+
+    if (terms.resolver) {
+      if (!guard.allows(terms.resolver.address, terms.resolver.port)) return notPublic(terms.resolver);
+      const seen = await exchange(sockets, { ...asking, resolvers: [terms.resolver] }, written);
+      return judge(terms, { exchange: seen, own: false, vouched: false, limit_ms });
+    }
+
+    const [first, ...rest] = resolvers();
+    if (!first) return { outcome: 'unknown', cause: { class: 'probe_resolver', params: {} }, phases: noPhases, evidence: { resolvers: 0 } };
+    const own: readonly [Resolver, ...Resolver[]] = [first, ...rest];
+    const since = performance.now();
+    // A silent resolver is only known at the deadline: who else it answers is asked in time, once its patience is over.
+    let doubt: Promise<boolean> | undefined;
+    const suspect = (): Promise<boolean> => {
+      doubt ??= witness.vouch(terms, since, own, deadline);
+      return doubt;
+    };
+    const timer = setTimeout(suspect, asking.patience_ms * 2);
+    let seen: Exchange;
+    try {
+      seen = await exchange(sockets, { ...asking, resolvers: own }, written);
+    } finally {
+      clearTimeout(timer);
+    }
+    witness.saw(terms, seen);
+    const vouched = resolverSuspected(seen, terms.rcode) ? await suspect() : false;
+    return judge(terms, { exchange: seen, own: true, vouched, limit_ms });
+  };
+};
+
+const notPublic = ({ address, port }: Resolver): Verdict => ({
+  outcome: 'fail',
+  cause: { class: 'address_not_public', params: {} },
+  phases: noPhases,
+  evidence: { resolver: { address, port, own: false } },
+});

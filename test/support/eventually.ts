@@ -1,0 +1,22 @@
+import { setTimeout as pause } from 'node:timers/promises';
+
+/** Settles with the first truthy answer; asks again until the time is over. @throws with the last answer or failure. */
+export const eventually = async <Value>(
+  ask: () => Value | Promise<Value>,
+  withinMs = 10_000,
+  everyMs = 25,
+): Promise<NonNullable<Value>> => {
+  const end = performance.now() + withinMs;
+  for (;;) {
+    let last: unknown;
+    try {
+      const answer = await ask();
+      if (answer) return answer;
+      last = answer;
+    } catch (error) {
+      last = error;
+    }
+    if (performance.now() >= end) throw new Error(`did not come to be within ${withinMs} ms`, { cause: last });
+    await pause(everyMs);
+  }
+};
