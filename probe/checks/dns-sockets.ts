@@ -28,7 +28,6 @@ type Waiting = {
 };
 type Slot = { readonly socket: Socket; readonly waiting: Map<number, Waiting>; sent: number; retired: boolean };
 
-const slotsPerFamily = 64;
 const questionsPerSocket = 1_000;
 /** Random 16-bit numbers, drawn in bulk because each draw alone costs more than the rest of a question. */
 const createDraw = (): (() => number) => {
@@ -45,7 +44,8 @@ const createDraw = (): (() => number) => {
   };
 };
 
-export const createUdpSockets = (): UdpSockets => {
+/** `slots`: how many ports of each family questions are spread over. */
+export const createUdpSockets = ({ slots = 64 }: { readonly slots?: number } = {}): UdpSockets => {
   const draw = createDraw();
   const pools: Record<4 | 6, (Slot | undefined)[]> = { 4: [], 6: [] };
   const alive = new Set<Slot>();
@@ -86,7 +86,7 @@ export const createUdpSockets = (): UdpSockets => {
   };
 
   const pick = (family: 4 | 6): Slot => {
-    const index = draw() % slotsPerFamily;
+    const index = draw() % slots;
     const found = pools[family][index];
     if (found) return found;
     const made = open(family);
