@@ -9,7 +9,7 @@ import { onDeleted, onEdited, onPaused, onQuarantined, onResumed } from './monit
 import { mayCheck } from './reach.ts';
 import { nextSample } from './sampling.ts';
 import { failWhileVerifying, lapse, openWith, passWhileVerifying } from './verifying.ts';
-import { failureOf, newestOf, see, tally } from './views.ts';
+import { beganAt, failureOf, newestOf, see, tally } from './views.ts';
 
 /** A start so far ahead of us tells of the probe's clock and not of the target (rule 1). */
 const clockTolerance = 5_000;
@@ -43,7 +43,7 @@ const covers = (draft: Draft, result: SeenResult): void => {
   const { state, rules } = draft;
   const { watched, covered_until, gaps } = state;
   if (watched.kind === 'heartbeat' && result.outcome === 'ok') return;
-  const from = Math.max(result.at, watched.created_at);
+  const from = Math.max(beganAt(result), watched.created_at);
   if (!rules.late_originals_fill_gaps && from < Math.max(covered_until, gaps.at(-1)?.from ?? 0) && gaps.length > 0) return;
   const { covered, effects } = cover(state, from, result.at + allowedSilence(watched));
   draft.state = { ...draft.state, ...covered };

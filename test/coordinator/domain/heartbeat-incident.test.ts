@@ -1,0 +1,100 @@
+import { describe, expect, test } from 'vitest';
+import type { SeenBeat } from '../../../coordinator/domain/incident-types.ts';
+import { at, story } from './story.ts';
+
+const heartbeat = () => story(['Europe', 'Asia'], { kind: 'heartbeat', interval_ms: 300_000, sampled: false });
+const beat = (second: number, is: SeenBeat['is'] = 'good'): { is: 'beat'; beat: SeenBeat } => ({
+  is: 'beat',
+  beat: {
+    at: at(second),
+    is,
+    covers_until: at(second + 360),
+    cause: is === 'bad' ? { class: 'heartbeat_failed', params: {} } : null,
+    evidence: null,
+  },
+});
+const late = (deadline: number, after: number) => ({
+  cause: { class: 'heartbeat_late', params: { deadline: at(deadline), after: at(after) } },
+});
+
+describe('rule 20: heartbeats', () => {
+  test('rule 20: late for two continents is an outage from the deadline on', () => {
+    const told = heartbeat();
+    told.tell(beat(0), 0);
+    told.fail('Europe', 361, late(360, 0));
+    told.fail('Asia', 362, late(360, 0));
+    expect(told.incidents()).toMatchObject([{ started_at: at(360), confirmed_at: at(362), confirmed: { continent: 'Asia' } }]);
+    expect(told.effects('alert')).toMatchObject([{ event: 'down' }]);
+  });
+
+  test('rule 20: the next good beat alone closes, dated by the beat', () => {
+    const told = heartbeat();
+    told.tell(beat(0), 0);
+    told.fail('Europe', 361, late(360, 0));
+    told.fail('Asia', 362, late(360, 0));
+    told.pass('Europe', 400);
+    told.pass('Asia', 401);
+    expect(told.state().incident?.resolved_at).toBeNull();
+    told.tell(beat(450), 451);
+    expect(told.incidents()).toMatchObject([{ resolved_at: at(450) }]);
+    expect(told.effects('alert').map(({ event }) => event)).toEqual(['down', 'up']);
+    told.tick(800);
+    expect(told.effects('ledger').flatMap(({ put }) => put)).toEqual([]);
+  });
+
+  test('rule 20: a /fail opens and confirms at once, from nowhere', () => {
+    const told = heartbeat();
+    told.tell(beat(0), 0);
+    told.tell(beat(100, 'bad'), 100);
+    expect(told.incidents()).toMatchObject([
+      { started_at: at(100), confirmed_at: at(100), seen: null, confirmed: null, cause: { class: 'heartbeat_failed' } },
+    ]);
+    expect(told.effects('alert')).toMatchObject([{ event: 'down' }]);
+    told.tell(beat(130, 'mark'), 130);
+    told.tell(beat(160), 160);
+    expect(told.incidents()).toMatchObject([{ resolved_at: at(160) }]);
+  });
+
+  test('rule 20: a judgement from an older beat than the newest good one is void', () => {
+    const told = heartbeat();
+    told.tell(beat(0), 0);
+    told.tell(beat(300), 300);
+    told.fail('Europe', 361, late(360, 0));
+    expect(told.incidents()).toEqual([]);
+  });
+
+  test('rule 20: a beat that came in time and reached us late ends the incident where it began', () => {
+    const told = heartbeat();
+    told.tell(beat(0), 0);
+    told.fail('Europe', 361, late(360, 0));
+    told.fail('Asia', 362, late(360, 0));
+    told.tell(beat(355), 400);
+    expect(told.incidents()).toMatchObject([{ resolved_at: at(362), note: 'the beat had come in time and reached us late' }]);
+  });
+
+  test('rule 20: a late one that only one place has judged is judged again until others can', () => {
+    const told = heartbeat();
+    told.tell(beat(0), 0);
+    told.fail('Europe', 361, late(360, 0));
+    let next = told.nextTick();
+    for (let step = 0; step < 100 && next !== null; step += 1, next = told.nextTick()) {
+      const second = (next - at(0)) / 1000;
+      told.tick(second);
+      told.fail('Europe', second + 0.1, late(360, 0));
+    }
+    expect(told.state().incident?.confirmed_at).toBeNull();
+    expect(told.effects('look').at(-1)?.continents.length).toBeGreaterThan(0);
+    const second = ((told.nextTick() ?? 0) - at(0)) / 1000;
+    told.fail('Asia', second, late(360, 0));
+    expect(told.state().incident?.confirmed_at).toBe(at(second));
+  });
+
+  test('rule 20: before its first beat a heartbeat is pending: nothing covers it', () => {
+    const told = heartbeat();
+    told.pass('Europe', 10);
+    told.tick(20);
+    expect(told.effects('ledger').flatMap(({ put }) => put)).toMatchObject([{ began_at: at(0), ended_at: null }]);
+    told.tell(beat(30), 30);
+    expect(told.effects('ledger').at(-1)?.put).toMatchObject([{ began_at: at(0), ended_at: at(30) }]);
+  });
+});

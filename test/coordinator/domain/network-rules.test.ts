@@ -1,0 +1,184 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { groupStatus } from '../../../coordinator/domain/group-status.ts';
+import { beginHandover, handedOver, hold, isOver, release } from '../../../coordinator/domain/handover.ts';
+import type { SeenResult } from '../../../coordinator/domain/incident-types.ts';
+import { observe, type Shown, trusting } from '../../../coordinator/domain/quarantine.ts';
+import { emptyBudget, spend } from '../../../coordinator/domain/sampling-budget.ts';
+import { judgeSilence } from '../../../coordinator/domain/silence.ts';
+import { type StatusInput, statusNow } from '../../../coordinator/domain/status.ts';
+
+const heard = (...times: number[]) => times.map((time, index) => ({ probe: `p${index}`, at: time }));
+
+describe('rule 7: who is lost', () => {
+  test('rule 7: a probe silent for 15 s is lost', () => {
+    expect(judgeSilence(heard(100_000, 99_000, 85_001), 0, 100_000)).toEqual({ lost: [], busAway: false });
+    expect(judgeSilence(heard(100_000, 99_000, 85_000), 0, 100_000)).toEqual({ lost: ['p2'], busAway: false });
+  });
+
+  test('rule 7: silence counts only while the coordinator was listening', () => {
+    expect(judgeSilence(heard(100_000, 99_000, 20_000), 90_000, 100_000)).toEqual({ lost: [], busAway: false });
+  });
+
+  test('rule 7: when most fall silent at once it is the bus', () => {
+    expect(judgeSilence(heard(83_000, 80_000, 81_000), 0, 100_000)).toEqual({ lost: [], busAway: true });
+    expect(judgeSilence(heard(83_000, 80_000, 99_000), 0, 100_000)).toEqual({ lost: [], busAway: true });
+  });
+
+  test('rule 7: but not for ever while others are heard', () => {
+    expect(judgeSilence(heard(63_000, 64_000, 99_000), 0, 100_000)).toEqual({ lost: ['p0', 'p1'], busAway: false });
+  });
+
+  test('rule 7: one after the other is no bus', () => {
+    expect(judgeSilence(heard(83_000, 60_000, 99_000), 0, 100_000)).toEqual({ lost: ['p0', 'p1'], busAway: false });
+  });
+});
+
+describe('rule 4: handing over', () => {
+  const result = (probe: string, time: number, seq: number): SeenResult => ({
+    seq,
+    monitor: 'm',
+    config_version: 1,
+    at: time,
+    took_ms: 1,
+    outcome: 'ok',
+    cause: null,
+    phases: null,
+    evidence: null,
+    look: null,
+    from: { probe, name: probe, continent: 'Asia' },
+    quarantined: false,
+    handed_over: false,
+  });
+
+  test('rule 4: it lasts until all healthy probes have handed over, at most 30 s', () => {
+    const begun = beginHandover(1000, ['a', 'b']);
+    expect(isOver(handedOver(begun, 'a'), 2000)).toBe(false);
+    expect(isOver(handedOver(handedOver(begun, 'a'), 'b'), 2000)).toBe(true);
+    expect(isOver(begun, 30_999)).toBe(false);
+    expect(isOver(begun, 31_000)).toBe(true);
+  });
+
+  test('rule 4: results are decided in order of start, whatever the order in which they came', () => {
+    const some = fc.array(fc.tuple(fc.constantFrom('a', 'b', 'c'), fc.nat({ max: 20 })), { maxLength: 20 });
+    fc.assert(
+      fc.property(some, (list) => {
+        const results = list.map(([probe, time], index) => result(probe, time, index + 1));
+        const forth = release(hold(hold(beginHandover(0, []), results.slice(0, 5)), results.slice(5)));
+        const back = release(hold(beginHandover(0, []), results.toReversed()));
+        expect(forth).toEqual(back);
+        expect(forth.every((each, index) => each.handed_over && each.at >= (forth[index - 1]?.at ?? 0))).toBe(true);
+      }),
+    );
+  });
+});
+
+describe('rule 16: trust', () => {
+  const shown = (target: string, time: number, ok: boolean, others: Shown['others'] = 'pass'): Shown => ({ target, at: time, ok, others });
+  const sick = ['a', 'b', 'c', 'd'].reduce((trust, target, index) => observe(trust, shown(target, index, false), 8), trusting);
+
+  test('rule 16: a large share of distinct targets refuted by other continents quarantines', () => {
+    expect(sick.sick_since).toBe(3);
+  });
+
+  test('rule 16: one target many times, few of many, or failures that others see too do not', () => {
+    let trust = trusting;
+    for (let time = 0; time < 50; time += 1) trust = observe(trust, shown('a', time, false), 8);
+    for (const target of ['a', 'b', 'c', 'd']) trust = observe(trust, shown(target, 60, false), 100);
+    for (const target of ['e', 'f', 'g', 'h']) trust = observe(trust, shown(target, 70, false, 'fail'), 8);
+    expect(trust.sick_since).toBeNull();
+  });
+
+  test('rule 16: what passed since, or is long ago, does not count', () => {
+    let trust = trusting;
+    for (const target of ['a', 'b', 'c']) {
+      trust = observe(trust, shown(target, 0, false), 8);
+      trust = observe(trust, shown(target, 1, true), 8);
+    }
+    trust = observe(trust, shown('d', 1, false), 8);
+    for (const target of ['e', 'f', 'g']) trust = observe(trust, shown(target, 700_000, false), 8);
+    expect(trust.sick_since).toBeNull();
+  });
+
+  test('rule 16: it returns after a run of clean shadow checks, and a wrong one begins the run anew', () => {
+    let trust = sick;
+    for (let time = 10; time < 29; time += 1) trust = observe(trust, shown(`t${time % 5}`, time, true), 8);
+    expect(trust.sick_since).not.toBeNull();
+    trust = observe(trust, shown('t1', 30, false), 8);
+    for (let time = 31; time < 50; time += 1) trust = observe(trust, shown(`t${time % 5}`, time, true), 8);
+    expect(trust.sick_since).not.toBeNull();
+    expect(observe(trust, shown('t3', 50, true), 8)).toEqual(trusting);
+  });
+
+  test('rule 16: shadow checks that nobody else can speak to prove nothing', () => {
+    let trust = sick;
+    for (let time = 10; time < 100; time += 1) trust = observe(trust, shown(`t${time % 5}`, time, true, 'nothing'), 8);
+    expect(trust.sick_since).toBe(3);
+  });
+});
+
+test('rule 13: samples stay within the budget of each probe and of the coordinator', () => {
+  const allowed = { all: { perSecond: 3, burst: 3 }, probe: { perSecond: 1, burst: 2 } };
+  let budget = emptyBudget;
+  const asked: Record<string, number> = {};
+  for (let now = 0; now < 10_000; now += 50) {
+    for (const probe of ['a', 'b', 'c', 'd']) {
+      const spent = spend(budget, probe, now, allowed);
+      budget = spent.budget;
+      if (spent.granted) asked[probe] = (asked[probe] ?? 0) + 1;
+    }
+  }
+  expect(Object.values(asked).every((count) => count <= 12)).toBe(true);
+  const all = Object.values(asked).reduce((sum, count) => sum + count, 0);
+  expect(all).toBeGreaterThan(25);
+  expect(all).toBeLessThanOrEqual(33);
+});
+
+describe('rule 18: status', () => {
+  const input: StatusInput = {
+    now: 1000,
+    created_at: 100,
+    paused_at: null,
+    incident: null,
+    last_checked_at: 950,
+    covered_until: 1200,
+    last_resolved_at: null,
+    last_gap_ended_at: 120,
+    resumed_at: null,
+  };
+  test.each([
+    ['up since the first result', {}, 'up', 120],
+    ['up since the last incident ended', { last_resolved_at: 600 }, 'up', 600],
+    ['up since the last unknown stretch ended', { last_resolved_at: 600, last_gap_ended_at: 700 }, 'up', 700],
+    ['pending before any result', { last_checked_at: null, covered_until: 100 }, 'pending', 100],
+    ['pending when no usable result is young enough', { covered_until: 900 }, 'pending', 900],
+    ['verifying while an incident is unconfirmed', { incident: { started_at: 800, confirmed_at: null } }, 'verifying', 800],
+    [
+      'down once it is confirmed, even without young results',
+      { incident: { started_at: 800, confirmed_at: 810 }, covered_until: 900 },
+      'down',
+      810,
+    ],
+    ['paused before all', { paused_at: 500, incident: { started_at: 800, confirmed_at: 810 } }, 'paused', 500],
+  ] as const)('rule 18: %s', (_, change, status, since) => {
+    expect(statusNow({ ...input, ...change })).toMatchObject({ status, since });
+  });
+});
+
+describe('rule 29: the one status of a group', () => {
+  const member = (status: Parameters<typeof groupStatus>[0][number]['status'], affects_group_status = true) => ({
+    status,
+    affects_group_status,
+  });
+  test.each([
+    ['the worst of its members', [member('up'), member('down'), member('verifying')], 'down'],
+    ['verifying before pending', [member('pending'), member('verifying')], 'verifying'],
+    ['pending before up', [member('pending'), member('up')], 'pending'],
+    ['members that do not affect it do not count', [member('down', false), member('up')], 'up'],
+    ['paused members do not count', [member('paused'), member('up')], 'up'],
+    ['paused when none is enabled', [member('paused'), member('paused', false)], 'paused'],
+    ['pending without members', [], 'pending'],
+  ] as const)('rule 29: %s', (_, members, expected) => {
+    expect(groupStatus(members)).toBe(expected);
+  });
+});
