@@ -62,6 +62,8 @@ export const refusalsOf = (operation: Pick<Operation, 'access' | 'body' | 'refus
   ...(operation.access === 'read' ? [] : (['scope_insufficient', 'role_insufficient'] as const)),
   ...operation.refusals,
   ...(operation.body === undefined ? [] : (['body_too_large'] as const)),
+  'request_malformed',
+  'headers_too_large',
   'rate_limited',
   'internal',
 ];

@@ -1,0 +1,144 @@
+import type { ValueOf } from '../../../shared/api/fields.ts';
+import type { GroupOut } from '../../../shared/api/groups.ts';
+import type { IncidentOut } from '../../../shared/api/incidents.ts';
+import type { MaintenanceOut } from '../../../shared/api/maintenance.ts';
+import type { MonitorOut, StatusOut } from '../../../shared/api/monitors.ts';
+import type { MeOut } from '../../../shared/api/organisation.ts';
+import type { StatusPageGroupOut, StatusPageMonitorOut, StatusPageOut, StatusPageSummaryOut } from '../../../shared/api/status-pages.ts';
+
+const ids = {
+  organisation: '019a9c10-4f0e-7b52-9a6d-0c1d5b8f2e31',
+  monitor: '019a9c12-8d3a-7c61-b4e0-5f7a9c2d1b44',
+  group: '019a9c11-2b7c-7d10-8f35-6e4b1a0c9d22',
+  incident: '019aa1f0-63b5-7e08-a1c9-3d2e7f50b866',
+  window: '019aa3c4-10de-7f93-b672-9a8b0c4d5e77',
+  page: '019a9c1a-77f1-7a25-8c04-2f6d3b9e1a55',
+} as const;
+
+const created_at = '2026-11-02T09:30:00.000Z';
+
+const me: ValueOf<typeof MeOut> = {
+  organisation: { id: ids.organisation, name: 'Harbour Works', plan: 'team' },
+  role: 'admin',
+  scope: 'read_write',
+  token_name: 'deploy',
+};
+
+const monitor: ValueOf<typeof MonitorOut> = {
+  id: ids.monitor,
+  name: 'Shop',
+  type: 'https',
+  target: 'https://shop.example.com/',
+  interval_s: 60,
+  enabled: true,
+  config: { expected_status: ['2xx'], bearer_token: '***' },
+  group: ids.group,
+  affects_group_status: true,
+  created_at,
+};
+
+const status: ValueOf<typeof StatusOut> = {
+  monitor: ids.monitor,
+  status: 'up',
+  since: '2026-11-18T04:12:09.000Z',
+  last_checked_at: '2026-11-20T11:59:42.318Z',
+  enabled: true,
+  uptime: { days: 30, percent: 99.98, down_seconds: 514.2 },
+};
+
+const incident: ValueOf<typeof IncidentOut> = {
+  id: ids.incident,
+  monitor: ids.monitor,
+  monitor_name: 'Shop',
+  cause: 'Status 503, expected 2xx',
+  started_at: '2026-11-18T04:03:35.000Z',
+  confirmed_at: '2026-11-18T04:03:36.410Z',
+  resolved_at: '2026-11-18T04:12:09.000Z',
+  open: false,
+  seen_from: { name: 'fra-1', continent: 'Europe' },
+  confirmed_from: { name: 'syd-1', continent: 'Oceania' },
+  note: null,
+};
+
+const maintenance: ValueOf<typeof MaintenanceOut> = {
+  id: ids.window,
+  name: 'Weekly release',
+  starts_at: '2026-11-24T01:00:00.000Z',
+  ends_at: '2026-11-24T02:00:00.000Z',
+  rrule: 'FREQ=WEEKLY;BYDAY=TU',
+  monitors: [ids.monitor],
+  groups: [],
+};
+
+const group: ValueOf<typeof GroupOut> = {
+  id: ids.group,
+  name: 'Web',
+  description: 'Everything that customers see',
+  monitors: 4,
+  created_at,
+};
+
+const pageSummary: ValueOf<typeof StatusPageSummaryOut> = {
+  id: ids.page,
+  name: 'Harbour status',
+  slug: 'harbour',
+  enabled: true,
+  created_at,
+};
+
+const pageMonitor: ValueOf<typeof StatusPageMonitorOut> = {
+  monitor: ids.monitor,
+  display_name: 'Online shop',
+  group: ids.group,
+  position: 0,
+};
+
+const pageGroup: ValueOf<typeof StatusPageGroupOut> = { group: ids.group, display_name: 'Website', position: 0 };
+
+const page: ValueOf<typeof StatusPageOut> = { ...pageSummary, description: null, monitors: [pageMonitor], groups: [pageGroup] };
+
+const listed = (item: unknown) => ({ items: [item], next_cursor: null });
+
+/** An example of each request and answer, by the name of its component. */
+export const examples: Readonly<Record<string, unknown>> = {
+  MeOut: me,
+  MonitorOut: monitor,
+  MonitorPage: listed(monitor),
+  MonitorIn: { type: 'https', target: 'https://shop.example.com/', name: 'Shop', interval_s: 60, config: { expected_status: ['2xx'] } },
+  MonitorPatch: { enabled: false },
+  StatusOut: status,
+  IncidentOut: incident,
+  IncidentPage: listed(incident),
+  MaintenanceOut: maintenance,
+  MaintenancePage: listed(maintenance),
+  MaintenanceIn: {
+    name: 'Weekly release',
+    starts_at: '2026-11-24T02:00:00+01:00',
+    ends_at: '2026-11-24T03:00:00+01:00',
+    rrule: 'FREQ=WEEKLY;BYDAY=TU',
+    monitors: [ids.monitor],
+  },
+  GroupOut: group,
+  GroupPage: listed(group),
+  GroupIn: { name: 'Web', description: 'Everything that customers see' },
+  GroupPatch: { description: 'Everything that customers see' },
+  StatusPagePage: listed(pageSummary),
+  StatusPageOut: page,
+  StatusPageMonitorOut: pageMonitor,
+  StatusPageGroupOut: pageGroup,
+  StatusPageMonitorIn: { monitor: ids.monitor, display_name: 'Online shop' },
+  StatusPageGroupIn: { group: ids.group, display_name: 'Website' },
+};
+
+/** An example of a validation failure. */
+export const validationExample = {
+  detail: [
+    {
+      type: 'uuid_parsing',
+      loc: ['path', 'monitor_id'],
+      msg: 'Input should be a valid UUID, invalid length: expected length 32 for simple format, found 3',
+      input: '123',
+      ctx: { error: 'invalid length: expected length 32 for simple format, found 3' },
+    },
+  ],
+};

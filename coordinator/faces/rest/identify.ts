@@ -1,0 +1,32 @@
+import type { FastifyReply } from 'fastify';
+import { Refusal } from '../../../shared/base/refusal.ts';
+import type { Count, RestParts, TokenCaller } from './parts.ts';
+
+const tooMany = new Refusal('rate_limited', 'Too many calls; wait as long as Retry-After says.');
+
+const noteCount = (reply: FastifyReply, count: Count): void => {
+  reply.header('ratelimit-remaining', String(count.remaining));
+  reply.header('ratelimit-reset', String(count.reset));
+  if (count.allowed) return;
+  reply.header('retry-after', String(count.reset));
+  throw tooMany;
+};
+
+/**
+ * Finds out who is calling and counts the call: for a known token on it, for anybody else on the address. What a known token is
+ * answered carries its count, refusals included, so this runs before anything else of a request is looked at.
+ */
+export const identify = async <Caller extends TokenCaller>(
+  parts: Pick<RestParts<Caller>, 'authenticate' | 'limiter'>,
+  request: { readonly authorization: string | undefined; readonly address: string },
+  reply: FastifyReply,
+): Promise<Caller> => {
+  const caller = await parts.authenticate(request.authorization).catch(async (error: unknown) => {
+    if (!(error instanceof Refusal) || error.kind !== 'unauthenticated') throw error;
+    const count = await parts.limiter.count(`address:${request.address}`);
+    if (!count.allowed) noteCount(reply, count);
+    throw error;
+  });
+  if (caller.token) noteCount(reply, await parts.limiter.count(`token:${caller.token.id}`));
+  return caller;
+};

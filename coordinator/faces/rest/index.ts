@@ -1,0 +1,115 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { isRecord } from '../../../shared/api/fields.ts';
+import { restOperations } from '../../../shared/api/index.ts';
+import type { RestOperation } from '../../../shared/api/operation.ts';
+import { Refusal } from '../../../shared/base/refusal.ts';
+import { readBody } from './body.ts';
+import { docsPage, docsSecurityPolicy } from './docs.ts';
+import { answerOf } from './errors.ts';
+import { identify } from './identify.ts';
+import { apiDocument } from './openapi.ts';
+import type { RestParts, TokenCaller } from './parts.ts';
+import { bodyLimit } from './server-options.ts';
+import { queryOf } from './urls.ts';
+
+export type { Answered, Count, RestParts, TokenCaller } from './parts.ts';
+export { restServerOptions } from './server-options.ts';
+
+const prefix = '/api/v1';
+
+/** `/monitors/{monitor_id}` as the router writes it, and as a pattern for telling a wrong method from an unknown route. */
+const routePath = (path: string): string => path.replaceAll(/\{(\w+)\}/g, ':$1');
+const pattern = (path: string): RegExp => new RegExp(`^${path.replaceAll(/\{\w+\}/g, '[^/]+')}$`);
+
+const openPaths = [`${prefix}/openapi.json`, `${prefix}/docs`] as const;
+
+const methodsOf = (path: string): readonly string[] => {
+  const known = restOperations.filter((operation) => pattern(operation.path).test(path)).map(({ method }) => method);
+  return openPaths.some((open) => open === path) ? ['GET'] : known;
+};
+
+const noRoute = 'There is no such route.';
+const json = 'application/json; charset=utf-8';
+
+/** The routes of the API: they carry what was sent to the gate, and what the gate says back. Nothing is decided here. */
+export const restRoutes = <Caller extends TokenCaller>(app: FastifyInstance, parts: RestParts<Caller>): void => {
+  app.register(
+    async (api) => {
+      api.decorateRequest('caller', null);
+      api.decorateRequest('sentMediaType', '');
+      api.removeAllContentTypeParsers();
+      api.addContentTypeParser('*', { parseAs: 'buffer', bodyLimit }, (_request, body, done) => done(null, body));
+
+      api.addHook('onRequest', async (request, reply) => {
+        reply.headers({ 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' });
+        // Fastify refuses media types that it cannot read before we could answer as the contract says, so it must not see them.
+        request.setDecorator('sentMediaType', request.raw.headers['content-type'] ?? '');
+        delete request.raw.headers['content-type'];
+        const { authorization } = request.headers;
+        const open = request.is404 || openPaths.some((path) => path === request.routeOptions.url);
+        if (open && authorization === undefined) return;
+        const caller = await identify(parts, { authorization, address: request.ip }, reply).catch((error: unknown) => {
+          // What needs no token is answered to a wrong one, too.
+          if (open && error instanceof Refusal && error.kind === 'unauthenticated') return null;
+          throw error;
+        });
+        request.setDecorator('caller', caller);
+      });
+
+      api.setErrorHandler((error, request, reply) => {
+        const answer = answerOf(error);
+        if (answer.hidden)
+          parts.log.error(
+            { err: answer.hidden.error, request_id: answer.hidden.request_id, url: request.routeOptions.url },
+            'request failed',
+          );
+        return reply.code(answer.status).headers(answer.headers).type(json).send(JSON.stringify(answer.body));
+      });
+
+      api.setNotFoundHandler((request, reply) => {
+        const allowed = methodsOf(request.url.split(/[?#]/, 1)[0] ?? '');
+        if (allowed.length === 0) throw new Refusal('route_not_found', noRoute);
+        reply.header('allow', allowed.join(', '));
+        throw new Refusal('method_not_allowed', `This route answers to ${allowed.join(', ')}.`);
+      });
+
+      for (const operation of restOperations) {
+        api.route({
+          method: operation.method,
+          url: routePath(operation.path.slice(prefix.length)),
+          handler: (request, reply) => carry(operation, parts, request, reply),
+        });
+      }
+
+      const document = JSON.stringify(apiDocument(parts.baseUrl));
+      api.get('/openapi.json', (_request, reply) => reply.type(json).send(document));
+      const page = docsPage(apiDocument(parts.baseUrl));
+      api.get('/docs', (_request, reply) =>
+        reply.header('content-security-policy', docsSecurityPolicy).type('text/html; charset=utf-8').send(page),
+      );
+    },
+    { prefix },
+  );
+};
+
+const carry = async <Caller extends TokenCaller>(
+  operation: RestOperation,
+  parts: RestParts<Caller>,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<FastifyReply> => {
+  const path = isRecord(request.params) ? request.params : {};
+  // The router takes the nothing behind a last slash for an id.
+  if (Object.values(path).includes('')) throw new Refusal('route_not_found', noRoute);
+  const answered = await parts.execute(operation, request.getDecorator<Caller>('caller'), {
+    path,
+    query: queryOf(request.raw.url ?? ''),
+    ...(operation.body === undefined
+      ? {}
+      : {
+          body: readBody(Buffer.isBuffer(request.body) ? request.body : undefined, request.getDecorator<string>('sentMediaType')),
+        }),
+  });
+  reply.code(answered.status ?? operation.success);
+  return operation.success === 204 ? reply.send() : reply.type(json).send(JSON.stringify(answered.body));
+};

@@ -1,0 +1,177 @@
+import { ErrorOut, refusalsOf, validationSchemas } from '../../../shared/api/errors.ts';
+import type { JsonSchema, NamedSchema, Shape } from '../../../shared/api/fields.ts';
+import { restOperations } from '../../../shared/api/index.ts';
+import type { RestOperation } from '../../../shared/api/operation.ts';
+import type { RefusalCode } from '../../../shared/base/refusal.ts';
+import { examples, validationExample } from './examples.ts';
+import { meaningOf, statusOfCode } from './refusal-words.ts';
+
+type Json = { readonly [key: string]: unknown };
+
+export type Parameter = { readonly name: string; readonly in: string; readonly required: boolean; readonly schema: JsonSchema };
+export type Response = { readonly description: string; readonly headers?: Json; readonly content?: Json };
+export type OperationEntry = {
+  readonly operationId: string;
+  readonly tags: readonly string[];
+  readonly summary: string;
+  readonly description?: string;
+  readonly security: readonly Json[];
+  readonly parameters: readonly Parameter[];
+  readonly requestBody?: Json;
+  readonly responses: Readonly<Record<string, Response>>;
+};
+export type ApiDocument = {
+  readonly openapi: string;
+  readonly info: Json;
+  readonly servers: readonly Json[];
+  readonly tags: readonly { readonly name: string; readonly description: string }[];
+  readonly paths: Readonly<Record<string, Readonly<Record<string, OperationEntry>>>>;
+  readonly components: { readonly schemas: Readonly<Record<string, JsonSchema>>; readonly securitySchemes: Json; readonly headers: Json };
+};
+
+const header = (name: string) => ({ $ref: `#/components/headers/${name}` });
+const counted = { 'RateLimit-Remaining': header('RateLimit-Remaining'), 'RateLimit-Reset': header('RateLimit-Reset') };
+
+const parametersOf = (where: 'path' | 'query', shape: Shape): readonly Parameter[] =>
+  Object.entries(shape).map(([name, field]) => {
+    const { description, ...schema } = field.schema;
+    return {
+      name,
+      in: where,
+      required: field.absent === undefined,
+      ...(description === undefined ? {} : { description }),
+      schema,
+    };
+  });
+
+const sessionCookie: Parameter & { readonly description: string } = {
+  name: 'svc_session',
+  in: 'cookie',
+  required: false,
+  description: 'Accepted and ignored: only a bearer token authenticates here.',
+  schema: { anyOf: [{ type: 'string' }, { type: 'null' }] },
+};
+
+const successOf = (operation: RestOperation): Readonly<Record<string, Response>> => {
+  if (!operation.response) return { [operation.success]: { description: 'Done; no body.', headers: counted } };
+  const name = operation.response.components[0]?.name ?? '';
+  const content = { 'application/json': { schema: operation.response.schema, example: examples[name] } };
+  return {
+    [operation.success]: { description: operation.success === 201 ? 'Created.' : 'What was asked for.', headers: counted, content },
+    ...(operation.otherSuccess && {
+      [operation.otherSuccess.status]: { description: operation.otherSuccess.when, headers: counted, content },
+    }),
+  };
+};
+
+const extraHeaders: Readonly<Record<string, Json>> = {
+  401: { 'WWW-Authenticate': header('WWW-Authenticate') },
+  429: { 'Retry-After': header('Retry-After'), ...counted },
+  431: {},
+  500: { ...counted, 'X-Request-Id': header('X-Request-Id') },
+};
+
+const refusedWith = (codes: readonly RefusalCode[], status: number): Response => ({
+  description: codes.map((code) => `\`${code}\`: ${meaningOf(code)}`).join('\n\n'),
+  headers: extraHeaders[status] ?? counted,
+  content: {
+    'application/json': {
+      schema: ErrorOut.schema,
+      examples: Object.fromEntries(codes.map((code) => [code, { summary: code, value: { error: { code, message: meaningOf(code) } } }])),
+    },
+  },
+});
+
+const validationFailure: Response = {
+  description: 'The path, the query or the body is not of the described form; every fault is named.',
+  headers: counted,
+  content: { 'application/json': { schema: { $ref: '#/components/schemas/HTTPValidationError' }, example: validationExample } },
+};
+
+const refusalsByStatus = (operation: RestOperation): Readonly<Record<string, Response>> =>
+  Object.fromEntries(
+    [...Map.groupBy(refusalsOf(operation), statusOfCode)].map(([status, codes]) => [String(status), refusedWith(codes, status)]),
+  );
+
+const entryOf = (operation: RestOperation): OperationEntry => ({
+  operationId: operation.id,
+  tags: [operation.tag],
+  summary: operation.summary,
+  ...(operation.description === undefined ? {} : { description: operation.description }),
+  security: [{ HTTPBearer: [] }],
+  parameters: [...parametersOf('path', operation.params), ...parametersOf('query', operation.query), sessionCookie],
+  ...(operation.body && {
+    requestBody: {
+      required: true,
+      content: { 'application/json': { schema: operation.body.schema, example: examples[operation.body.name] } },
+    },
+  }),
+  responses: { ...successOf(operation), ...refusalsByStatus(operation), 422: validationFailure },
+});
+
+/** Every named object that the operations speak of, and those inside them. */
+const componentsOf = (named: readonly NamedSchema[]): readonly (readonly [string, JsonSchema])[] =>
+  named.flatMap(({ name, schema, components }) => [[name, schema] as const, ...componentsOf(components)]);
+
+const about = `Watches targets from several continents and tells when one fails. What the web interface can do to monitors, incidents,
+maintenance windows, groups and status pages, this API can do with the same roles and the same limits of the plan.
+
+Send a token as \`Authorization: Bearer svc_…\`; \`GET /api/v1/me\` tells whose it is. A token is made in the API tokens section of the
+account. It acts for one organisation and can do no more than the person who made it: writing needs a \`read_write\` token and a role
+that may write.
+
+Each token may make 120 calls a minute. \`RateLimit-Remaining\` and \`RateLimit-Reset\` (seconds) stand on every answer to a known token.
+
+Lists come in pages: send \`next_cursor\` back as \`cursor\` until it is null. Ids are UUIDs, date-times are in UTC. A refusal has a body
+\`{"error": {"code", "message"}}\`; branch on the code, which is stable. An unknown route answers 404 \`route_not_found\`, a wrong method
+405 \`method_not_allowed\` with \`Allow\`.
+
+Version 1 only grows: fields may be added, none is removed or changes its type.`;
+
+const tags = [
+  { name: 'Account', description: 'Whose token this is.' },
+  { name: 'Monitors', description: 'What is watched, and how it is.' },
+  { name: 'Incidents', description: 'Outages, as they were seen and confirmed.' },
+  { name: 'Maintenance', description: 'Times in which what fails does not alert.' },
+  { name: 'Groups', description: 'Monitors that share one status.' },
+  { name: 'Status pages', description: 'What is shown to the public.' },
+] as const;
+
+const components = (): ApiDocument['components'] => ({
+  schemas: Object.fromEntries(
+    [
+      ...componentsOf([...restOperations.flatMap(({ body, response }) => [...(body?.components ?? []), ...(response?.components ?? [])])]),
+      ...componentsOf(ErrorOut.components),
+      ...Object.entries(validationSchemas),
+    ].toSorted(([one], [other]) => (one < other ? -1 : 1)),
+  ),
+  securitySchemes: { HTTPBearer: { type: 'http', scheme: 'bearer', description: 'An API token: `svc_` and forty characters.' } },
+  headers: {
+    'RateLimit-Remaining': { description: 'Calls left in the present window.', schema: { type: 'integer' } },
+    'RateLimit-Reset': { description: 'Whole seconds until the window ends.', schema: { type: 'integer' } },
+    'Retry-After': { description: 'Whole seconds to wait.', schema: { type: 'integer' } },
+    'WWW-Authenticate': { description: '`Bearer`', schema: { type: 'string' } },
+    'X-Request-Id': { description: 'Names the failure in our log.', schema: { type: 'string', format: 'uuid' } },
+  },
+});
+
+/** The API document, from the table of operations alone. */
+export const apiDocument = (baseUrl: string): ApiDocument => ({
+  openapi: '3.1.1',
+  info: {
+    title: 'Antipode',
+    version: '1.1.9',
+    summary: 'Monitoring service HTTP API, version 1',
+    description: about,
+    license: { name: 'MIT', identifier: 'MIT' },
+  },
+  servers: [{ url: baseUrl }],
+  tags,
+  paths: Object.fromEntries(
+    [...Map.groupBy(restOperations, ({ path }) => path)].map(([path, those]) => [
+      path,
+      Object.fromEntries(those.map((operation) => [operation.method.toLowerCase(), entryOf(operation)])),
+    ]),
+  ),
+  components: components(),
+});

@@ -1,0 +1,20 @@
+import type { Logger } from 'pino';
+import type { Operation, RawInput } from '../../../shared/api/operation.ts';
+
+/** What REST must know of a caller: which token it is, to count its calls. */
+export type TokenCaller = { readonly token?: { readonly id: string } };
+
+export type Count = { readonly allowed: boolean; readonly remaining: number; readonly reset: number };
+
+export type Answered = { readonly status?: number; readonly body?: unknown };
+
+/** What the REST face is given: the gate, who is calling, and how often. */
+export type RestParts<Caller extends TokenCaller> = {
+  readonly execute: (operation: Operation, caller: Caller, raw: RawInput) => Promise<Answered>;
+  /** Throws the refusals token_missing and token_invalid. */
+  readonly authenticate: (authorization: string | undefined) => Promise<Caller>;
+  readonly limiter: { readonly count: (subject: string) => Count | Promise<Count> };
+  readonly log: Pick<Logger, 'error'>;
+  /** Where people reach the service, for the document. */
+  readonly baseUrl: string;
+};

@@ -1,0 +1,48 @@
+import { statusOf } from '../../../shared/api/errors.ts';
+import { type RefusalCode, refusalCodes } from '../../../shared/base/refusal.ts';
+
+/** What each code of the API means, for the document; an answer's own message says more. */
+const words: Partial<Record<RefusalCode, string>> = {
+  token_missing: 'No bearer token was sent.',
+  token_invalid: 'The token is unknown, revoked or expired.',
+  scope_insufficient: 'The token may only read.',
+  role_insufficient: 'Your role in the organisation may not do this.',
+  plan_limit_monitors: 'The plan allows no more monitors.',
+  plan_limit_interval: 'The plan does not allow checks this often.',
+  monitor_not_found: 'There is no such monitor.',
+  incident_not_found: 'There is no such incident.',
+  maintenance_window_not_found: 'There is no such maintenance window.',
+  group_not_found: 'There is no such group.',
+  status_page_not_found: 'There is no such status page.',
+  status_page_monitor_not_found: 'The monitor is not on this page.',
+  status_page_group_not_found: 'The group is not on this page.',
+  route_not_found: 'There is no such route.',
+  method_not_allowed: 'This route answers to other methods; `Allow` names them.',
+  monitor_type_unknown: 'The type is none of `https`, `dns` and `heartbeat`.',
+  target_invalid: 'The target is not one that the type can watch.',
+  target_forbidden: 'The target is an address that no probe may reach.',
+  config_invalid: 'A key of the config has a value that it cannot have.',
+  interval_out_of_range: 'The interval is too short or too long.',
+  name_invalid: 'The name is empty or too long.',
+  description_invalid: 'The description is too long.',
+  rrule_invalid: 'The recurrence rule cannot be used.',
+  window_invalid: 'The window covers nothing, or ends before it starts.',
+  nobody_can_check: 'No probe that exists could perform this check.',
+  position_invalid: 'The position is out of range.',
+  already_published: 'It is published on this page already.',
+  name_taken: 'Another group has this name.',
+  request_malformed: 'The request could not be read.',
+  body_too_large: 'The body is larger than 64 KiB.',
+  headers_too_large: 'The headers are larger than 16 KiB.',
+  rate_limited: 'Too many calls; wait as long as `Retry-After` says.',
+  internal: 'Something went wrong on our side.',
+};
+
+export const meaningOf = (code: RefusalCode): string => {
+  const meaning = words[code];
+  if (meaning === undefined) throw new Error(`the code ${code} stands in the API and has no meaning in its document`);
+  return meaning;
+};
+
+/** Oversized headers are refused before a route is found, with the status that HTTP has for them. */
+export const statusOfCode = (code: RefusalCode): number => (code === 'headers_too_large' ? 431 : statusOf[refusalCodes[code]]);

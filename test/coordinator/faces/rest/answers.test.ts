@@ -1,0 +1,208 @@
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import type { FastifyInstance, InjectOptions } from 'fastify';
+import { afterEach, describe, expect, it } from 'vitest';
+import type { RestParts, TokenCaller } from '../../../../coordinator/faces/rest/index.ts';
+import { Refusal } from '../../../../shared/base/refusal.ts';
+import { restServer, token } from './server.ts';
+
+const open: FastifyInstance[] = [];
+afterEach(async () => {
+  for (const app of open.splice(0)) await app.close();
+});
+
+const start = async (over: Partial<RestParts<TokenCaller>> = {}) => {
+  const server = await restServer(over);
+  open.push(server.app);
+  return server;
+};
+
+const ask = async (options: InjectOptions, over: Partial<RestParts<TokenCaller>> = {}) => {
+  const { app } = await start(over);
+  return app.inject({ ...options, headers: { authorization: token, ...options.headers } });
+};
+
+const id = '019a9c12-8d3a-7c61-b4e0-5f7a9c2d1b44';
+const jsonBody = { 'content-type': 'application/json' };
+const rest = ['ratelimit-remaining', 'ratelimit-reset'] as const;
+const codeOf = (response: { json: () => { error: { code: string } } }) => response.json().error.code;
+
+/** Sends bytes over a real connection and gives back all that comes, for what no client library would send. */
+const talk = async (app: FastifyInstance, bytes: string | Buffer): Promise<string> => {
+  const address = app.server.address();
+  if (address === null || typeof address === 'string') throw new Error('the server is not listening on a port');
+  const socket = connect(address.port, '127.0.0.1');
+  let heard = '';
+  socket.setEncoding('utf8').on('data', (text) => {
+    heard += text;
+  });
+  socket.on('error', () => socket.destroy());
+  socket.write(bytes);
+  await once(socket, 'close');
+  return heard;
+};
+
+describe('Answers of the REST face', () => {
+  it('asks for a token, and challenges as RFC 6750 has it', async () => {
+    const { app } = await start();
+    const without = await app.inject('/api/v1/me');
+    expect([without.statusCode, codeOf(without), without.headers['www-authenticate']]).toEqual([401, 'token_missing', 'Bearer']);
+    const wrong = await app.inject({ url: '/api/v1/me', headers: { authorization: 'Bearer x' } });
+    expect([wrong.statusCode, codeOf(wrong), wrong.headers['www-authenticate']]).toEqual([
+      401,
+      'token_invalid',
+      'Bearer error="invalid_token"',
+    ]);
+  });
+
+  it('reads no body of somebody unknown', async () => {
+    const { app } = await start();
+    const response = await app.inject({ method: 'POST', url: '/api/v1/monitors', headers: jsonBody, payload: '{' });
+    expect(response.statusCode).toBe(401);
+  });
+
+  it('tells the rate on every answer to a known token, whatever the answer', async () => {
+    const { app } = await start();
+    const urls: InjectOptions[] = [
+      { url: '/api/v1/me' },
+      { url: '/api/v1/monitors?limit=x' },
+      { url: '/api/v1/nowhere' },
+      { method: 'PUT', url: '/api/v1/me' },
+      { method: 'DELETE', url: `/api/v1/monitors/${id}` },
+      { method: 'POST', url: '/api/v1/monitors', payload: 'x'.repeat(70_000), headers: jsonBody },
+      { method: 'POST', url: '/api/v1/monitors', payload: '{', headers: jsonBody },
+    ];
+    for (const url of urls) {
+      const response = await app.inject({ ...url, headers: { authorization: token, ...url.headers } });
+      expect([url.url, ...rest.map((name) => response.headers[name])]).toEqual([url.url, '119', '60']);
+    }
+  });
+
+  it('refuses beyond the rate with Retry-After equal to the reset, and does nothing', async () => {
+    const response = await ask(
+      { url: '/api/v1/me' },
+      {
+        limiter: { count: () => ({ allowed: false, remaining: 0, reset: 17 }) },
+        execute: () => Promise.reject(new Error('must not run')),
+      },
+    );
+    expect([response.statusCode, codeOf(response)]).toEqual([429, 'rate_limited']);
+    expect(['retry-after', ...rest].map((name) => response.headers[name])).toEqual(['17', '0', '17']);
+  });
+
+  it('counts calls without a valid token against the address', async () => {
+    const counted: string[] = [];
+    const limiter = {
+      count: (subject: string) => {
+        counted.push(subject);
+        return { allowed: counted.length < 2, remaining: 0, reset: 9 };
+      },
+    };
+    const { app } = await start({ limiter });
+    expect((await app.inject('/api/v1/me')).statusCode).toBe(401);
+    expect((await app.inject('/api/v1/me')).statusCode).toBe(429);
+    expect(counted).toEqual(['address:127.0.0.1', 'address:127.0.0.1']);
+  });
+
+  it('names the methods of a known path, and knows no other path', async () => {
+    const wrong = await ask({ method: 'PUT', url: `/api/v1/monitors/${id}` });
+    expect([wrong.statusCode, codeOf(wrong), wrong.headers.allow]).toEqual([405, 'method_not_allowed', 'GET, PATCH, DELETE']);
+    const head = await ask({ method: 'HEAD', url: '/api/v1/monitors' });
+    expect([head.statusCode, head.headers.allow]).toEqual([405, 'GET, POST']);
+    for (const url of ['/api/v1/nowhere', '/api/v1', '/api/v1/monitors/', '/api/v1/me/x', '/api/v1/%zz', '/api/v1/monitors/a/b/c']) {
+      const response = await ask({ url });
+      expect([url, response.statusCode, codeOf(response)]).toEqual([url, 404, 'route_not_found']);
+    }
+  });
+
+  it('judges an id however long or badly encoded it is', async () => {
+    for (const [sent, read] of [
+      ['%zz', '%zz'],
+      ['%ff', '\ufffd'],
+      ['%', '%'],
+      ['a%2Fb', 'a/b'],
+      ['%C3%A9', 'é'],
+      ['%E0%A4%A', '\ufffd%A'],
+      ['a'.repeat(5000), 'a'.repeat(5000)],
+    ] as const) {
+      const response = await ask({ method: 'DELETE', url: `/api/v1/monitors/${sent}` });
+      expect([sent, response.statusCode]).toEqual([sent, 422]);
+      expect(response.json().detail[0]).toMatchObject({ type: 'uuid_parsing', loc: ['path', 'monitor_id'], input: read });
+    }
+  });
+
+  it('takes a DELETE with a JSON content type and no body, or any body', async () => {
+    for (const payload of ['', '{', '{}']) {
+      const response = await ask({ method: 'DELETE', url: `/api/v1/monitors/${id}`, headers: jsonBody, payload });
+      expect([response.statusCode, response.body]).toEqual([204, '']);
+    }
+  });
+
+  it('refuses what is too large, too deep or no UTF-8, without a fault of its own', async () => {
+    const post = (payload: string | Buffer) => ask({ method: 'POST', url: '/api/v1/monitors', headers: jsonBody, payload });
+    const large = await post(`{"type":"${'x'.repeat(64 * 1024)}"}`);
+    expect([large.statusCode, codeOf(large)]).toEqual([413, 'body_too_large']);
+    const deep = await post(`{"type":"x","config":${'{"a":'.repeat(5000)}1${'}'.repeat(5000)}}`);
+    expect([deep.statusCode, codeOf(deep)]).toEqual([400, 'request_malformed']);
+    expect((await post('['.repeat(60_000))).statusCode).toBe(400);
+    const broken = await post(Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x7d]));
+    expect([broken.statusCode, codeOf(broken)]).toEqual([400, 'request_malformed']);
+    const nul = await post('{"type":"x","name":"a\\u0000b"}');
+    expect([nul.statusCode, nul.json().detail[0].type]).toEqual([422, 'string_unicode']);
+    const brackets = await post(`{"type":"${'['.repeat(5000)}"}`);
+    expect(brackets.statusCode).toBe(201);
+  });
+
+  it('says nothing of what went wrong inside, and writes it to the log under the id it names', async () => {
+    const { app, logged } = await start({ execute: () => Promise.reject(new Error('relation "tokens" is on fire')) });
+    const response = await app.inject({ url: '/api/v1/me', headers: { authorization: token } });
+    expect([response.statusCode, codeOf(response)]).toEqual([500, 'internal']);
+    expect(response.body).not.toContain('fire');
+    expect(response.body).toContain(String(response.headers['x-request-id']));
+    expect(logged).toEqual([expect.objectContaining({ request_id: response.headers['x-request-id'] })]);
+  });
+
+  it('gives every kind of refusal its status', async () => {
+    for (const [code, status] of [
+      ['scope_insufficient', 403],
+      ['plan_limit_monitors', 403],
+      ['monitor_not_found', 404],
+      ['config_invalid', 400],
+      ['already_published', 409],
+    ] as const) {
+      const response = await ask({ url: '/api/v1/me' }, { execute: () => Promise.reject(new Refusal(code, 'no')) });
+      expect([response.statusCode, response.json()]).toEqual([status, { error: { code, message: 'no' } }]);
+    }
+  });
+
+  it('answers a flood of headers with 431 and what is no HTTP with 400, in the shape of every refusal', async () => {
+    const { app } = await start();
+    await app.listen({ port: 0, host: '127.0.0.1' });
+    const flood = `GET /api/v1/me HTTP/1.1\r\nHost: x\r\n${`X-Flood: ${'f'.repeat(1000)}\r\n`.repeat(30)}\r\n`;
+    const flooded = await talk(app, flood);
+    expect(flooded).toMatch(/^HTTP\/1\.1 431 /);
+    expect(flooded).toContain('"headers_too_large"');
+    for (const nonsense of [
+      '\r\n\r\n\0\0\0\r\n\r\n',
+      'GET /api/v1/me HTTP/9.9\r\n\r\n',
+      'POST /api/v1/monitors HTTP/1.1\r\nHost: x\r\nContent-Length: -5\r\n\r\n',
+      Buffer.from('GET /api/v1/incidents?state=\xff HTTP/1.1\r\nHost: x\r\n\r\n', 'latin1'),
+    ]) {
+      const heard = await talk(app, nonsense);
+      expect(heard).toMatch(/^HTTP\/1\.1 400 /);
+      expect(heard).toContain('"request_malformed"');
+    }
+  });
+
+  it('gives the document and its page to everybody, and to a wrong token, too', async () => {
+    const { app } = await start();
+    for (const headers of [{}, { authorization: 'Bearer wrong' }, { authorization: token }]) {
+      const document = await app.inject({ url: '/api/v1/openapi.json', headers });
+      expect([document.statusCode, document.json().info.version]).toEqual([200, '1.1.9']);
+      const page = await app.inject({ url: '/api/v1/docs', headers });
+      expect([page.statusCode, page.headers['content-type']]).toEqual([200, 'text/html; charset=utf-8']);
+    }
+    const wrong = await app.inject({ method: 'POST', url: '/api/v1/openapi.json' });
+    expect([wrong.statusCode, wrong.headers.allow]).toEqual([405, 'GET']);
+  });
+});

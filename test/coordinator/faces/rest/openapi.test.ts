@@ -1,0 +1,85 @@
+import { execFile } from 'node:child_process';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { describe, expect, it } from 'vitest';
+import { apiDocument } from '../../../../coordinator/faces/rest/openapi.ts';
+import { refusalsOf } from '../../../../shared/api/errors.ts';
+import { operations, restOperations } from '../../../../shared/api/index.ts';
+
+const document = apiDocument('https://antipode.example.org');
+const entries = Object.entries(document.paths).flatMap(([path, methods]) =>
+  Object.entries(methods).map(([method, entry]) => ({ path, method, entry })),
+);
+
+const run = promisify(execFile);
+
+describe('The API document', () => {
+  it('is valid and without warnings under redocly lint', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'antipode-openapi-'));
+    try {
+      await writeFile(join(folder, 'openapi.json'), JSON.stringify(document));
+      await writeFile(join(folder, 'redocly.yaml'), 'extends:\n  - recommended\n');
+      const bin = new URL('../../../../node_modules/@redocly/cli/bin/cli.js', import.meta.url).pathname;
+      const { stdout } = await run(process.execPath, [bin, 'lint', 'openapi.json', '--config', 'redocly.yaml', '--format', 'json'], {
+        cwd: folder,
+        env: { ...process.env, REDOCLY_TELEMETRY: 'off' },
+      });
+      expect(JSON.parse(stdout).totals).toEqual({ errors: 0, warnings: 0, ignored: 0 });
+    } finally {
+      await rm(folder, { recursive: true });
+    }
+  }, 60_000);
+
+  it('is OpenAPI 3.1, of version 1.1.9, with exactly the operations of the specification', () => {
+    expect(document.openapi).toMatch(/^3\.1\./);
+    expect(document.info.version).toBe('1.1.9');
+    expect(entries.map(({ entry }) => entry.operationId).toSorted()).toEqual(Object.keys(operations).toSorted());
+  });
+
+  it('lists the cookie svc_session, the bearer scheme and a validation failure with every operation', () => {
+    for (const { entry } of entries) {
+      expect(entry.parameters.filter(({ in: where }) => where === 'cookie')).toEqual([
+        expect.objectContaining({ name: 'svc_session', required: false, schema: { anyOf: [{ type: 'string' }, { type: 'null' }] } }),
+      ]);
+      expect(entry.security).toEqual([{ HTTPBearer: [] }]);
+      expect(entry.responses['422']?.content).toMatchObject({
+        'application/json': { schema: { $ref: '#/components/schemas/HTTPValidationError' } },
+      });
+    }
+  });
+
+  it('gives every code that an operation may refuse with, under its status, with an example', () => {
+    for (const operation of restOperations) {
+      const { entry } = entries.find(({ entry }) => entry.operationId === operation.id) ?? {};
+      const shown = JSON.stringify(Object.values(entry?.responses ?? {}));
+      for (const code of refusalsOf(operation)) expect(shown).toContain(`"code":"${code}"`);
+    }
+  });
+
+  it('names its components as the clients of the service know them', () => {
+    expect(Object.keys(document.components.schemas)).toEqual(
+      expect.arrayContaining(
+        'GroupIn GroupOut GroupPage GroupPatch HTTPValidationError IncidentOut IncidentPage MaintenanceOut MaintenancePage MeOut MonitorIn MonitorOut MonitorPage MonitorPatch OrganisationOut ProbeRef StatusOut UptimeOut ValidationError'.split(
+          ' ',
+        ),
+      ),
+    );
+  });
+
+  it('requires and defaults what the specification says', () => {
+    const { MonitorIn, MonitorOut, MonitorPatch, GroupPage, StatusOut } = document.components.schemas;
+    expect(MonitorIn?.required).toEqual(['type']);
+    expect(MonitorIn?.properties).toMatchObject({
+      target: { type: 'string', default: '' },
+      interval_s: { anyOf: [{ type: 'integer' }, { type: 'null' }] },
+      group: { anyOf: [{ type: 'string', format: 'uuid' }, { type: 'null' }] },
+      affects_group_status: { type: 'boolean', default: true },
+    });
+    expect(MonitorOut?.required).toEqual(['id', 'name', 'type', 'target', 'interval_s', 'enabled', 'config', 'created_at']);
+    expect(MonitorPatch?.required).toBeUndefined();
+    expect(GroupPage?.required).toEqual(['items']);
+    expect(StatusOut?.required).toEqual(['monitor', 'status', 'since', 'last_checked_at', 'enabled', 'uptime']);
+  });
+});
