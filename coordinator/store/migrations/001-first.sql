@@ -116,7 +116,7 @@ create table monitors (
 );
 create index monitors_page on monitors (organisation_id, key);
 create index monitors_group on monitors (group_id) where group_id is not null;
-create index monitors_partition on monitors (partition);
+create index monitors_partition on monitors (partition, key);
 
 -- Histories of deleted monitors, removed in small bites so that deleting holds nobody up.
 create table forgotten_monitors (
@@ -135,6 +135,14 @@ create table beat_tokens (
   until timestamptz
 );
 create index beat_tokens_monitor on beat_tokens (monitor_id);
+
+-- Keys that secrets of monitors and heartbeat tokens are encrypted with, themselves encrypted with one derived from SECRET_KEY. The newest
+-- encrypts; older ones stay until nothing uses them any more.
+create table secret_keys (
+  id uuid primary key,
+  wrapped bytea not null,
+  created_at timestamptz not null default now()
+);
 
 -- Membership in groups over time (rule 26: cover follows membership).
 create table group_memberships (
@@ -253,6 +261,8 @@ create table maintenance_windows (
   name text,
   starts_at timestamptz not null,
   ends_at timestamptz not null,
+  -- The local time that repeats; where it did not exist on the first day, starts_at is later than it.
+  local_start timestamp not null,
   rrule text,
   -- The organisation's zone when the window was made: occurrences keep its local time (rule 27).
   time_zone text not null,

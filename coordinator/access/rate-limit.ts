@@ -1,0 +1,138 @@
+import type { Clock } from '../../shared/base/clock.ts';
+import type { Log } from '../../shared/base/log.ts';
+import type { Sql } from '../store/database.ts';
+import { forgetWindows, settleWindows } from '../store/rate-windows.ts';
+
+export type Count = {
+  readonly allowed: boolean;
+  readonly remaining: number;
+  /** Whole seconds until the window is over, at least 1. */
+  readonly reset: number;
+};
+
+export type RateLimiter = {
+  /** Counts a call of a subject (a token, an address) and says whether it may pass. */
+  readonly count: (subject: string) => Count;
+  /** Tells the other coordinators what was counted here, and hears from them; runs by itself. */
+  readonly settle: () => Promise<void>;
+  readonly close: () => Promise<void>;
+};
+
+type Parts = {
+  readonly sql: Sql;
+  readonly clock: Clock;
+  readonly log: Pick<Log, 'warn'>;
+  readonly perMinute: number;
+  /** Milliseconds between settlements: so long calls elsewhere may stay unknown here. */
+  readonly settleEvery?: number;
+};
+
+/** `calls` is what is known of all coordinators; `unsettled` is the part of it that the others have not heard of. */
+type Window = { began_at: number; calls: number; unsettled: number };
+
+const windowLength = 60_000;
+/** Addresses are free to make up: beyond this many subjects the oldest windows are forgotten first. */
+const mostSubjects = 200_000;
+
+/**
+ * A window of 60 s that begins with the first call. Counted in memory, so that a call costs no write, and settled in batches.
+ * A refused call is not counted, so that a window ends however often its subject knocks.
+ */
+export const createRateLimiter = ({ sql, clock, log, perMinute, settleEvery = 250 }: Parts): RateLimiter => {
+  const windows = new Map<string, Window>();
+  const changed = new Set<string>();
+  let timer: NodeJS.Timeout | undefined;
+  let settling: Promise<void> | undefined;
+  let sweptAt = clock.now();
+  let forgottenAt = sweptAt;
+  let troubled = false;
+
+  const isOver = (window: Window, now: number): boolean => window.began_at + windowLength <= now;
+
+  const sweep = (now: number): void => {
+    if (now - sweptAt < windowLength && windows.size < mostSubjects) return;
+    sweptAt = now;
+    for (const [subject, window] of windows) if (isOver(window, now)) windows.delete(subject);
+    // Windows stand in the order in which they began, so the first are the oldest.
+    for (const subject of windows.keys()) {
+      if (windows.size < mostSubjects) break;
+      windows.delete(subject);
+    }
+  };
+
+  const windowOf = (subject: string, now: number): Window => {
+    const known = windows.get(subject);
+    if (known && !isOver(known, now)) return known;
+    sweep(now);
+    const fresh = { began_at: now, calls: 0, unsettled: 0 };
+    windows.delete(subject);
+    windows.set(subject, fresh);
+    return fresh;
+  };
+
+  const settleOnce = async (): Promise<void> => {
+    const batch = [...changed].flatMap((subject) => {
+      const window = windows.get(subject);
+      return window && window.unsettled > 0 ? [{ subject, window, began_at: window.began_at, calls: window.unsettled }] : [];
+    });
+    changed.clear();
+    if (batch.length === 0) return;
+    for (const { window, calls } of batch) window.unsettled -= calls;
+    try {
+      const settled = new Map((await settleWindows(sql, batch, windowLength)).map((one) => [one.subject, one]));
+      for (const { subject, window } of batch) {
+        const known = settled.get(subject);
+        if (!known) continue;
+        window.began_at = known.began_at;
+        // Calls that came while the database answered are not in its number yet.
+        window.calls = known.calls + window.unsettled;
+      }
+      if (clock.now() - forgottenAt >= windowLength) {
+        forgottenAt = clock.now();
+        await forgetWindows(sql, forgottenAt - 2 * windowLength);
+      }
+      troubled = false;
+    } catch (error) {
+      for (const { subject, window, calls } of batch) {
+        window.unsettled += calls;
+        changed.add(subject);
+      }
+      if (!troubled) log.warn({ err: error }, 'counts of calls cannot be settled between coordinators; each counts for itself meanwhile');
+      troubled = true;
+    }
+  };
+
+  const settle = async (): Promise<void> => {
+    clearTimeout(timer);
+    timer = undefined;
+    settling ??= settleOnce().finally(() => {
+      settling = undefined;
+      if (changed.size > 0) wake();
+    });
+    await settling;
+  };
+
+  const wake = (): void => {
+    timer ??= setTimeout(() => void settle(), settleEvery).unref();
+  };
+
+  return {
+    count: (subject) => {
+      const now = clock.now();
+      const window = windowOf(subject, now);
+      const reset = Math.max(1, Math.ceil((window.began_at + windowLength - now) / 1000));
+      if (window.calls >= perMinute) return { allowed: false, remaining: 0, reset };
+      window.calls += 1;
+      window.unsettled += 1;
+      changed.add(subject);
+      wake();
+      return { allowed: true, remaining: perMinute - window.calls, reset };
+    },
+    settle,
+    close: async () => {
+      await settle();
+      clearTimeout(timer);
+      timer = undefined;
+    },
+  };
+};

@@ -1,0 +1,39 @@
+import type { PlanName } from '../domain/plan.ts';
+import type { Queryable } from './database.ts';
+
+export type OrganisationRow = { readonly id: string; readonly name: string; readonly plan: PlanName; readonly time_zone: string };
+
+export const insertOrganisation = async (sql: Queryable, { id, name, plan, time_zone }: OrganisationRow): Promise<void> => {
+  await sql`insert into organisations (id, name, plan, time_zone) values (${id}, ${name}, ${plan}, ${time_zone})`;
+};
+
+export const organisationById = async (sql: Queryable, id: string): Promise<OrganisationRow | undefined> => {
+  const [row] = await sql<OrganisationRow[]>`select id, name, plan, time_zone from organisations where id = ${id}`;
+  return row;
+};
+
+/** Organisations of exactly this name, without case; two may have the same. */
+export const organisationsNamed = (sql: Queryable, name: string): Promise<OrganisationRow[]> =>
+  sql<OrganisationRow[]>`select id, name, plan, time_zone from organisations where lower(name) = lower(${name}) order by key limit 2`;
+
+/**
+ * One writer of an organisation at a time, until the end of the transaction: what it counts stays true (plan limits), and keys of its
+ * rows grow in the order of commit, so that pages by key skip nothing.
+ */
+export const lockOrganisation = async (sql: Queryable, id: string): Promise<OrganisationRow | undefined> => {
+  const [row] = await sql<OrganisationRow[]>`
+    select id, name, plan, time_zone from organisations where id = ${id} for no key update`;
+  return row;
+};
+
+/** The organisation that something belongs to, for an operator who knows only its id. */
+export const ownerOf = {
+  monitor: async (sql: Queryable, id: string) =>
+    (await sql<Owner[]>`select organisation_id from monitors where id = ${id}`)[0]?.organisation_id,
+  incident: async (sql: Queryable, id: string) =>
+    (await sql<Owner[]>`select organisation_id from incidents where id = ${id}`)[0]?.organisation_id,
+  token: async (sql: Queryable, id: string) =>
+    (await sql<Owner[]>`select organisation_id from tokens where id = ${id}`)[0]?.organisation_id,
+} as const;
+
+type Owner = { readonly organisation_id: string };

@@ -1,0 +1,70 @@
+import type { Role, Scope } from '../domain/organisation.ts';
+import type { PlanName } from '../domain/plan.ts';
+import { textsLiteral } from './array-literals.ts';
+import type { Queryable } from './database.ts';
+
+/** A token with everything that a call depends on, as it is now. */
+export type TokenHolder = {
+  readonly fingerprint: string;
+  readonly id: string;
+  readonly name: string;
+  readonly scope: Scope;
+  readonly expires_at: Date | null;
+  readonly user_id: string;
+  readonly role: Role;
+  readonly organisation_id: string;
+  readonly organisation: string;
+  readonly plan: PlanName;
+  readonly time_zone: string;
+};
+
+/** Holders of tokens by hexadecimal fingerprint; unknown ones are simply not there. One query, whatever their number. */
+export const tokenHolders = (sql: Queryable, fingerprints: readonly string[]): Promise<TokenHolder[]> =>
+  sql<TokenHolder[]>`
+    select encode(t.fingerprint, 'hex') as fingerprint, t.id, t.name, t.scope, t.expires_at, t.user_id, m.role,
+      o.id as organisation_id, o.name as organisation, o.plan, o.time_zone
+    from tokens t
+    join memberships m on m.organisation_id = t.organisation_id and m.user_id = t.user_id
+    join organisations o on o.id = t.organisation_id
+    where t.fingerprint = any(${textsLiteral(fingerprints.map((hex) => `\\x${hex}`))}::bytea[])`;
+
+export type NewToken = {
+  readonly id: string;
+  readonly organisation: string;
+  readonly user: string;
+  readonly name: string;
+  readonly scope: Scope;
+  readonly fingerprint: Buffer;
+  readonly shown: string;
+  readonly created_at: Date;
+  readonly expires_at: Date | null;
+};
+
+export const insertToken = async (sql: Queryable, token: NewToken): Promise<void> => {
+  const { id, organisation, user, name, scope, fingerprint, shown, created_at, expires_at } = token;
+  await sql`insert into tokens (id, organisation_id, user_id, name, scope, fingerprint, shown, created_at, expires_at)
+    values (${id}, ${organisation}, ${user}, ${name}, ${scope}, ${fingerprint}, ${shown}, ${created_at}, ${expires_at})`;
+};
+
+/** Whose token this is, if it is one of the organisation. */
+export const tokenOwner = async (sql: Queryable, organisation: string, id: string): Promise<string | undefined> => {
+  const [row] = await sql<{ user_id: string }[]>`select user_id from tokens where id = ${id} and organisation_id = ${organisation}`;
+  return row?.user_id;
+};
+
+export const deleteToken = async (sql: Queryable, organisation: string, id: string): Promise<void> => {
+  await sql`delete from tokens where id = ${id} and organisation_id = ${organisation}`;
+};
+
+/** A change of role ends every token of that member. */
+export const deleteTokensOf = async (sql: Queryable, organisation: string, user: string): Promise<void> => {
+  await sql`delete from tokens where organisation_id = ${organisation} and user_id = ${user}`;
+};
+
+/** When tokens were last used, many in one statement; never backwards, as several coordinators report. */
+export const writeLastUsed = async (sql: Queryable, uses: ReadonlyMap<string, number>): Promise<void> => {
+  if (uses.size === 0) return;
+  const rows = [...uses].map(([id, at]) => ({ id, at: new Date(at).toISOString() }));
+  await sql`update tokens t set last_used_at = greatest(t.last_used_at, u.at)
+    from json_to_recordset(${JSON.stringify(rows)}::text::json) as u (id uuid, at timestamptz) where t.id = u.id`;
+};
