@@ -1,0 +1,111 @@
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { afterEach, expect, test } from 'vitest';
+import { CallRefused, createHttpClient, ServiceNotReached } from '../../../shared/client/http-client.ts';
+
+/** What a service may answer that the real one seldom does. */
+const open: { close: () => Promise<void> }[] = [];
+afterEach(async () => {
+  await Promise.all(open.splice(0).map((one) => one.close()));
+});
+
+type Answer = { status?: number; headers?: Record<string, string>; body?: string };
+
+const serve = async (answer: (request: IncomingMessage, nth: number) => Answer | undefined): Promise<{ url: string; calls: string[] }> => {
+  const calls: string[] = [];
+  const server = createServer((request: IncomingMessage, response: ServerResponse) => {
+    calls.push(`${request.method} ${request.url}`);
+    const given = answer(request, calls.length);
+    if (given) response.writeHead(given.status ?? 200, { 'content-type': 'application/json', ...given.headers }).end(given.body ?? '{}');
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const address = server.address();
+  open.push({
+    close: () =>
+      new Promise((resolve) => {
+        server.closeAllConnections();
+        server.close(() => resolve());
+      }),
+  });
+  return { url: `http://127.0.0.1:${typeof address === 'object' ? address?.port : 0}`, calls };
+};
+
+const token = 'svc_secretsecretsecret';
+const client = (url: string, more: { waits?: number[]; timeoutMs?: number } = {}) =>
+  createHttpClient({
+    settings: { url, token },
+    userAgent: 'antipode/test',
+    onWait: (seconds) => more.waits?.push(seconds),
+    wait: async () => {},
+    ...(more.timeoutMs !== undefined && { timeoutMs: more.timeoutMs }),
+  });
+
+const me = { method: 'GET', path: '/api/v1/me' };
+
+test('over the rate it waits once, as told, and says so', async () => {
+  const { url, calls } = await serve((_, nth) =>
+    nth === 1 ? { status: 429, headers: { 'retry-after': '7' }, body: '{"error":{"code":"rate_limited"}}' } : {},
+  );
+  const waits: number[] = [];
+  await client(url, { waits }).call(me);
+  expect(waits).toEqual([7]);
+  expect(calls).toHaveLength(2);
+});
+
+test('over the rate twice is refused, with the code', async () => {
+  const { url, calls } = await serve(() => ({
+    status: 429,
+    headers: { 'retry-after': '7' },
+    body: '{"error":{"code":"rate_limited","message":"Slow down"}}',
+  }));
+  await expect(client(url).call(me)).rejects.toMatchObject({ code: 'rate_limited', status: 429 });
+  expect(calls).toHaveLength(2);
+});
+
+test('a 422 keeps its faults field by field', async () => {
+  const body = JSON.stringify({ detail: [{ type: 'missing', loc: ['body', 'type'], msg: 'Field required', input: {}, newer: true }] });
+  const { url } = await serve(() => ({ status: 422, body }));
+  const error = await client(url)
+    .call(me)
+    .catch((thrown: unknown) => thrown);
+  expect(error).toBeInstanceOf(CallRefused);
+  expect(error).toMatchObject({ faults: [{ loc: ['body', 'type'], msg: 'Field required' }] });
+});
+
+test('pages are walked to the end into one document', async () => {
+  const { url, calls } = await serve((request) =>
+    request.url?.includes('cursor=two')
+      ? { body: '{"items":[3],"next_cursor":null}' }
+      : { body: '{"items":[1,2],"next_cursor":"two","newer":1}' },
+  );
+  const counts: number[] = [];
+  const { body } = await client(url).callAllPages({ method: 'GET', path: '/x' }, (count) => counts.push(count));
+  expect(body).toEqual({ items: [1, 2, 3], next_cursor: null });
+  expect(counts).toEqual([2, 3]);
+  expect(calls).toEqual(['GET /x?limit=200', 'GET /x?limit=200&cursor=two']);
+});
+
+test('a list that gives the same cursor for ever is left', async () => {
+  const { url } = await serve(() => ({ body: '{"items":[1],"next_cursor":"again"}' }));
+  await expect(client(url).callAllPages({ method: 'GET', path: '/x' })).rejects.toThrow(ServiceNotReached);
+});
+
+test.each<[string, Answer | undefined, RegExp]>([
+  ['a redirect', { status: 302, headers: { location: 'http://elsewhere.example/' } }, /redirects elsewhere/],
+  ['a page that is not ours', { body: '<html>' }, /not JSON/],
+  ['silence', undefined, /did not answer within/],
+])('%s is a service not reached, and the token goes nowhere', async (_, answer, message) => {
+  const { url, calls } = await serve(() => answer);
+  const error = await client(url, { timeoutMs: 200 })
+    .call(me)
+    .catch((thrown: unknown) => thrown);
+  expect(error).toBeInstanceOf(ServiceNotReached);
+  expect(String(error)).toMatch(message);
+  expect(String(error)).not.toContain(token);
+  expect(calls).toHaveLength(1);
+});
+
+test('nobody listening is a service not reached', async () => {
+  const { url } = await serve(() => ({}));
+  await open.splice(0)[0]?.close();
+  await expect(client(url).call(me)).rejects.toThrow(/cannot be reached \(ECONNREFUSED\)/);
+});
