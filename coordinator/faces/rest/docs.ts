@@ -1,3 +1,139 @@
-import type { ApiDocument } from './openapi.ts';
-export const docsSecurityPolicy = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'; base-uri 'none'";
-export const docsPage = (document: ApiDocument): string => JSON.stringify(document);
+import { createHash } from 'node:crypto';
+import { isRecord } from '../../../shared/api/fields.ts';
+import { docsStyle } from './docs-style.ts';
+import { escapeHtml, prose } from './docs-text.ts';
+import type { ApiDocument, OperationEntry, Parameter, Response } from './openapi.ts';
+
+/** Nothing may be loaded and nothing may run; the one style is allowed by its hash. */
+export const docsSecurityPolicy = [
+  "default-src 'none'",
+  `style-src 'sha256-${createHash('sha256').update(docsStyle).digest('base64')}'`,
+  "frame-ancestors 'none'",
+  "base-uri 'none'",
+  "form-action 'none'",
+].join('; ');
+
+type Listed = { readonly method: string; readonly path: string; readonly entry: OperationEntry };
+
+const refersTo = (schema: unknown): string | undefined =>
+  isRecord(schema) && typeof schema.$ref === 'string' ? schema.$ref.replace('#/components/schemas/', '') : undefined;
+
+/** A schema in a few words, with links to the objects it names. */
+const typeWords = (schema: unknown): string => {
+  const name = refersTo(schema);
+  if (name !== undefined) return `<a href="#${escapeHtml(name)}">${escapeHtml(name)}</a>`;
+  if (!isRecord(schema)) return 'anything';
+  if (Array.isArray(schema.anyOf)) return schema.anyOf.map(typeWords).join(' or ');
+  if (Array.isArray(schema.enum)) return schema.enum.map((value) => `<code>${escapeHtml(String(value))}</code>`).join(' or ');
+  if (schema.type === 'array') return `list of ${typeWords(schema.items)}`;
+  if (schema.type === 'object' && schema.additionalProperties === true) return 'object with free keys';
+  const bounds = schema.minimum === undefined ? '' : ` from ${schema.minimum} to ${schema.maximum}`;
+  return schema.type === undefined ? 'anything' : escapeHtml(`${schema.format ?? schema.type}${bounds}`);
+};
+
+const row = (name: string, schema: unknown, required: boolean, description: unknown): string => {
+  const initial =
+    isRecord(schema) && schema.default !== undefined ? ` Default <code>${escapeHtml(JSON.stringify(schema.default))}</code>.` : '';
+  const words = typeof description === 'string' ? prose(description) : '';
+  return `<tr><th scope="row"><code>${escapeHtml(name)}</code></th><td>${typeWords(schema)}</td><td>${required ? 'yes' : 'no'}</td><td>${words}${initial}</td></tr>`;
+};
+
+const table = (caption: string, rows: string): string =>
+  `<div class="wide" tabindex="0" role="region" aria-label="${escapeHtml(caption)}"><table><caption>${escapeHtml(caption)}</caption><thead><tr><th scope="col">Name</th><th scope="col">Type</th><th scope="col">Required</th><th scope="col">Meaning</th></tr></thead><tbody>${rows}</tbody></table></div>`;
+
+const parameterTable = (parameters: readonly (Parameter & { readonly description?: string })[]): string => {
+  const shown = parameters.filter(({ in: where }) => where !== 'cookie');
+  return shown.length === 0
+    ? ''
+    : table('Parameters', shown.map((one) => row(`${one.name} (${one.in})`, one.schema, one.required, one.description)).join(''));
+};
+
+const example = (label: string, value: unknown): string =>
+  `<h4>${escapeHtml(label)}</h4><pre tabindex="0"><code>${escapeHtml(JSON.stringify(value, null, 2))}</code></pre>`;
+
+const jsonOf = (part: { readonly content?: unknown } | undefined): Record<string, unknown> | undefined => {
+  const content = part && isRecord(part.content) ? part.content['application/json'] : undefined;
+  return isRecord(content) ? content : undefined;
+};
+
+const requestPart = ({ requestBody }: OperationEntry): string => {
+  const json = jsonOf(requestBody);
+  return json ? `<p>Body: ${typeWords(json.schema)}</p>${example('Example of the body', json.example)}` : '';
+};
+
+const successPart = (status: string, response: Response): string => {
+  const json = jsonOf(response);
+  const what = json ? `, ${typeWords(json.schema)}` : '';
+  return `<p>Answers <strong>${escapeHtml(status)}</strong>${what}. <span class="faint">${prose(response.description)}</span></p>`;
+};
+
+const refusalsPart = (responses: readonly (readonly [string, Response])[]): string =>
+  `<details><summary>Refusals</summary><div class="wide" tabindex="0" role="region" aria-label="Refusals"><table><thead><tr><th scope="col">Status</th><th scope="col">Code and meaning</th></tr></thead><tbody>${responses
+    .map(
+      ([status, { description }]) =>
+        `<tr><th scope="row">${escapeHtml(status)}</th><td>${description
+          .split('\n\n')
+          .map((words) => `<p>${prose(words)}</p>`)
+          .join('')}</td></tr>`,
+    )
+    .join('')}</tbody></table></div></details>`;
+
+const operationPart = ({ method, path, entry }: Listed): string => {
+  const responses = Object.entries(entry.responses);
+  const successes = responses.filter(([status]) => status < '300');
+  const answered = successes.map(([status, response]) => successPart(status, response)).join('');
+  const json = jsonOf(successes.at(-1)?.[1]);
+  return `<article aria-labelledby="${entry.operationId}"><h3 id="${entry.operationId}">${escapeHtml(entry.summary)}</h3>
+<p class="route"><span class="method ${method}">${method}</span><code>${escapeHtml(path)}</code> <span class="faint">${entry.operationId}</span></p>
+${entry.description === undefined ? '' : `<p>${prose(entry.description)}</p>`}
+${parameterTable(entry.parameters)}${requestPart(entry)}${answered}${json ? example('Example of the answer', json.example) : ''}
+${refusalsPart(responses.filter(([status]) => status >= '300'))}</article>`;
+};
+
+const componentPart = (name: string, schema: unknown): string => {
+  if (!isRecord(schema) || !isRecord(schema.properties)) return '';
+  const required = Array.isArray(schema.required) ? schema.required : [];
+  const words = typeof schema.description === 'string' ? `<p>${prose(schema.description)}</p>` : '';
+  const rows = Object.entries(schema.properties).map(([key, field]) =>
+    row(key, field, required.includes(key), isRecord(field) ? field.description : undefined),
+  );
+  return `<section id="${escapeHtml(name)}"><h3>${escapeHtml(name)}</h3>${words}${table(`Fields of ${name}`, rows.join(''))}</section>`;
+};
+
+const anchor = (tag: string): string => `tag-${tag.toLowerCase().replaceAll(' ', '-')}`;
+
+/** The API document as one page for people: no script, nothing from elsewhere. */
+export const docsPage = (document: ApiDocument): string => {
+  const listed: readonly Listed[] = Object.entries(document.paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, entry]) => ({ method: method.toUpperCase(), path, entry })),
+  );
+  const under = (tag: string) => listed.filter(({ entry }) => entry.tags.includes(tag));
+  const contents = document.tags
+    .map(
+      ({ name }) =>
+        `<p><a href="#${anchor(name)}">${escapeHtml(name)}</a></p><ul>${under(name)
+          .map(({ entry }) => `<li><a href="#${entry.operationId}">${escapeHtml(entry.summary)}</a></li>`)
+          .join('')}</ul>`,
+    )
+    .join('');
+  const chapters = document.tags
+    .map(
+      ({ name, description }) =>
+        `<h2 id="${anchor(name)}">${escapeHtml(name)}</h2><p>${prose(description)}</p>${under(name).map(operationPart).join('')}`,
+    )
+    .join('');
+  const objects = Object.entries(document.components.schemas)
+    .map(([name, schema]) => componentPart(name, schema))
+    .join('');
+  const about = String(document.info.description)
+    .split('\n\n')
+    .map((paragraph) => `<p>${prose(paragraph)}</p>`)
+    .join('');
+  return `<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
+<title>Antipode API, version 1</title><style>${docsStyle}</style></head>
+<body><a class="skip" href="#content">Skip to the content</a><div class="page">
+<nav aria-label="Contents">${contents}<p><a href="#objects">Objects</a></p></nav>
+<main id="content"><h1>Antipode API</h1><p class="faint">Version 1, document ${escapeHtml(String(document.info.version))}. For machines: <a href="/api/v1/openapi.json">openapi.json</a></p>
+${about}${chapters}<h2 id="objects">Objects</h2>${objects}</main></div></body></html>`;
+};

@@ -1,0 +1,37 @@
+import { createHash } from 'node:crypto';
+import { describe, expect, it } from 'vitest';
+import { docsPage, docsSecurityPolicy } from '../../../../coordinator/faces/rest/docs.ts';
+import { apiDocument } from '../../../../coordinator/faces/rest/openapi.ts';
+import { restOperations } from '../../../../shared/api/index.ts';
+
+const document = apiDocument('https://antipode.example.org');
+const page = docsPage(document);
+const all = (pattern: RegExp): readonly string[] => [...page.matchAll(pattern)].map(([, found]) => found ?? '');
+
+describe('The page of the API document', () => {
+  it('tells of every operation, every field and every code', () => {
+    for (const { id, path, summary } of restOperations) for (const part of [id, path, summary]) expect(page).toContain(part);
+    for (const name of Object.keys(document.components.schemas)) expect(page).toContain(`id="${name}"`);
+    expect(page).toContain('plan_limit_monitors');
+  });
+
+  it('loads nothing and runs nothing, and its policy allows its one style', () => {
+    expect(page).not.toMatch(/<script|<link|<img|@import|url\(|\son\w+=/i);
+    expect(all(/href="([^"#][^"]*)"/g)).toEqual(['/api/v1/openapi.json']);
+    const [style = ''] = all(/<style>([\s\S]*?)<\/style>/g);
+    expect(docsSecurityPolicy).toContain(`'sha256-${createHash('sha256').update(style).digest('base64')}'`);
+  });
+
+  it('can be walked by keyboard and screen reader: landmarks, headings in order, links that lead somewhere', () => {
+    expect(page).toMatch(/<html lang="en">/);
+    expect(page).toMatch(/<a class="skip" href="#content">/);
+    expect(page).toMatch(/<nav aria-label="[^"]+">[\s\S]*<main id="content">/);
+    const levels = all(/<h([1-6])/g).map(Number);
+    expect(levels[0]).toBe(1);
+    for (const [position, level] of levels.entries()) expect(level).toBeLessThanOrEqual((levels[position - 1] ?? 0) + 1);
+    const ids = all(/\sid="([^"]+)"/g);
+    expect(new Set(ids).size).toBe(ids.length);
+    expect(all(/href="#([^"]+)"/g).filter((target) => !ids.includes(target))).toEqual([]);
+    expect(all(/<table>([\s\S]*?)<\/table>/g).every((table) => table.includes('scope="col"') && table.includes('scope="row"'))).toBe(true);
+  });
+});
