@@ -11,8 +11,11 @@ const overlapMs = 86_400_000;
 
 /** Makes, rotates and revokes probes: rows and outbox lines in the caller's transaction, credentials signed here and stored nowhere. */
 export const createProbeIdentities = ({ account, clock }: { readonly account: Key; readonly clock: Clock }) => {
-  const issue = (probe: string, { name, continent }: { name: string; continent: Continent }) =>
-    issueCredentials({ name: `probe ${name}`, account, permissions: probePermissions(probe, continent), limits: probeLimits }, clock.now());
+  const issue = (probe: string, { name, continent, organisation }: { name: string; continent: Continent; organisation: string | null }) =>
+    issueCredentials(
+      { name: `probe ${name}`, account, permissions: probePermissions(probe, continent, organisation), limits: probeLimits },
+      clock.now(),
+    );
   return {
     createProbe: async (sql: Queryable, probe: { name: string; continent: Continent; organisation: string | null }) => {
       const id = newId();
@@ -22,7 +25,7 @@ export const createProbeIdentities = ({ account, clock }: { readonly account: Ke
     },
     rotateProbe: async (sql: Queryable, id: string) => {
       let credentials = '';
-      const issueNext = (of: { name: string; continent: Continent }): string => {
+      const issueNext = (of: { name: string; continent: Continent; organisation: string | null }): string => {
         const next = issue(id, of);
         credentials = next.credentials;
         return next.id;

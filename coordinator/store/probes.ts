@@ -67,13 +67,13 @@ const lockedProbe = async (
 export const addProbeKey = async (
   sql: Queryable,
   id: string,
-  issue: (of: { name: string; continent: Continent }) => string,
+  issue: (of: { name: string; continent: Continent; organisation: string | null }) => string,
   until: number,
 ): Promise<void> => {
   const { name, continent, organisation_id, keys } = await lockedProbe(sql, id);
   const next: ProbeKey[] = [
     ...keys.map(({ key, until: before }) => ({ key, until: Math.min(before ?? until, until) })),
-    { key: issue({ name, continent }), until: null },
+    { key: issue({ name, continent, organisation: organisation_id }), until: null },
   ];
   await sql`update probes set keys = ${JSON.stringify(next)}::text::jsonb where id = ${id}`;
   await enqueue(sql, { topic: 'probe', payload: { probe: id, change: 'rotated' }, partition: null, organisation: organisation_id });

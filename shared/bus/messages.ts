@@ -125,7 +125,21 @@ export const beatMessage = z.object({
 });
 
 /** A known heartbeat key: which monitor it belongs to, and until when a rotated-out one still counts. */
-export const beatKeyMessage = z.object({ v: version, monitor: id, until: time.nullable() });
+export const beatKeyMessage = z.object({ v: version, organisation: id, monitor: id, until: time.nullable() });
+
+const mark = z.object({ id, at: time, exit_code: z.int().nullable() });
+const run = z.object({ rid: id.nullable(), at: time });
+
+/** What the beats of a monitor come to; see shared/checks/heartbeat/state.ts. */
+export const beatStateMessage = z.object({
+  v: version,
+  from: time.nullable(),
+  good: mark.nullable(),
+  bad: mark.nullable(),
+  latest: z.enum(['good', 'bad']).nullable(),
+  open: z.array(run).max(64),
+  ended: z.array(run).max(64),
+});
 
 export type AssignmentMessage = z.infer<typeof assignmentMessage>;
 export type RosterMessage = z.infer<typeof rosterMessage>;

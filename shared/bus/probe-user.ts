@@ -1,21 +1,27 @@
 import type { Continent } from '../base/continents.ts';
 import type { Permissions, UserLimits } from './identity.ts';
-import { probeConsumers } from './streams.ts';
+import { probeConsumers, streams } from './streams.ts';
 import { inboxOf, subjects } from './subjects.ts';
 
 /**
  * What a probe may do on the bus: say its own results, presence and beats, pull its own assignments, and hear its own looks, receipts and
  * inbox. Whoever steals its credentials can do no more.
  */
-export const probePermissions = (probe: string, continent: Continent): Permissions => {
+export const probePermissions = (probe: string, continent: Continent, organisation: string | null = null): Permissions => {
   const durables = [probeConsumers.roster(probe), probeConsumers.assignments(probe, ''), probeConsumers.private(probe)].map(
     ({ name }) => name,
   );
+  const beatKeys = probeConsumers.beatKeys(probe, organisation).name;
   return {
     publish: {
       allow: [
         subjects.resultsOfProbe(continent, probe),
         subjects.presence(probe),
+        subjects.beatsTakenIn(continent),
+        subjects.lastBeatsOf(organisation),
+        `$JS.API.DIRECT.GET.${streams.lastBeats.name}.${subjects.lastBeatsOf(organisation)}`,
+        `$JS.API.CONSUMER.MSG.NEXT.${streams.beatKeys.name}.${beatKeys}`,
+        `$JS.ACK.${streams.beatKeys.name}.${beatKeys}.>`,
         ...durables.flatMap((name) => [`$JS.API.CONSUMER.MSG.NEXT.ASSIGN.${name}`, `$JS.ACK.ASSIGN.${name}.>`]),
       ],
     },

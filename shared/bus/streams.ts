@@ -19,6 +19,30 @@ export const streams = {
     discard: 'old',
     maxPerSubject: 1,
   },
+  /** Beats wait here until a coordinator has written them down. */
+  beats: {
+    name: 'BEATS',
+    subjects: [subjects.allBeats],
+    retention: 'workqueue',
+    discard: 'new',
+    maxBytes: 1024 ** 3,
+  },
+  /** What the beats of each monitor come to: all that its deadline depends on. */
+  lastBeats: {
+    name: 'LASTBEATS',
+    subjects: [subjects.allLastBeats],
+    retention: 'limits',
+    discard: 'old',
+    maxPerSubject: 1,
+  },
+  /** Which heartbeat keys exist, for the ears; an empty message is a tombstone. */
+  beatKeys: {
+    name: 'BEATKEYS',
+    subjects: [subjects.allBeatKeys],
+    retention: 'limits',
+    discard: 'old',
+    maxPerSubject: 1,
+  },
 } as const satisfies Record<string, StreamOptions>;
 
 /** Of a partition, for the coordinator that owns it: what a frozen owner holds comes again after ack_wait. */
@@ -30,6 +54,9 @@ export const partitionConsumer = (partition: number): ConsumerOptions => ({
   maxAckPending: 256,
 });
 
+/** Of all coordinators together; one of them works on it at a time. */
+export const beatsConsumer: ConsumerOptions = { name: 'beats', deliver: 'all', ackWaitMs: 10_000, maxAckPending: 1_000 };
+
 const lastValues = { deliver: 'last_per_subject', ackWaitMs: 10_000, maxAckPending: 1_000 } as const;
 
 /** The durables that a probe pulls from; the coordinator makes them, because a probe may not. */
@@ -37,4 +64,10 @@ export const probeConsumers = {
   roster: (probe: string): ConsumerOptions => ({ name: `roster-${probe}`, filter: subjects.roster, ...lastValues }),
   assignments: (probe: string, filter: string): ConsumerOptions => ({ name: `assign-${probe}`, filter, ...lastValues }),
   private: (probe: string): ConsumerOptions => ({ name: `private-${probe}`, filter: subjects.privateAssignmentsOf(probe), ...lastValues }),
+  /** In the stream of beat keys: all, or those of a private probe's organisation. */
+  beatKeys: (probe: string, organisation: string | null): ConsumerOptions => ({
+    name: `beatkeys-${probe}`,
+    filter: subjects.beatKeysOf(organisation),
+    ...lastValues,
+  }),
 } as const;

@@ -1,5 +1,10 @@
 import { type Continent, continentToken } from '../base/continents.ts';
 
+/** Where beats are taken: by probes' ears in their continents, and by coordinators, wherever those are. */
+export type BeatPlace = Continent | 'coordinator';
+
+const beatPlaceToken = (place: BeatPlace): string => (place === 'coordinator' ? place : continentToken(place));
+
 /** Every name on the bus, by functions, so that none is spelled twice. Arguments are ids, partitions and fingerprints: never user text. */
 export const subjects = {
   assignment: (continent: Continent, monitor: string) => `assign.${continentToken(continent)}.${monitor}`,
@@ -17,11 +22,17 @@ export const subjects = {
   allResults: 'result.>',
   presence: (probe: string) => `presence.${probe}`,
   allPresence: 'presence.*',
-  beat: (continent: Continent, key: string) => `beat.${continentToken(continent)}.${key}`,
-  beatsOf: (key: string) => `beat.*.${key}`,
+  /** A beat as some place took it: a probe's ear, or a coordinator. */
+  beat: (place: BeatPlace, key: string) => `beat.${beatPlaceToken(place)}.${key}`,
+  beatsTakenIn: (place: BeatPlace) => `beat.${beatPlaceToken(place)}.*`,
   allBeats: 'beat.>',
-  beatKey: (key: string) => `beatkey.${key}`,
-  allBeatKeys: 'beatkey.*',
+  /** What the beats of a monitor come to. Under its organisation, so that a private probe sees and says nothing of others. */
+  lastBeats: (organisation: string, monitor: string) => `lastbeats.${organisation}.${monitor}`,
+  lastBeatsOf: (organisation: string | null) => `lastbeats.${organisation ?? '*'}.*`,
+  allLastBeats: 'lastbeats.>',
+  beatKey: (organisation: string, key: string) => `beatkey.${organisation}.${key}`,
+  beatKeysOf: (organisation: string | null) => `beatkey.${organisation ?? '*'}.*`,
+  allBeatKeys: 'beatkey.>',
 } as const;
 
 /** The prefix of a probe's inbox: the only place where it may hear answers. */

@@ -30,7 +30,10 @@ const late = ({ silent_ms, every_ms, schedule }: CauseParams): string => {
   return `No heartbeat for ${span(silent)} (expected ${expected})`;
 };
 
-/** Whatever a heartbeat can fail by. `since` in the params is the instant of the failure: the deadline, or when the bad beat came. */
+/**
+ * Whatever a heartbeat can fail by. `deadline` in the params is the instant that was missed, or when the bad
+ * beat came; `after` the good beat that it counts from.
+ */
 export const heartbeatCauses = {
   heartbeat_late: { layer: 'heartbeat', sentence: late },
   heartbeat_failed: { layer: 'heartbeat', sentence: () => 'The job reported a failure' },

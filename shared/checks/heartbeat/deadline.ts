@@ -8,7 +8,7 @@ export type Judgement =
   /** No beat has come yet: there is nothing that could be late. */
   | { readonly is: 'pending' }
   | { readonly is: 'good'; readonly until: number }
-  /** `since` is the deadline, or when the bad beat came: the start of the outage. */
+  /** `since` is the deadline, or when the bad beat came: the start of the outage. The cause names it too, with the beat it counts from. */
   | { readonly is: 'failing'; readonly since: number; readonly cause: Cause };
 
 /** The instant by which a beat must have come, counted from `base`. A schedule that never comes again has no deadline. */
@@ -19,8 +19,8 @@ export const deadlineAfter = (terms: BeatTerms, base: number): number => {
 
 export const badBeatCause = (bad: Pick<Mark, 'at' | 'exit_code'>): Cause =>
   bad.exit_code === null
-    ? { class: 'heartbeat_failed', params: { since: bad.at } }
-    : { class: 'heartbeat_exit_code', params: { since: bad.at, exit_code: bad.exit_code } };
+    ? { class: 'heartbeat_failed', params: { deadline: bad.at } }
+    : { class: 'heartbeat_exit_code', params: { deadline: bad.at, exit_code: bad.exit_code } };
 
 /** The earliest end of patience with a run that began and did not end. A good beat after it was over makes up for it. */
 const lapseOf = (state: BeatState, max_run_ms: number): number | undefined => {
@@ -40,13 +40,14 @@ export const judgeBeats = (state: BeatState, terms: BeatTerms, now: number): Jud
   const until = underWay ? lapse : Math.min(deadline ?? Number.POSITIVE_INFINITY, lapse ?? Number.POSITIVE_INFINITY);
 
   if (until <= now) {
+    const missed = { deadline: until, ...(state.good ? { after: state.good.at } : {}) };
     if (until === lapse) {
-      const params = { since: until, max_run_ms: terms.max_run_ms ?? 0 };
+      const params = { ...missed, max_run_ms: terms.max_run_ms ?? 0 };
       return { is: 'failing', since: until, cause: { class: 'heartbeat_unfinished', params } };
     }
     const silent_ms = now - (state.good?.at ?? from);
     const expected = terms.schedule ? { schedule: terms.schedule.text } : { every_ms: terms.interval_ms };
-    return { is: 'failing', since: until, cause: { class: 'heartbeat_late', params: { since: until, silent_ms, ...expected } } };
+    return { is: 'failing', since: until, cause: { class: 'heartbeat_late', params: { ...missed, silent_ms, ...expected } } };
   }
   return state.good || lapse !== undefined ? { is: 'good', until } : { is: 'pending' };
 };

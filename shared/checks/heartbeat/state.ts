@@ -57,7 +57,8 @@ export const foldBeat = (state: BeatState, beat: Beat): { readonly state: BeatSt
 
   const run = state.open.find((one) => one.rid === beat.rid && one.at <= beat.at);
   const open = run ? state.open.filter((one) => one !== run) : state.open;
-  const ended = [...state.ended.filter((one) => one.rid !== beat.rid), { rid: beat.rid, at: beat.at }].slice(-mostRuns);
+  const lastEnd = Math.max(beat.at, state.ended.find(sameRun(beat.rid))?.at ?? 0);
+  const ended = [...state.ended.filter((one) => one.rid !== beat.rid), { rid: beat.rid, at: lastEnd }].slice(-mostRuns);
   const mark: Mark = { id: beat.id, at: beat.at, exit_code: beat.exit_code };
   const side = beat.kind === 'success' ? 'good' : 'bad';
   const other = side === 'good' ? state.bad : state.good;
