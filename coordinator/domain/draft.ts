@@ -27,7 +27,8 @@ export const put = (draft: Draft, incident: Incident, change: Change): void => {
   draft.state = { ...draft.state, incident: change === 'closed' ? null : incident };
   const index = draft.effects.findIndex((effect) => effect.is === 'incident' && effect.incident.id === incident.id);
   const before = draft.effects[index];
-  if (before?.is === 'incident') draft.effects[index] = { ...before, change: change === 'progressed' ? before.change : change, incident };
+  if (before?.is === 'incident')
+    draft.effects[index] = { ...before, change: change === 'progressed' || before.change === 'opened' ? before.change : change, incident };
   else draft.effects.push({ is: 'incident', change, incident });
 };
 

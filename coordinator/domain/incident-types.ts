@@ -154,7 +154,7 @@ export type LedgerRow = { readonly began_at: number; readonly ended_at: number |
 
 /** What a decision wants written or sent. Rows are absolute: writing one twice changes nothing. They are to be applied in order. */
 export type Effect =
-  /** Insert or update by id. `change` is for logs and wake-ups. A close always comes before the opening of the next. */
+  /** Insert or update by id. `change` is for logs and wake-ups; `opened`: the row is new, whatever else this decision did to it. A close always comes before the opening of the next. */
   | { readonly is: 'incident'; readonly change: 'opened' | 'moved' | 'confirmed' | 'closed' | 'progressed'; readonly incident: Incident }
   /** Insert or replace by (incident, part, continent). Part `seen` and `confirmed` are single: an older row of another continent goes. */
   | { readonly is: 'evidence'; readonly incident: string; readonly row: EvidenceRow }

@@ -98,11 +98,18 @@ export const close = (draft: Draft, incident: Incident, at: number, note: string
   return next;
 };
 
+/** What has been decided reaches to now, or later results of the past are still to come. */
+const isUpToDate = ({ state: { watched, clock }, moment }: Draft): boolean =>
+  moment.now - clock <= watched.interval_ms + watched.timeout_ms + resultsTake;
+/** What a result may take from the end of its check to its decision, while all is well. */
+const resultsTake = 15_000;
+
 /** Whether a confirmed outage is one of now: two continents see it, or the only one does, or the target said so itself. */
 const isOfNow = (draft: Draft, incident: Incident): boolean => {
   const { state, moment, reach } = draft;
+  if (incident.seen === null) return true;
   const { failing } = tally(state.views, moment.now, reach.turn_ms);
-  return failing.length >= (incident.confirmed === null ? 1 : 2) || incident.seen === null;
+  return isUpToDate(draft) && failing.length >= (incident.confirmed === null ? 1 : 2);
 };
 
 /** Rules 4 and 25: the "down" is handed to the alerts once the outage is one of now; one that is over by then is never alerted. */
