@@ -32,7 +32,7 @@ export const createWriter = ({ sql, owner, log }: { readonly sql: Sql; readonly 
     return queue.splice(0, count);
   };
 
-  const write = async (batch: readonly Waiting[]): Promise<void> => {
+  const write = async (batch: readonly Waiting[], again = false): Promise<void> => {
     if (batch.length === 0) return;
     try {
       await commitUnits(
@@ -47,13 +47,13 @@ export const createWriter = ({ sql, owner, log }: { readonly sql: Sql; readonly 
         for (const waiting of batch.filter(isFenced)) waiting.reject(error);
         return write(batch.filter((waiting) => !isFenced(waiting)));
       }
-      if (batch.length === 1 || isPassing(error)) {
+      if (isPassing(error) || again) {
         for (const { reject } of batch) reject(error);
         return;
       }
-      // One of them may be poison: nobody else shall suffer from it.
+      // One of them may be poison, and nobody else shall suffer from it; or a monitor was deleted between two statements, and once more will do.
       log.warn({ err: error, partitions: batch.length }, 'a commit failed; each partition is written on its own');
-      for (const waiting of batch) await write([waiting]);
+      for (const waiting of batch) await write([waiting], true);
     }
   };
 

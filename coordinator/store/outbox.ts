@@ -10,6 +10,8 @@ const payloads = {
     /** Whether the config version went up. */
     what_is_checked_changed: z.boolean(),
   }),
+  /** A heartbeat's key (a fingerprint, hexadecimal) exists, until a time if it was rotated out; `monitor` null: it exists no more. */
+  beat_key: z.object({ key: z.string(), monitor: z.uuid().nullable(), until: z.number().nullable() }),
   probe: z.object({ probe: z.uuid(), change: z.enum(['created', 'rotated', 'revoked']) }),
 } as const;
 
@@ -18,7 +20,12 @@ export type Payload<Of extends Topic> = z.infer<(typeof payloads)[Of]>;
 export type MonitorChange = Payload<'monitor'>;
 export type ProbeChange = Payload<'probe'>;
 
-export type OutboxLine<Of extends Topic> = { readonly id: number; readonly at: number; readonly payload: Payload<Of> };
+export type OutboxLine<Of extends Topic> = {
+  readonly id: number;
+  readonly at: number;
+  readonly organisation: string | null;
+  readonly payload: Payload<Of>;
+};
 
 /** The channel of NOTIFY; what it carries is `topic` or `topic:partition`. */
 export const outboxChannel = 'outbox';
@@ -47,15 +54,20 @@ export const waitingLines = async <Of extends Topic>(
   partition: number | null,
   most: number,
 ): Promise<OutboxLine<Of>[]> => {
-  const rows = await sql<{ id: number; created_at: Date; payload: unknown }[]>`
-    select id, created_at, payload from outbox
+  const rows = await sql<{ id: number; created_at: Date; organisation_id: string | null; payload: unknown }[]>`
+    select id, created_at, organisation_id, payload from outbox
     where done_at is null and topic = ${topic} and partition is not distinct from ${partition}
     order by id limit ${most}`;
   const shape: z.ZodType<Payload<Of>> = z
     .any()
     .transform((value) => value)
     .pipe(payloads[topic]);
-  return rows.map(({ id, created_at, payload }) => ({ id, at: created_at.getTime(), payload: shape.parse(payload) }));
+  return rows.map(({ id, created_at, organisation_id, payload }) => ({
+    id,
+    at: created_at.getTime(),
+    organisation: organisation_id,
+    payload: shape.parse(payload),
+  }));
 };
 
 export const markDone = async (sql: Queryable, ids: readonly number[]): Promise<void> => {

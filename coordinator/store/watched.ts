@@ -1,7 +1,9 @@
 import { type Continent, isContinent } from '../../shared/base/continents.ts';
 import type { Config } from '../../shared/checks/assignment.ts';
 import { timeoutMs } from '../../shared/checks/config.ts';
+import { hashOf } from '../../shared/checks/hash.ts';
 import type { Kind } from '../../shared/checks/kinds.ts';
+import { defaultName } from '../../shared/checks/target.ts';
 import type { Watched } from '../domain/incident-types.ts';
 import type { Queryable } from './database.ts';
 
@@ -23,9 +25,17 @@ export type MonitorRow = {
 
 const columns = 'id, key, organisation_id, partition, type, target, interval_s, config, secrets, config_version, created_at, paused_at';
 
-/** All monitors of a partition, in pages, so that a hundred thousand are never in memory as rows at once. */
-export const monitorsOfPartition = (sql: Queryable, partition: number): AsyncIterable<MonitorRow[]> =>
-  sql<MonitorRow[]>`select ${sql.unsafe(columns)} from monitors where partition = ${partition} order by key`.cursor(1_000);
+/** All monitors of a partition, in pages, so that a hundred thousand are never in memory as rows at once, and no connection is held between them. */
+export async function* monitorsOfPartition(sql: Queryable, partition: number): AsyncGenerator<MonitorRow[]> {
+  let last = 0;
+  for (;;) {
+    const page = await sql<MonitorRow[]>`
+      select ${sql.unsafe(columns)} from monitors where partition = ${partition} and key > ${last} order by key limit 1000`;
+    if (page.length === 0) return;
+    yield page;
+    last = page.at(-1)?.key ?? last;
+  }
+}
 
 export const monitorsById = (sql: Queryable, ids: readonly string[]): Promise<MonitorRow[]> =>
   sql<MonitorRow[]>`select ${sql.unsafe(columns)} from monitors where id = any(${[...ids]})`;
@@ -59,3 +69,6 @@ export const watchedOf = (row: MonitorRow): Watched => {
     paused_at: row.paused_at?.getTime() ?? null,
   };
 };
+
+/** Equal for targets on the same host. */
+export const targetHash = ({ type, target }: Pick<MonitorRow, 'type' | 'target'>): number => hashOf(defaultName(type, target) ?? target);

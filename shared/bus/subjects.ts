@@ -12,6 +12,9 @@ export const subjects = {
   assignmentsOf: (continent: Continent) => `assign.${continentToken(continent)}.*`,
   privateAssignmentsOf: (probe: string) => `assign.private.${probe}.*`,
   allAssignments: 'assign.>',
+  /** Says that all assignments of a partition are there. */
+  marker: (partition: number) => `assign.marker.${partition}`,
+  allMarkers: 'assign.marker.*',
   roster: 'roster',
   look: (probe: string) => `look.${probe}`,
   receipt: (probe: string) => `receipt.${probe}`,

@@ -1,0 +1,111 @@
+import { type Continent, continents } from '../../shared/base/continents.ts';
+import type { AssignmentMessage } from '../../shared/bus/messages.ts';
+import type { Bus } from '../../shared/bus/nats.ts';
+import { subjects } from '../../shared/bus/subjects.ts';
+import { timeoutMs } from '../../shared/checks/config.ts';
+import { type NetworkKey, sealBox } from '../../shared/checks/seal.ts';
+import { continentsIn, type MonitorRow, probeIn } from '../store/watched.ts';
+import type { Directory } from './directory.ts';
+
+/** Where a monitor's assignment goes: to the public probes of a continent, or to one private probe. */
+type Place = { readonly is: 'continent'; readonly continent: Continent } | { readonly is: 'probe'; readonly probe: string };
+
+export const placeName = (place: Place): string => (place.is === 'continent' ? place.continent : place.probe);
+
+const subjectOf = (place: Place, monitor: string): string =>
+  place.is === 'continent' ? subjects.assignment(place.continent, monitor) : subjects.privateAssignment(place.probe, monitor);
+
+export type Assignments = {
+  /** Says to the probes what to check now; a monitor that is paused or gone gets a tombstone. Settles when the bus has it all. */
+  readonly publish: (changes: readonly AssignmentChange[]) => Promise<void>;
+  /** The assignment as one place gets it: looks carry it along. */
+  readonly messageFor: (row: MonitorRow, place: Place) => Promise<AssignmentMessage>;
+  /** The continents that have a public probe: nothing is published for others. */
+  readonly served: () => readonly Continent[];
+};
+
+export type AssignmentChange = {
+  readonly monitor: string;
+  /** null: it was deleted. */
+  readonly row: MonitorRow | null;
+  /** Nothing can have been published for it before. */
+  readonly isNew: boolean;
+};
+
+export type AssignmentParts = {
+  readonly bus: Bus;
+  readonly directory: Directory;
+  /** The secret part of the config as JSON, which the database holds encrypted. */
+  readonly openSecrets: (row: MonitorRow) => Promise<string>;
+  readonly networkKey: (place: string) => NetworkKey;
+};
+
+const tombstone = new Uint8Array();
+
+export const createAssignments = ({ bus, directory, openSecrets, networkKey }: AssignmentParts): Assignments => {
+  const served = (): readonly Continent[] =>
+    continents.filter((continent) =>
+      directory.all().some((probe) => probe.organisation_id === null && probe.revoked_at === null && probe.continent === continent),
+    );
+
+  const placesOf = (row: MonitorRow): readonly Place[] => {
+    const probe = probeIn(row.config);
+    if (probe !== null) return [{ is: 'probe', probe }];
+    const allowed = continentsIn(row.config);
+    return served()
+      .filter((continent) => allowed === null || allowed.includes(continent))
+      .map((continent) => ({ is: 'continent', continent }));
+  };
+
+  const withoutSeal = (row: MonitorRow): AssignmentMessage => ({
+    v: 1,
+    monitor: row.id,
+    organisation: row.organisation_id,
+    kind: row.type,
+    target: row.target,
+    interval_ms: row.interval_s * 1_000,
+    timeout_ms: timeoutMs(row.type, row.config, row.interval_s),
+    config: row.config,
+    sealed: null,
+    config_version: row.config_version,
+    ordinal: row.key,
+    continents: continentsIn(row.config)?.slice() ?? null,
+    probe: probeIn(row.config),
+  });
+
+  const messageFor = async (row: MonitorRow, place: Place): Promise<AssignmentMessage> =>
+    row.secrets === null
+      ? withoutSeal(row)
+      : { ...withoutSeal(row), sealed: sealBox(networkKey(placeName(place)), await openSecrets(row), row.id) };
+
+  /** Subjects that may still say something about the monitor and should not any more. */
+  const leftBehind = async (monitor: string, wanted: ReadonlySet<string>): Promise<string[]> => {
+    const possible = served().map((continent) => subjects.assignment(continent, monitor));
+    const hasPrivate = directory.all().some((probe) => probe.organisation_id !== null);
+    const inPrivate = hasPrivate ? await bus.subjectsOf('ASSIGN', subjects.privateAssignment('*', monitor)) : [];
+    const left: string[] = [];
+    for (const subject of [...possible, ...inPrivate].filter((each) => !wanted.has(each))) {
+      const last = await bus.last('ASSIGN', subject);
+      if (last && last.data.length > 0) left.push(subject);
+    }
+    return left;
+  };
+
+  const publishOne = async ({ monitor, row, isNew }: AssignmentChange): Promise<void> => {
+    const places = row && row.paused_at === null ? placesOf(row) : [];
+    const wanted = new Set(places.map((place) => subjectOf(place, monitor)));
+    const gone = isNew ? [] : await leftBehind(monitor, wanted);
+    await Promise.all([
+      ...places.map(async (place) => row && bus.store(subjectOf(place, monitor), JSON.stringify(await messageFor(row, place)))),
+      ...gone.map((subject) => bus.store(subject, tombstone)),
+    ]);
+  };
+
+  return {
+    publish: async (changes) => {
+      await Promise.all(changes.map(publishOne));
+    },
+    messageFor,
+    served,
+  };
+};

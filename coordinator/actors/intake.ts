@@ -1,0 +1,75 @@
+import { continentToken } from '../../shared/base/continents.ts';
+import { type BatchMessage, batchMessage } from '../../shared/bus/messages.ts';
+import type { Delivered, Message } from '../../shared/bus/nats.ts';
+import { isSignedBy } from '../../shared/bus/signature.ts';
+import type { ProbeRow } from '../store/probes.ts';
+import type { Directory } from './directory.ts';
+import type { RefusedReason } from './refusals.ts';
+
+/** A message whose sender is who it says it is and whose form is right. Whether its results may count is the partition's to judge. */
+export type Accepted = { readonly delivered: Delivered; readonly probe: ProbeRow; readonly batch: BatchMessage };
+export type Intake =
+  | { readonly is: 'accepted'; readonly accepted: Accepted }
+  | { readonly is: 'refused'; readonly probe: string; readonly reason: RefusedReason };
+
+const mostBytes = 1024 * 1024;
+
+const isSigned = (probe: ProbeRow, message: Message, now: number): boolean =>
+  isSignedBy(
+    probe.keys.filter(({ until }) => until === null || until > now).map(({ key }) => key),
+    message,
+  );
+
+/** Who signed this message, if a registered probe did. */
+export const senderOf = async (
+  id: string,
+  message: Message,
+  directory: Directory,
+  now: number,
+): Promise<ProbeRow | { readonly refused: RefusedReason }> => {
+  const probe = await directory.find(id);
+  if (!probe) return { refused: 'unknown_probe' };
+  if (probe.revoked_at !== null) return { refused: 'revoked_probe' };
+  if (isSigned(probe, message, now)) return probe;
+  // It may have got new credentials a moment ago.
+  await directory.refresh();
+  const anew = directory.byId(id);
+  return anew && isSigned(anew, message, now) ? anew : { refused: 'not_signed' };
+};
+
+const parse = (data: Uint8Array): unknown => {
+  try {
+    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(data));
+  } catch {
+    return undefined; // What cannot be read is refused as malformed, like what reads but does not fit.
+  }
+};
+
+const isOfOtherVersion = (body: unknown): boolean => typeof body === 'object' && body !== null && 'v' in body && body.v !== 1;
+
+const rises = (batch: BatchMessage): boolean => {
+  let last = batch.after ?? 0;
+  for (const { seq } of batch.results) {
+    if (seq <= last) return false;
+    last = seq;
+  }
+  return true;
+};
+
+/** Judges one message of the stream of results: sender, signature, form, and that subject and body say the same. */
+export const judge = async (delivered: Delivered, partition: number, directory: Directory, now: number): Promise<Intake> => {
+  const [, continent = '', , id = ''] = delivered.subject.split('.');
+  const refuse = (reason: RefusedReason): Intake => ({ is: 'refused', probe: id, reason });
+  if (delivered.data.length > mostBytes) return refuse('oversized');
+  const probe = await senderOf(id, delivered, directory, now);
+  if ('refused' in probe) return refuse(probe.refused);
+  if (continentToken(probe.continent) !== continent) return refuse('wrong_subject');
+  const body = parse(delivered.data);
+  const read = batchMessage.safeParse(body);
+  if (!read.success) return refuse(isOfOtherVersion(body) ? 'unknown_version' : 'malformed');
+  const batch = read.data;
+  if (batch.probe !== id) return refuse('wrong_subject');
+  if (batch.partition !== partition) return refuse('wrong_partition');
+  if (!rises(batch)) return refuse('malformed');
+  return { is: 'accepted', accepted: { delivered, probe, batch } };
+};

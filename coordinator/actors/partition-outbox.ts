@@ -1,0 +1,53 @@
+import { type OutboxLine, waitingLines } from '../store/outbox.ts';
+import { type MonitorRow, monitorsById, targetHash, watchedOf } from '../store/watched.ts';
+import type { AssignmentChange } from './assignments.ts';
+import type { PartitionParts } from './partition-parts.ts';
+import { createRound, type Round } from './partition-round.ts';
+import type { PartitionState } from './partition-state.ts';
+
+const most = 500;
+
+/** Applies one change of a monitor, as an operation wrote it down, to what is known of it. */
+const apply = (round: Round, { at, payload }: OutboxLine<'monitor'>, row: MonitorRow | undefined): void => {
+  const { monitor, change, what_is_checked_changed } = payload;
+  const known = round.stateOf(monitor);
+  if (change === 'deleted' || !row) {
+    round.decide(monitor, { is: 'deleted', at });
+    round.remove(monitor);
+    return;
+  }
+  if (!known) {
+    // The row may be paused already by a later line; that line says since when.
+    round.add(row.key, { ...watchedOf(row), paused_at: null }, targetHash(row));
+    if (change === 'created' && row.paused_at !== null && row.paused_at.getTime() <= at)
+      round.decide(monitor, { is: 'paused', at: row.paused_at.getTime() });
+    return;
+  }
+  if (change === 'paused') round.decide(monitor, { is: 'paused', at });
+  else if (change === 'resumed') round.decide(monitor, { is: 'resumed', at });
+  else if (change === 'edited') {
+    const watched = { ...watchedOf(row), paused_at: known.watched.paused_at };
+    round.decide(monitor, { is: 'edited', at, watched, changed: what_is_checked_changed });
+  }
+};
+
+export type OutboxRound = {
+  readonly round: Round;
+  readonly lines: readonly number[];
+  readonly changes: readonly AssignmentChange[];
+  /** Whether more lines may wait. */
+  readonly more: boolean;
+};
+
+/** What the outbox holds for this partition: decided, and ready to be published. Undefined when it holds nothing. */
+export const readOutbox = async (state: PartitionState, { sql, roster, clock }: PartitionParts): Promise<OutboxRound | undefined> => {
+  const lines = await waitingLines(sql, 'monitor', state.lease.partition, most);
+  if (lines.length === 0) return undefined;
+  const ids = [...new Set(lines.map(({ payload }) => payload.monitor))];
+  const rows = new Map((await monitorsById(sql, ids)).map((row) => [row.id, row]));
+  const round = createRound(state, roster(), clock.now());
+  for (const line of lines) if (!state.unpublished.has(line.id)) apply(round, line, rows.get(line.payload.monitor));
+  const created = new Set(lines.filter(({ payload }) => payload.change === 'created').map(({ payload }) => payload.monitor));
+  const changes = ids.map((monitor) => ({ monitor, row: rows.get(monitor) ?? null, isNew: created.has(monitor) && rows.has(monitor) }));
+  return { round, lines: lines.map(({ id }) => id), changes, more: lines.length === most };
+};

@@ -1,0 +1,116 @@
+import type { BatchMessage, ReceiptMessage } from '../../shared/bus/messages.ts';
+import { subjects } from '../../shared/bus/subjects.ts';
+import type { Result } from '../../shared/checks/result.ts';
+import { inOrder } from '../domain/handover.ts';
+import type { SeenResult, Watched } from '../domain/incident-types.ts';
+import type { ProbeRow } from '../store/probes.ts';
+import type { Accepted } from './intake.ts';
+import type { PartitionParts } from './partition-parts.ts';
+import { createRound, type Round } from './partition-round.ts';
+import type { PartitionState } from './partition-state.ts';
+import type { RefusedReason } from './refusals.ts';
+import { seerOf } from './seers.ts';
+
+/** Clocks that are wrong by more than this tell of no time that ever was. */
+const futureMs = 120_000;
+
+/** Whether this probe could have held this monitor. A result of an older version may have been right when it was made: it goes to the charts only. */
+const mayHold = (probe: ProbeRow, watched: Watched, configVersion: number): boolean => {
+  if (probe.organisation_id !== null) {
+    if (probe.organisation_id !== watched.organisation) return false;
+    return watched.probe === probe.id || configVersion < watched.config_version;
+  }
+  if (configVersion < watched.config_version) return true;
+  return watched.probe === null && (watched.continents === null || watched.continents.includes(probe.continent));
+};
+
+type Judged = { readonly key: number; readonly probe: ProbeRow; readonly seen: SeenResult };
+type Answer = { readonly generation: string; readonly probe: string; committed: number; again: boolean };
+
+/** What one round makes of a set of batches. */
+export type Received = {
+  readonly round: Round;
+  readonly judged: readonly Judged[];
+  readonly refused: readonly { readonly probe: string; readonly reason: RefusedReason }[];
+  readonly receipts: readonly (readonly [subject: string, receipt: ReceiptMessage])[];
+};
+
+const reasonAgainst = (
+  probe: ProbeRow,
+  result: Result,
+  watched: Watched,
+  { now, oldest }: { now: number; oldest: number },
+): RefusedReason | undefined => {
+  if (!mayHold(probe, watched, result.config_version)) return 'not_its_monitor';
+  if (result.config_version > watched.config_version) return 'unknown_config_version';
+  if (result.at > now + futureMs) return 'from_the_future';
+  return result.at < oldest ? 'too_old' : undefined;
+};
+
+/** The results of a batch that are new here; undefined when an earlier batch is missing (a gap). */
+const freshOf = (batch: BatchMessage, committed: number): readonly Result[] | undefined =>
+  batch.after !== null && batch.after > committed ? undefined : batch.results.filter(({ seq }) => seq > committed);
+
+/** Decides about a set of batches, in order of start. Nothing is written yet. */
+export const receiveBatches = (state: PartitionState, batches: readonly Accepted[], parts: PartitionParts): Received => {
+  const { clock, timing, oldestKept, roster } = parts;
+  const now = clock.now();
+  const oldest = oldestKept(now);
+  const round = createRound(state, roster(), now);
+  const judged: Judged[] = [];
+  const refused: { probe: string; reason: RefusedReason }[] = [];
+  const answers = new Map<string, Answer>();
+
+  for (const { probe, batch } of batches) {
+    const committed = round.passed(probe.key, batch.generation);
+    const fresh = freshOf(batch, committed);
+    const last = fresh?.at(-1)?.seq;
+    const answer = answers.get(`${probe.id} ${batch.generation}`) ?? {
+      generation: batch.generation,
+      probe: probe.id,
+      committed,
+      again: false,
+    };
+    answers.set(`${probe.id} ${batch.generation}`, answer);
+    if (!fresh) answer.again = true;
+    if (last === undefined) continue;
+    answer.committed = last;
+    // What came in between closes the gap that an earlier batch of this set had shown.
+    answer.again = false;
+    round.pass({ probe_key: probe.key, generation: batch.generation, partition: state.lease.partition, seq: last });
+    for (const result of fresh ?? []) {
+      const watched = round.stateOf(result.monitor)?.watched;
+      const key = state.monitors.get(result.monitor)?.key;
+      // Deleted in the meantime, or never there: nothing to decide about.
+      if (!watched || key === undefined) continue;
+      const reason = reasonAgainst(probe, result, watched, { now, oldest });
+      if (reason) refused.push({ probe: probe.id, reason });
+      else {
+        const late = now - (result.at + result.took_ms) > timing.lateMs;
+        const seen = { ...result, from: seerOf(probe), quarantined: probe.quarantined_at !== null, handed_over: late };
+        judged.push({ key, probe, seen });
+      }
+    }
+  }
+
+  const bySeen = new Map(judged.map((each) => [each.seen, each]));
+  const late = new Set<string>();
+  for (const seen of inOrder(judged.map((each) => each.seen))) {
+    const from = bySeen.get(seen);
+    if (!from) continue;
+    round.decide(seen.monitor, { is: 'result', result: seen });
+    const outcome = seen.quarantined ? 'unknown' : seen.outcome;
+    const { at, took_ms, phases } = seen;
+    round.chart({ monitor_key: from.key, probe_key: from.probe.key, at, took_ms, outcome, cause_class: seen.cause?.class ?? null, phases });
+    if (seen.handed_over) late.add(seen.monitor);
+  }
+  // The past asks nobody; what is left open when it has been decided is looked after now.
+  for (const monitor of late) if (round.stateOf(monitor)?.incident) round.decide(monitor, { is: 'tick' });
+
+  const { partition } = state.lease;
+  const receipts = [...answers.values()].map(({ probe, generation, committed, again }): [string, ReceiptMessage] => [
+    subjects.receipt(probe),
+    { v: 1, generation, committed: { [partition]: committed }, again: again ? [partition] : [] },
+  ]);
+  return { round, judged, refused, receipts };
+};

@@ -1,0 +1,195 @@
+import type { Behaviour } from '../../shared/actor/actor.ts';
+import type { Delivered } from '../../shared/bus/nats.ts';
+import type { SeenBeat } from '../domain/incident-types.ts';
+import { isPassing } from '../store/database.ts';
+import type { Lease } from '../store/leases.ts';
+import { Fenced } from '../store/leases.ts';
+import { setAside } from '../store/set-aside.ts';
+import { type Accepted, judge } from './intake.ts';
+import { loadPartition } from './partition-load.ts';
+import { readOutbox } from './partition-outbox.ts';
+import { pack } from './partition-pack.ts';
+import type { PartitionParts } from './partition-parts.ts';
+import { reconcile } from './partition-reconcile.ts';
+import { receiveBatches } from './partition-results.ts';
+import { createRound, type Round } from './partition-round.ts';
+import type { PartitionState } from './partition-state.ts';
+
+/**
+ * The owner of one partition: takes results and changes of its monitors one after the other, decides, has it committed, and only then
+ * acknowledges. Its state can be thrown away at any time: the database holds all of it.
+ *
+ * Modes: as every actor; `cold` means that the next message reads the partition from the database first.
+ */
+export type PartitionMessage =
+  | { readonly is: 'warm' }
+  | { readonly is: 'deliveries'; readonly deliveries: readonly Delivered[] }
+  | { readonly is: 'tick' }
+  | { readonly is: 'outbox' }
+  | { readonly is: 'reconcile' }
+  | { readonly is: 'beats'; readonly beats: readonly { readonly monitor: string; readonly beat: SeenBeat }[] }
+  | { readonly is: 'quarantined'; readonly probe: string }
+  | { readonly is: 'checkpoint' };
+
+const mostTicks = 2_000;
+const hopelessMs = 60_000;
+
+/** Commits a round, moves memory after it, and asks for the looks that it wants. */
+const settle = async (round: Round, parts: PartitionParts): Promise<void> => {
+  const { writer, clock, askLooks } = parts;
+  if (round.hasConfigChanges()) {
+    await writer.commit(round.withCheckpoint(clock.now(), pack));
+  } else if (round.hasRows()) await writer.commit(round.unit());
+  round.adopt();
+  if (round.looks().length > 0) askLooks(round.looks());
+};
+
+const putAside = async (
+  state: PartitionState,
+  { delivered, probe, batch }: Accepted,
+  error: unknown,
+  parts: PartitionParts,
+): Promise<void> => {
+  const { sql, log, clock, roster } = parts;
+  log.error({ err: error, subject: delivered.subject, results: batch.results.length }, 'a message cannot be worked on and is set aside');
+  await setAside(sql, { subject: delivered.subject, reason: error instanceof Error ? error.message : String(error), data: delivered.data });
+  const round = createRound(state, roster(), clock.now());
+  const seq = batch.results.at(-1)?.seq ?? 0;
+  if (seq > round.passed(probe.key, batch.generation))
+    round.pass({ probe_key: probe.key, generation: batch.generation, partition: state.lease.partition, seq });
+  await settle(round, parts);
+  delivered.ack();
+};
+
+/** Works on a set of messages; when it cannot be, on its halves, until the one that cannot is found and set aside. */
+const work = async (state: PartitionState, batches: readonly Accepted[], parts: PartitionParts): Promise<void> => {
+  const { bus, refusals, observe } = parts;
+  try {
+    const { round, judged, refused, receipts } = receiveBatches(state, batches, parts);
+    await settle(round, parts);
+    for (const { delivered } of batches) delivered.ack();
+    for (const [subject, receipt] of receipts) bus.publish(subject, JSON.stringify(receipt));
+    for (const { probe, reason } of refused) refusals.count(probe, reason);
+    for (const { seen } of judged) {
+      const held = state.monitors.get(seen.monitor);
+      if (held) observe(held, seen);
+    }
+  } catch (error) {
+    const [only] = batches;
+    if (error instanceof Fenced || isPassing(error) || !only) throw error;
+    if (batches.length === 1) return putAside(state, only, error, parts);
+    const middle = Math.ceil(batches.length / 2);
+    await work(state, batches.slice(0, middle), parts);
+    await work(state, batches.slice(middle), parts);
+  }
+};
+
+const drainOutbox = async (state: PartitionState, parts: PartitionParts): Promise<void> => {
+  for (;;) {
+    const found = await readOutbox(state, parts);
+    if (!found) return;
+    const { round, lines, changes, more } = found;
+    const publishing = parts.bus.isConnected() ? parts.assignments.publish(changes) : Promise.reject(new Error('the bus is away'));
+    const isPublished = await publishing.then(
+      () => true,
+      (error: unknown) => {
+        parts.log.warn({ err: error, lines: lines.length }, 'assignments could not be published; they wait in the outbox');
+        return false;
+      },
+    );
+    if (isPublished) for (const line of lines) round.done(line);
+    await settle(round, parts);
+    for (const line of lines) {
+      if (isPublished) state.unpublished.delete(line);
+      else state.unpublished.add(line);
+    }
+    if (!more || !isPublished) return;
+  }
+};
+
+const takeDeliveries = async (state: PartitionState, deliveries: readonly Delivered[], parts: PartitionParts): Promise<void> => {
+  const { directory, refusals, clock } = parts;
+  const accepted: Accepted[] = [];
+  for (const delivered of deliveries) {
+    const judged = await judge(delivered, state.lease.partition, directory, clock.now());
+    if (judged.is === 'accepted') accepted.push(judged.accepted);
+    else {
+      refusals.count(judged.probe, judged.reason);
+      delivered.ack();
+    }
+  }
+  if (accepted.length === 0) return;
+  const isAhead = accepted.some(({ batch }) =>
+    batch.results.some(({ monitor, config_version }) => {
+      const held = state.monitors.get(monitor);
+      return !held || held.state.watched.config_version < config_version;
+    }),
+  );
+  // The probe heard of a change before we did: its line is in the outbox.
+  if (isAhead) await drainOutbox(state, parts);
+  await work(state, accepted, parts);
+};
+
+const tick = async (state: PartitionState, parts: PartitionParts): Promise<void> => {
+  const now = parts.clock.now();
+  if (now < state.nextDue) return;
+  const round = createRound(state, parts.roster(), now);
+  let count = 0;
+  for (const [monitor, held] of state.monitors) {
+    if (held.due > now) continue;
+    try {
+      round.decide(monitor, { is: 'tick' });
+    } catch (error) {
+      // One monitor that cannot be decided about must not stop the others.
+      parts.log.error({ err: error, monitor }, 'a monitor cannot be decided about');
+      held.due = now + hopelessMs;
+    }
+    count += 1;
+    if (count === mostTicks) break;
+  }
+  await settle(round, parts);
+  let next = Number.POSITIVE_INFINITY;
+  for (const { due } of state.monitors.values()) if (due < next) next = due;
+  state.nextDue = next;
+};
+
+const checkpoint = async (state: PartitionState, parts: PartitionParts): Promise<void> => {
+  const takenAt = parts.clock.now();
+  const round = createRound(state, parts.roster(), takenAt);
+  await parts.writer.commit(round.withCheckpoint(takenAt, pack));
+};
+
+const decideEach = async (state: PartitionState, parts: PartitionParts, each: (round: Round) => void): Promise<void> => {
+  const round = createRound(state, parts.roster(), parts.clock.now());
+  each(round);
+  await settle(round, parts);
+};
+
+export const createPartition = (lease: Lease, parts: PartitionParts): Behaviour<PartitionState, PartitionMessage> => ({
+  name: `partition ${lease.partition}`,
+  init: async () => {
+    const { sql, directory, roster, clock } = parts;
+    const state = await loadPartition(lease, { sql, directory, roster, now: clock.now() });
+    await drainOutbox(state, parts);
+    return state;
+  },
+  receive: async (state, message) => {
+    if (message.is === 'deliveries') await takeDeliveries(state, message.deliveries, parts);
+    else if (message.is === 'tick') await tick(state, parts);
+    else if (message.is === 'outbox') await drainOutbox(state, parts);
+    else if (message.is === 'reconcile') await reconcile(lease.partition, parts);
+    else if (message.is === 'checkpoint') await checkpoint(state, parts);
+    else if (message.is === 'beats')
+      await decideEach(state, parts, (round) => {
+        for (const { monitor, beat } of message.beats) round.decide(monitor, { is: 'beat', beat });
+      });
+    else if (message.is === 'quarantined')
+      await decideEach(state, parts, (round) => {
+        const at = parts.clock.now();
+        for (const [monitor, held] of state.monitors)
+          if (held.state.views.some(({ from }) => from.probe === message.probe))
+            round.decide(monitor, { is: 'quarantined', at, probe: message.probe });
+      });
+    return state;
+  },
+});

@@ -1,0 +1,148 @@
+import { createTicker } from '../../shared/actor/ticker.ts';
+import { newId } from '../../shared/base/ids.ts';
+import type { Subscription } from '../../shared/bus/nats.ts';
+import { partitionCount } from '../../shared/bus/subjects.ts';
+import { beAlive, type Lease, leasesChannel, releaseLeases, renewLeases, sayGoodbye, takeLeases } from '../store/leases.ts';
+import { outboxChannel } from '../store/outbox.ts';
+import type { PartitionMessage } from './partition.ts';
+import type { PartitionParts } from './partition-parts.ts';
+import { type RunningPartition, startPartition } from './running-partition.ts';
+
+/**
+ * The partitions of this coordinator: its fair share of all, held through leases that it renews. One that it did not renew in time it
+ * stops working on by its own clock; one that another took it forgets.
+ */
+export type Partitions = {
+  readonly start: () => Promise<void>;
+  readonly owns: (partition: number) => boolean;
+  readonly working: () => number;
+  /** @throws when the partition is not ours. */
+  readonly tell: (partition: number, message: PartitionMessage) => Promise<void>;
+  readonly tellAll: (message: PartitionMessage) => void;
+  /** Looks whether the bus has all assignments of our partitions. */
+  readonly reconcile: () => void;
+  readonly close: () => Promise<void>;
+};
+
+type Options = {
+  readonly owner: string;
+  readonly version: string;
+  readonly parts: PartitionParts;
+  readonly isAwaited: () => boolean;
+};
+
+export const newOwner = (): string => newId();
+
+export const createPartitions = ({ owner, version, parts, isAwaited }: Options): Partitions => {
+  const { sql, bus, log, timing } = parts;
+  const running = new Map<number, RunningPartition>();
+  const stopping = new Set<number>();
+  let validUntil = 0;
+  let stops: { readonly stop: () => Promise<void> | void }[] = [];
+  let closing = false;
+  let balancing: Promise<void> = Promise.resolve();
+
+  const mayWork = (): boolean => !closing && performance.now() < validUntil;
+
+  const drop = async (partition: number, leaveCheckpoint: boolean): Promise<void> => {
+    const held = running.get(partition);
+    if (!held) return;
+    running.delete(partition);
+    // Until it has finished what it was at, it must not begin anew beside itself.
+    stopping.add(partition);
+    await held.stop(leaveCheckpoint).finally(() => stopping.delete(partition));
+  };
+
+  const begin = (lease: Lease): void => {
+    const onFenced = () => {
+      if (running.get(lease.partition)?.lease.epoch !== lease.epoch) return;
+      log.warn({ partition: lease.partition }, 'the partition belongs to another coordinator now');
+      void drop(lease.partition, false);
+    };
+    running.set(lease.partition, startPartition({ lease, parts, mayWork, onFenced, isAwaited }));
+  };
+
+  /** Renews what is held, forgets what was taken, gives up what is more than the fair share, takes what is free. */
+  const balance = async (): Promise<void> => {
+    const askedAt = performance.now();
+    const alive = await beAlive(sql, owner, version, timing.leaseMs);
+    const leases = new Map((await renewLeases(sql, owner, timing.leaseMs)).map((lease) => [lease.partition, lease]));
+    validUntil = askedAt + timing.leaseMs;
+    const lost = [...running.values()].filter(({ lease }) => leases.get(lease.partition)?.epoch !== lease.epoch);
+    await Promise.all(lost.map(({ lease }) => drop(lease.partition, false)));
+    for (const lease of leases.values()) if (!running.has(lease.partition) && !stopping.has(lease.partition)) begin(lease);
+    const share = Math.ceil(partitionCount / alive);
+    const extra = [...running.keys()].slice(share);
+    if (extra.length > 0) {
+      log.info({ partitions: extra, alive }, 'partitions are given to another coordinator');
+      await Promise.all(extra.map((partition) => drop(partition, true)));
+      await releaseLeases(sql, owner, extra);
+    } else if (running.size < share) {
+      const taken = await takeLeases(sql, owner, share - running.size, timing.leaseMs);
+      if (taken.length > 0) log.info({ partitions: taken.map(({ partition }) => partition), alive }, 'partitions taken');
+      for (const lease of taken) begin(lease);
+    }
+  };
+  const balanceSoon = (): Promise<void> => {
+    balancing = balancing.catch(() => undefined).then(() => (closing ? undefined : balance()));
+    return balancing;
+  };
+
+  const onFailure = (error: unknown) => log.error({ err: error }, 'the leases could not be looked after');
+  const wakeOutbox = (partition: number) => {
+    running
+      .get(partition)
+      ?.tell({ is: 'outbox' })
+      .catch((error: unknown) => log.error({ err: error, partition }, 'the outbox could not be drained'));
+  };
+
+  return {
+    start: async () => {
+      await balanceSoon();
+      const ticker = createTicker({ everyMs: timing.renewMs, tick: balanceSoon, onFailure });
+      const again = createTicker({
+        everyMs: timing.lookAgainMs,
+        tick: async () => {
+          for (const partition of running.keys()) wakeOutbox(partition);
+        },
+        onFailure,
+      });
+      const listening = await sql.listen(outboxChannel, (line) => {
+        const [topic, partition] = line.split(':');
+        if (topic === 'monitor' && partition !== undefined) wakeOutbox(Number(partition));
+      });
+      const leases = await sql.listen(leasesChannel, () => void balanceSoon().catch(onFailure));
+      const status: Subscription = bus.onStatus((now) => {
+        if (now === 'disconnected') for (const partition of running.values()) partition.holdAgain();
+        if (now !== 'connected') return;
+        for (const [partition, held] of running) {
+          held.reconcile();
+          wakeOutbox(partition);
+        }
+      });
+      stops = [ticker, again, status, { stop: () => listening.unlisten() }, { stop: () => leases.unlisten() }];
+    },
+    owns: (partition) => mayWork() && running.has(partition),
+    working: () => [...running.values()].filter((partition) => partition.isWorking()).length,
+    tell: (partition, message) =>
+      running.get(partition)?.tell(message) ?? Promise.reject(new Error(`partition ${partition} belongs to another coordinator`)),
+    tellAll: (message) => {
+      for (const [partition, held] of running)
+        held
+          .tell(message)
+          .catch((error: unknown) => log.error({ err: error, partition, is: message.is }, 'a partition failed at a message'));
+    },
+    reconcile: () => {
+      for (const held of running.values()) held.reconcile();
+    },
+    close: async () => {
+      await Promise.all(stops.map(({ stop }) => stop()));
+      closing = true;
+      await balancing.catch(() => undefined);
+      const held = [...running.keys()];
+      await Promise.all(held.map((partition) => drop(partition, true)));
+      await releaseLeases(sql, owner, held).catch(onFailure);
+      await sayGoodbye(sql, owner).catch(onFailure);
+    },
+  };
+};

@@ -1,0 +1,76 @@
+import type { Clock } from '../../shared/base/clock.ts';
+import type { Log } from '../../shared/base/log.ts';
+import { type PresenceMessage, type PresenceReply, presenceMessage } from '../../shared/bus/messages.ts';
+import type { Bus, Message, Subscription } from '../../shared/bus/nats.ts';
+import { subjects } from '../../shared/bus/subjects.ts';
+import { type NetworkKey, sealKeyTo } from '../../shared/checks/seal.ts';
+import type { Sql } from '../store/database.ts';
+import type { ProbeRow } from '../store/probes.ts';
+import { committedOf } from '../store/watermarks.ts';
+import type { Directory } from './directory.ts';
+import { senderOf } from './intake.ts';
+import type { Refusals } from './refusals.ts';
+
+/** A probe has just said that it is there. */
+export type Present = { readonly probe: ProbeRow; readonly message: PresenceMessage; readonly at: number };
+
+type Parts = {
+  readonly sql: Sql;
+  readonly bus: Bus;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly directory: Directory;
+  readonly refusals: Refusals;
+  readonly baseUrl: () => string;
+  readonly anchors: () => readonly string[];
+  readonly rosterEpoch: () => number;
+  readonly networkKey: (place: string) => NetworkKey;
+  readonly onPresent: (present: Present) => void;
+};
+
+/** Hears and answers presence: every coordinator does, so that any of them may be the one that is there. */
+export const hearPresence = (parts: Parts): Subscription => {
+  const { sql, bus, clock, log, directory, refusals, networkKey } = parts;
+  // Sealing takes a fresh key pair; as long as neither key changes, the old answer is as good.
+  const sealed = new Map<string, Record<string, string>>();
+
+  const sealKeysFor = (probe: ProbeRow, sealKey: string): Record<string, string> => {
+    const key = networkKey(probe.organisation_id === null ? probe.continent : probe.id);
+    const name = `${probe.id} ${sealKey} ${key.id}`;
+    const known = sealed.get(name);
+    if (known) return known;
+    if (sealed.size > 1_000) sealed.clear();
+    const made = { [key.id]: sealKeyTo(sealKey, key) };
+    sealed.set(name, made);
+    return made;
+  };
+
+  const committed = (probe: ProbeRow, generation: string): Promise<Record<string, number>> =>
+    committedOf(sql, probe.key, generation).catch((error: unknown) => {
+      // The clock and the roster are worth an answer while the database is away.
+      log.warn({ err: error, probe: probe.id }, 'how far results are committed cannot be told');
+      return {};
+    });
+
+  const hear = async (message: Message): Promise<void> => {
+    const [, id = ''] = message.subject.split('.');
+    const now = clock.now();
+    const probe = await senderOf(id, message, directory, now);
+    if ('refused' in probe) return refusals.count(id, probe.refused);
+    const read = presenceMessage.safeParse(JSON.parse(new TextDecoder().decode(message.data)));
+    if (!read.success || read.data.probe !== id) return refusals.count(id, 'malformed');
+    parts.onPresent({ probe, message: read.data, at: now });
+    const reply: PresenceReply = {
+      v: 1,
+      now: clock.now(),
+      base_url: parts.baseUrl(),
+      anchors: [...parts.anchors()],
+      roster_epoch: parts.rosterEpoch(),
+      committed: await committed(probe, read.data.generation),
+      seal_keys: sealKeysFor(probe, read.data.seal_key),
+    };
+    // The clock last: what was awaited in between would make it late.
+    message.respond(JSON.stringify({ ...reply, now: clock.now() }));
+  };
+  return bus.subscribe(subjects.allPresence, hear);
+};

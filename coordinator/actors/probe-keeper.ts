@@ -1,0 +1,93 @@
+import type { Clock } from '../../shared/base/clock.ts';
+import type { Log } from '../../shared/base/log.ts';
+import type { Key } from '../../shared/bus/identity.ts';
+import type { Bus } from '../../shared/bus/nats.ts';
+import { probeConsumers, streams } from '../../shared/bus/streams.ts';
+import { subjects } from '../../shared/bus/subjects.ts';
+import type { Sql } from '../store/database.ts';
+import { markDone, waitingLines } from '../store/outbox.ts';
+import { endOldKeys, type ProbeRow, revokedKeys } from '../store/probes.ts';
+import type { Directory } from './directory.ts';
+import { pushRevocations } from './revocations.ts';
+
+/** Looks after what probes need on the bus: their durables, and the end of their rights. Work of one coordinator, the owner of the first partition. */
+export type ProbeKeeper = {
+  /** Applies what operations did to probes; at once after the notification, and again from time to time. */
+  readonly drain: () => Promise<void>;
+  /** Streams and durables of everybody, as after a start or a bus that came back. */
+  readonly ensureAll: () => Promise<void>;
+  /** Everything anew for one probe, which lost or missed something. */
+  readonly resync: (probe: ProbeRow) => Promise<void>;
+};
+
+type Parts = {
+  readonly sql: Sql;
+  readonly bus: Bus;
+  /** On the system account. */
+  readonly system: Bus;
+  readonly account: string;
+  readonly operator: Key;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly directory: Directory;
+};
+
+const assign = streams.assignments.name;
+
+export const ensureStreams = async (bus: Bus): Promise<void> => {
+  for (const stream of Object.values(streams)) await bus.ensureStream(stream);
+};
+
+export const createProbeKeeper = (parts: Parts): ProbeKeeper => {
+  const { sql, bus, system, account, operator, clock, log, directory } = parts;
+
+  const durablesOf = (probe: ProbeRow) => [
+    { stream: assign, consumer: probeConsumers.roster(probe.id) },
+    // A private probe gets only what names it.
+    ...(probe.organisation_id === null
+      ? [{ stream: assign, consumer: probeConsumers.assignments(probe.id, subjects.assignmentsOf(probe.continent)) }]
+      : []),
+    { stream: assign, consumer: probeConsumers.private(probe.id) },
+    { stream: streams.beatKeys.name, consumer: probeConsumers.beatKeys(probe.id, probe.organisation_id) },
+  ];
+
+  const ensure = async (probe: ProbeRow): Promise<void> => {
+    for (const { stream, consumer } of durablesOf(probe)) await bus.ensureConsumer(stream, consumer);
+  };
+
+  const forget = async (probe: ProbeRow): Promise<void> => {
+    for (const { stream, consumer } of durablesOf(probe)) await bus.deleteConsumer(stream, consumer.name);
+  };
+
+  const pushAll = async (): Promise<void> => pushRevocations({ system, account, operator }, await revokedKeys(sql), clock.now());
+
+  return {
+    drain: async () => {
+      if (await endOldKeys(sql, clock.now())) {
+        await pushAll();
+        await directory.refresh();
+      }
+      const lines = await waitingLines(sql, 'probe', null, 100);
+      if (lines.length === 0) return;
+      await directory.refresh();
+      // First of all: whoever is to be kept out.
+      if (lines.some(({ payload }) => payload.change === 'revoked')) await pushAll();
+      for (const { id, payload } of lines) {
+        const probe = directory.byId(payload.probe);
+        if (probe && probe.revoked_at === null) await ensure(probe);
+        else if (probe) await forget(probe);
+        await markDone(sql, [id]);
+        log.info({ probe: payload.probe, change: payload.change }, 'a probe changed');
+      }
+    },
+    ensureAll: async () => {
+      await ensureStreams(bus);
+      for (const probe of directory.all()) if (probe.revoked_at === null) await ensure(probe);
+      await pushAll();
+    },
+    resync: async (probe) => {
+      log.warn({ probe: probe.id, name: probe.name }, 'a probe holds other assignments than it should: everything is sent to it anew');
+      for (const { stream, consumer } of durablesOf(probe)) await bus.renewConsumer(stream, consumer);
+    },
+  };
+};

@@ -1,0 +1,163 @@
+import { type Actor, createActor } from '../../shared/actor/actor.ts';
+import type { Delivered, Pull } from '../../shared/bus/nats.ts';
+import { partitionConsumer, streams } from '../../shared/bus/streams.ts';
+import { handoverAtMost } from '../domain/handover.ts';
+import { Fenced, type Lease } from '../store/leases.ts';
+import { createPartition, type PartitionMessage } from './partition.ts';
+import type { PartitionParts } from './partition-parts.ts';
+import type { PartitionState } from './partition-state.ts';
+
+/**
+ * A partition at work: its actor, the pull that feeds it, and the clock that ticks it.
+ *
+ * Modes: `loading` (read from the database) → `holding` (after an absence: what probes kept waits here, unacknowledged, until all
+ * healthy ones have handed over, so that it is decided in order; rule 4) ↔ `working`; `stopped`.
+ */
+export type RunningPartition = {
+  readonly lease: Lease;
+  readonly tell: (message: PartitionMessage) => Promise<void>;
+  /** Looks whether the bus has all assignments. */
+  readonly reconcile: () => void;
+  /** The bus was away: what comes now may be of the past. */
+  readonly holdAgain: () => void;
+  readonly isWorking: () => boolean;
+  /** Nothing is taken any more; what was taken is finished, and a checkpoint left if the lease is still ours. */
+  readonly stop: (leaveCheckpoint: boolean) => Promise<void>;
+};
+
+type Options = {
+  readonly lease: Lease;
+  readonly parts: PartitionParts;
+  /** Whether the lease still holds by our own clock. */
+  readonly mayWork: () => boolean;
+  readonly onFenced: () => void;
+  /** Whether some healthy probe has not yet said that it handed over what it kept. */
+  readonly isAwaited: () => boolean;
+};
+
+const pollBatch = 64;
+const mostHeld = 200;
+const workingEveryMs = 2_000;
+const capacity = 1_000;
+
+export const startPartition = ({ lease, parts, mayWork, onFenced, isAwaited }: Options): RunningPartition => {
+  const { bus, log, timing } = parts;
+  const { partition } = lease;
+  const consumer = partitionConsumer(partition);
+  const actor: Actor<PartitionMessage> = createActor<PartitionState, PartitionMessage>(createPartition(lease, parts), {
+    capacity,
+    onFailure: (error) => {
+      if (error instanceof Fenced) onFenced();
+    },
+  });
+  let stopped = false;
+  let loaded = false;
+  let holdUntil = performance.now() + Math.min(handoverAtMost, timing.catchUpMs);
+  let held: Delivered[] = [];
+  let workingSaidAt = 0;
+  let nextCheckpoint = performance.now() + timing.checkpointMs * (0.5 + partition / 64);
+  let pull: Pull | undefined;
+  let last: Promise<void> = Promise.resolve();
+
+  const isHolding = (): boolean => {
+    if (performance.now() >= holdUntil) return false;
+    if (isAwaited()) return true;
+    holdUntil = 0;
+    return false;
+  };
+
+  /** One after the other, so that messages that were held go before those that came later. */
+  const hand = (): Promise<void> => {
+    last = last.then(async () => {
+      const deliveries = held;
+      held = [];
+      if (deliveries.length === 0) return;
+      try {
+        await actor.tell({ is: 'deliveries', deliveries });
+      } catch (error) {
+        for (const delivered of deliveries) delivered.nak(200);
+        log.error({ err: error, partition, messages: deliveries.length }, 'results could not be worked on; they come again');
+      }
+    });
+    return last;
+  };
+
+  const take = async (messages: readonly Delivered[]): Promise<void> => {
+    held.push(...messages);
+    if (!isHolding() || held.length >= mostHeld) await hand();
+  };
+
+  const failed = (what: string) => (error: unknown) => {
+    if (!stopped && !(error instanceof Fenced))
+      log.error({ err: error, partition, what }, 'a partition failed and starts again from the database');
+  };
+
+  const onTick = () => {
+    if (!mayWork()) return;
+    const now = performance.now();
+    if (isHolding()) {
+      if (now - workingSaidAt < workingEveryMs) return;
+      workingSaidAt = now;
+      for (const delivered of held) delivered.working();
+      return;
+    }
+    if (held.length > 0) void hand();
+    if (!loaded || actor.waiting() > 10) return;
+    // Nobody can be heard: silence means nothing now.
+    if (bus.isConnected()) actor.tell({ is: 'tick' }).catch(failed('tick'));
+    if (now >= nextCheckpoint) {
+      nextCheckpoint = now + timing.checkpointMs;
+      actor.tell({ is: 'checkpoint' }).catch(failed('checkpoint'));
+    }
+  };
+  const ticker = setInterval(onTick, timing.tickMs);
+
+  /** A bus that is away is looked at again when it is back. */
+  const reconcile = () => {
+    if (bus.isConnected() && loaded) actor.tell({ is: 'reconcile' }).catch(failed('reconcile'));
+  };
+
+  const begin = async (): Promise<void> => {
+    // What an owner before us still holds comes back at once, and what he still asks for ends.
+    await bus.renewConsumer(streams.results.name, consumer).catch(failed('consumer'));
+    await actor.tell({ is: 'warm' });
+    loaded = true;
+    if (stopped) return;
+    reconcile();
+    pull = bus.pull({
+      stream: streams.results.name,
+      consumer: consumer.name,
+      batch: pollBatch,
+      mayAsk: mayWork,
+      onMissing: async () => {
+        await bus.ensureStream(streams.results);
+        await bus.ensureConsumer(streams.results.name, consumer);
+      },
+      onMessages: take,
+    });
+  };
+  const began = begin().catch((error: unknown) => {
+    failed('start')(error);
+    onFenced();
+  });
+
+  return {
+    lease,
+    tell: actor.tell,
+    reconcile,
+    holdAgain: () => {
+      holdUntil = performance.now() + Math.min(handoverAtMost, timing.catchUpMs);
+    },
+    isWorking: () => loaded && !stopped && mayWork(),
+    stop: async (leaveCheckpoint) => {
+      stopped = true;
+      clearInterval(ticker);
+      await began;
+      await pull?.stop();
+      for (const delivered of held.splice(0)) delivered.nak(0);
+      await last;
+      if (leaveCheckpoint && loaded) await actor.tell({ is: 'checkpoint' }).catch(failed('checkpoint'));
+      await actor.close();
+    },
+  };
+};

@@ -1,0 +1,40 @@
+import type { Outcome } from '../../shared/checks/result.ts';
+import { numbersLiteral } from './array-literals.ts';
+import type { Queryable } from './database.ts';
+import { outcomeOf } from './results.ts';
+
+/** What a partition's owner reads once, when it takes the partition over. */
+
+export type NewestResult = {
+  readonly monitor_key: number;
+  readonly probe_key: number;
+  readonly at: number;
+  readonly took_ms: number;
+  readonly outcome: Outcome;
+  readonly cause_class: string | null;
+};
+
+/** The newest pass and the newest failure of each probe for each of these monitors since a time. */
+export const newestResults = async (sql: Queryable, monitorKeys: readonly number[], since: number): Promise<NewestResult[]> => {
+  if (monitorKeys.length === 0) return [];
+  const rows = await sql<
+    { monitor_key: number; probe_key: number; at: Date; took_ms: number; outcome: number; cause_class: string | null }[]
+  >`
+    select distinct on (monitor_key, probe_key, outcome) monitor_key, probe_key, at, took_ms, outcome, cause_class
+    from results
+    where monitor_key = any(${numbersLiteral(monitorKeys)}::bigint[]) and at >= ${new Date(since)} and outcome < 2
+    order by monitor_key, probe_key, outcome, at desc`;
+  return rows.map((row) => ({ ...row, at: row.at.getTime(), outcome: outcomeOf(row.outcome) }));
+};
+
+export type Pause = { readonly began_at: number; readonly ended_at: number | null };
+
+/** The last pause of each monitor of a partition that had one, as the engine wrote it; the row of the monitor may be ahead of it. */
+export const lastPauses = async (sql: Queryable, partition: number): Promise<ReadonlyMap<string, Pause>> => {
+  const rows = await sql<{ monitor_id: string; began_at: Date; ended_at: Date | null }[]>`
+    select distinct on (l.monitor_id) l.monitor_id, l.began_at, l.ended_at from ledger l join monitors m on m.id = l.monitor_id
+    where m.partition = ${partition} and l.kind = 'paused' order by l.monitor_id, l.began_at desc`;
+  return new Map(
+    rows.map(({ monitor_id, began_at, ended_at }) => [monitor_id, { began_at: began_at.getTime(), ended_at: ended_at?.getTime() ?? null }]),
+  );
+};
