@@ -1,0 +1,66 @@
+/** Holds answers to the API document: status, media type, headers, body, and the codes that it promises. */
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import addFormats from 'ajv-formats';
+import { apiDocument, type OperationEntry, type Response, responseIn } from '../../coordinator/faces/rest/openapi.ts';
+import { isRecord } from '../../shared/api/fields.ts';
+import { restOperations } from '../../shared/api/index.ts';
+
+export type Heard = { readonly status: number; readonly headers: Headers; readonly text: string };
+
+const document = apiDocument('http://localhost');
+
+const entries: ReadonlyMap<string, OperationEntry> = new Map(
+  Object.values(document.paths).flatMap((methods) => Object.values(methods).map((entry) => [entry.operationId, entry] as const)),
+);
+
+const ajv = new Ajv2020({ strict: false, allErrors: true });
+addFormats.default(ajv);
+ajv.addSchema(document, 'document');
+
+/** References in the document count from its root. */
+const absolute = (schema: unknown): unknown =>
+  JSON.parse(JSON.stringify(schema), (key, value) => (key === '$ref' && typeof value === 'string' ? `document${value}` : value));
+
+const validators = new Map<string, ReturnType<typeof ajv.compile>>();
+
+const bodyFaults = (schema: unknown, body: unknown): readonly string[] => {
+  const key = JSON.stringify(schema);
+  const validate = validators.get(key) ?? ajv.compile(isRecord(schema) ? Object(absolute(schema)) : {});
+  validators.set(key, validate);
+  return validate(body) ? [] : [ajv.errorsText(validate.errors)];
+};
+
+const promisedCodes = (json: Record<string, unknown>): readonly string[] => (isRecord(json.examples) ? Object.keys(json.examples) : []);
+
+const codeFaults = (json: Record<string, unknown>, body: unknown): readonly string[] => {
+  if (!isRecord(body) || !isRecord(body.error)) return [];
+  const { code } = body.error;
+  return typeof code === 'string' && promisedCodes(json).includes(code) ? [] : [`the code ${String(code)} is not promised`];
+};
+
+const contentFaults = (response: Response, { headers, text }: Heard): readonly string[] => {
+  const json = isRecord(response.content?.['application/json']) ? response.content['application/json'] : undefined;
+  if (!json) return text === '' ? [] : ['there is a body where none is described'];
+  const type = headers.get('content-type') ?? '';
+  if (type.split(';')[0] !== 'application/json') return [`the media type is ${type}`];
+  const body: unknown = JSON.parse(text);
+  return [...bodyFaults(json.schema, body), ...codeFaults(json, body)];
+};
+
+/** Everything about an answer that the document does not describe; empty when all is well. */
+export const contractFaults = (operationId: string, heard: Heard): readonly string[] => {
+  const described = entries.get(operationId)?.responses[heard.status];
+  if (!described) return [`${operationId} answered ${heard.status}, which is not described: ${heard.text.slice(0, 200)}`];
+  const response = responseIn(document, described);
+  const missing = Object.keys(response.headers ?? {}).filter((name) => !heard.headers.has(name));
+  return [...missing.map((name) => `no header ${name}`), ...contentFaults(response, heard)].map(
+    (fault) => `${operationId} ${heard.status}: ${fault}`,
+  );
+};
+
+/** Which operation a method and path belong to. */
+export const operationAt = (method: string, path: string): string | undefined =>
+  restOperations.find(
+    (operation) =>
+      operation.method === method && new RegExp(`^${operation.path.replaceAll(/\{\w+\}/g, '[^/]+')}$`).test(path.split('?', 1)[0] ?? ''),
+  )?.id;
