@@ -32,6 +32,8 @@ export type GuardParts = {
 /** The ranges of a list that cannot be read as addresses or CIDRs, for the configuration to refuse at start. */
 export const unreadableRanges = (ranges: readonly string[]): string[] => ranges.filter((range) => parseCidr(range) === undefined);
 
+const mostRemembered = 10_000;
+
 /** Global unicast, and what the probe's own host allows. Metadata addresses and the probe's own bus open only to a range that names one address. */
 export const createGuard = (parts: GuardParts): Guard => {
   const allowed = parts.allow.map((range) => parseCidr(range)).filter((range) => range !== undefined);
@@ -40,13 +42,14 @@ export const createGuard = (parts: GuardParts): Guard => {
   const listed = (address: Address): boolean => allowed.some((range) => inRange(address, range) || inRange(unmapped(address), range));
 
   const isBus = (address: Address, port: number): boolean => {
-    const onPort = parts.bus().filter((endpoint) => endpoint.port === port);
-    if (onPort.length === 0) return false;
+    const bus = parts.bus();
+    if (!bus.some((endpoint) => endpoint.port === port)) return false;
+    const onPort = bus.filter((endpoint) => endpoint.port === port);
     const own = [...parts.own()].flatMap((text) => parseAddress(text) ?? []);
     const isOwn = (one: Address) => isLoopback(one) || own.some((mine) => sameAddress(mine, one));
     return onPort.some((endpoint) => {
-      const bus = parseAddress(endpoint.address);
-      return bus !== undefined && (sameAddress(bus, address) || (isOwn(bus) && isOwn(address)));
+      const at = parseAddress(endpoint.address);
+      return at !== undefined && (sameAddress(at, address) || (isOwn(at) && isOwn(address)));
     });
   };
 
@@ -58,10 +61,26 @@ export const createGuard = (parts: GuardParts): Guard => {
     return unmapped(address) !== address || carriedIpv4(address).every((inside) => may(inside, port));
   };
 
+  // Reading an address costs more than judging it, and the same few come again and again. Only the reading is remembered.
+  const read = new Map<string, ReturnType<typeof parseAddress>>();
+  const publicOnes = new Set<Address>();
+  const addressOf = (text: string) => {
+    if (read.has(text)) return read.get(text);
+    if (read.size >= mostRemembered) {
+      read.clear();
+      publicOnes.clear();
+    }
+    const address = parseAddress(text);
+    read.set(text, address);
+    if (address && isPublic(address)) publicOnes.add(address);
+    return address;
+  };
+
   return {
     allows: (text, port) => {
-      const address = parseAddress(text);
-      return address !== undefined && may(address, port);
+      const address = addressOf(text);
+      if (address === undefined) return false;
+      return publicOnes.has(address) && !isBus(address, port) ? true : may(address, port);
     },
   };
 };

@@ -69,6 +69,10 @@ const rules: readonly Rule[] = [
   { vendor: 'ModSecurity', likely: ({ body }) => has(body, 'Mod_Security', 'ModSecurity') },
 ];
 
+/** What the `certain` rules look at: a page without any of these is past them all (a test holds the two together). */
+const certainHeaders = new Set(['cf-mitigated', 'x-amzn-waf-action', 'x-dd-b', 'x-sucuri-block', 'x-vercel-mitigated']);
+const certainMarks = /captcha|Incapsula|Imperva|Sucuri|_pxAppId|requested URL was rejected/;
+
 /** Statuses with which a CDN says that the server behind it is the trouble. */
 const cloudflareOrigin = [520, 521, 522, 523, 524, 525, 526, 527, 530];
 
@@ -84,6 +88,8 @@ export const interference = (response: ResponseSeen, body: string): Interference
   if (page.header('x-cache').toLowerCase() === 'error from cloudfront' && [502, 504].includes(page.status)) {
     return { is: 'origin_unreachable', vendor: 'CloudFront', certain: false };
   }
+  // Most responses are fine, and most of those carry none of the marks that any certain sign needs.
+  if (!refused(page) && !certainMarks.test(body) && !response.headers.some(([name]) => certainHeaders.has(name))) return undefined;
   for (const { vendor, certain, likely } of rules) {
     if (certain?.(page)) return { is: 'blocked', vendor, certain: true };
     if (refused(page) && likely?.(page)) return { is: 'blocked', vendor, certain: false };

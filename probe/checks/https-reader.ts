@@ -29,12 +29,12 @@ const name = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
 /** The header lines of a head, names in lower case. A folded line belongs to the one before; a line that is no header is passed over. */
 const headersOf = (lines: readonly string[]): Header[] => {
   const headers: [string, string][] = [];
-  for (const line of lines) {
-    const last = headers.at(-1);
+  for (let i = 1; i < lines.length; i += 1) {
+    const line = lines[i] ?? '';
     const colon = line.indexOf(':');
-    const key = line.slice(0, Math.max(colon, 0));
+    const last = headers.at(-1);
     if (last && (line[0] === ' ' || line[0] === '\t')) last[1] = `${last[1]} ${line.trim()}`;
-    else if (name.test(key)) headers.push([key.toLowerCase(), line.slice(colon + 1).trim()]);
+    else if (colon > 0 && name.test(line.slice(0, colon))) headers.push([line.slice(0, colon).toLowerCase(), line.slice(colon + 1).trim()]);
   }
   return headers;
 };
@@ -131,10 +131,10 @@ export class ResponseReader {
     }
     this.#headBytes += size;
     this.#scanned = 0;
-    const [first = '', ...lines] = bytes.toString('latin1', 0, size).trimEnd().split(/\r?\n/);
-    const status = /^HTTP\/1\.[01] ([1-5]\d\d)(?: |$)/.exec(first)?.[1];
+    const lines = bytes.toString('latin1', 0, size).trimEnd().split('\n');
+    const status = /^HTTP\/1\.[01] ([1-5]\d\d)\s/.exec(`${lines[0] ?? ''} `)?.[1];
     if (status === undefined) return this.#fail('MALFORMED');
-    if (lines.length > this.#limits.headers) return this.#fail('HEADERS_TOO_LARGE');
+    if (lines.length - 1 > this.#limits.headers) return this.#fail('HEADERS_TOO_LARGE');
     if (status[0] === '1' && status !== '101') return size;
     this.status = Number(status);
     this.headers = headersOf(lines);
@@ -154,11 +154,15 @@ export class ResponseReader {
 
   /** Decides from the head how the body is delimited. */
   #frame(): void {
-    const values = (wanted: string): string[] => this.headers.filter(([key]) => key === wanted).map(([, value]) => value);
-    const lengths = new Set(values('content-length').flatMap((value) => value.split(',').map((part) => part.trim())));
+    const lengths = new Set<string>();
+    let chunked = false;
+    for (const [key, value] of this.headers) {
+      if (key === 'content-length') for (const part of value.split(',')) lengths.add(part.trim());
+      else if (key === 'transfer-encoding') chunked = /\bchunked\s*$/i.test(value);
+    }
     const [length = ''] = lengths;
     if (this.#method === 'HEAD' || this.status === 204 || this.status === 304 || this.status === 101) this.#mode = 'done';
-    else if (values('transfer-encoding').some((value) => /\bchunked\s*$/i.test(value))) this.#mode = 'chunk_size';
+    else if (chunked) this.#mode = 'chunk_size';
     else if (lengths.size === 0) this.#mode = 'until_close';
     else if (lengths.size > 1 || !/^\d{1,15}$/.test(length)) this.#fail('MALFORMED');
     else {

@@ -1,0 +1,60 @@
+import type { ProbeIdentity } from '../../../probe/checks/check.ts';
+import { createGuard, type Endpoint, type Guard } from '../../../probe/checks/guard.ts';
+import { createHttpsCheck } from '../../../probe/checks/https.ts';
+import { createLookup, type Families, type Lookup, ownFamilies } from '../../../probe/checks/https-lookup.ts';
+import { createTrust } from '../../../probe/checks/https-trust.ts';
+import { systemClock } from '../../../shared/base/clock.ts';
+import type { Config } from '../../../shared/checks/assignment.ts';
+import { causeSentence } from '../../../shared/checks/causes.ts';
+import type { Verdict } from '../../../shared/checks/result.ts';
+
+export const testProbe: ProbeIdentity = { name: 'eu-1', continent: 'Europe', base_url: 'https://antipode.example', version: '0.1.0' };
+
+export type CheckerOptions = {
+  readonly allow?: readonly string[];
+  readonly bus?: readonly Endpoint[];
+  readonly authorities?: readonly string[];
+  readonly lookup?: Lookup;
+  readonly families?: Families;
+  readonly guard?: Guard;
+};
+
+export type Checked = Verdict & { readonly sentence: string | null };
+
+/** An https check as a probe performs it, for one target after the other; only what is given differs from the real thing. */
+export const httpsChecker = (options: CheckerOptions = {}) => {
+  const families = () => options.families ?? ownFamilies();
+  const check = createHttpsCheck({ lookup: options.lookup ?? createLookup(families), families, trust: createTrust(options.authorities) });
+  const guard =
+    options.guard ?? createGuard({ allow: options.allow ?? ['127.0.0.0/8', '::1/128'], bus: () => options.bus ?? [], own: () => [] });
+  return async (
+    target: string,
+    config: Config = {},
+    other: { timeout_ms?: number; started_at?: number; deadline?: AbortSignal; evidence_wanted?: boolean } = {},
+  ): Promise<Checked> => {
+    const timeout_ms = other.timeout_ms ?? 5_000;
+    const verdict = await check({
+      assignment: {
+        monitor: 'a monitor',
+        organisation: 'an organisation',
+        kind: 'https',
+        target,
+        interval_ms: 60_000,
+        timeout_ms,
+        config,
+        sealed: null,
+        config_version: 1,
+        ordinal: 0,
+        continents: null,
+        probe: null,
+      },
+      started_at: other.started_at ?? systemClock.now(),
+      deadline: other.deadline ?? AbortSignal.timeout(timeout_ms),
+      evidence_wanted: other.evidence_wanted ?? true,
+      guard,
+      probe: testProbe,
+      clock: systemClock,
+    });
+    return { ...verdict, sentence: verdict.cause && causeSentence(verdict.cause) };
+  };
+};
