@@ -1,0 +1,71 @@
+import pLimit from 'p-limit';
+
+/**
+ * Bounded concurrency in lanes, so that targets that are slow do not keep those that are fast waiting: checks of targets that were slow lately have
+ * a lane of their own, looks another. A check that turns out slow on the fast lane gives its place there back after a second.
+ *
+ * Modes of a check: queued → on its lane → (fast lane, for over a second) overtime → done.
+ */
+export type Lane = 'fast' | 'slow' | 'look';
+
+export type Lanes = {
+  /** Runs the task when its lane has room. The task must not reject. */
+  readonly run: (lane: Lane, task: () => Promise<void>) => void;
+  readonly inFlight: () => number;
+  readonly queued: () => number;
+  readonly close: () => void;
+};
+
+export const slowAfterMs = 1_000;
+
+export const createLanes = (options: { readonly concurrency: number }): Lanes => {
+  const quarter = Math.max(1, Math.floor(options.concurrency / 4));
+  const limits = { fast: pLimit(quarter), slow: pLimit(quarter), look: pLimit(quarter) };
+  const mostOvertime = quarter;
+  let running = 0;
+  let overtime = 0;
+  /** Checks on the fast lane in order of their start; those that are done are passed over. */
+  let started: { readonly at: number; release: (() => void) | undefined }[] = [];
+
+  const onFastLane = (task: () => Promise<void>): Promise<void> =>
+    new Promise((resolve) => {
+      const entry: { readonly at: number; release: (() => void) | undefined } = { at: performance.now(), release: resolve };
+      started.push(entry);
+      void task().finally(() => {
+        if (entry.release) resolve();
+        else overtime -= 1;
+        entry.release = undefined;
+      });
+    });
+
+  const releaseSlow = (): void => {
+    const until = performance.now() - slowAfterMs;
+    let passed = 0;
+    for (const entry of started) {
+      if (entry.release && (entry.at > until || overtime >= mostOvertime)) break;
+      passed += 1;
+      if (!entry.release) continue;
+      const { release } = entry;
+      entry.release = undefined;
+      overtime += 1;
+      release();
+    }
+    if (passed > 0) started = started.slice(passed);
+  };
+  const timer = setInterval(releaseSlow, 200);
+
+  return {
+    run: (lane, task) => {
+      const counted = async () => {
+        running += 1;
+        await task().finally(() => {
+          running -= 1;
+        });
+      };
+      void limits[lane](lane === 'fast' ? () => onFastLane(counted) : counted);
+    },
+    inFlight: () => running,
+    queued: () => limits.fast.pendingCount + limits.slow.pendingCount + limits.look.pendingCount,
+    close: () => clearInterval(timer),
+  };
+};

@@ -1,0 +1,100 @@
+import { join } from 'node:path';
+import { z } from 'zod';
+import type { Log } from '../../shared/base/log.ts';
+import type { PresenceReply } from '../../shared/bus/messages.ts';
+import type { Assignment } from '../../shared/checks/assignment.ts';
+import { mergeSecrets } from '../../shared/checks/config.ts';
+import { createSealPair, type NetworkKey, openBox, openKey, type SealPair, sealPairFrom } from '../../shared/checks/seal.ts';
+import { readIfThere, replaceFile } from './disk.ts';
+
+/**
+ * What the coordinators tell every probe: their address, whom to reach to vouch for oneself, the keys that open secrets. Kept on disk, the keys only
+ * sealed, so that a probe that starts while all coordinators are away checks as before.
+ */
+export type NetworkKnowledge = {
+  readonly sealKey: string;
+  readonly baseUrl: () => string;
+  readonly anchors: () => readonly string[];
+  readonly learn: (reply: Pick<PresenceReply, 'base_url' | 'anchors' | 'seal_keys'>) => void;
+  /** The assignment with its secrets in their places; for one check, never kept. @throws when they cannot be opened. */
+  readonly unseal: (assignment: Assignment) => Assignment;
+  /** Settles when what was learned is on disk, or cannot be. */
+  readonly settled: () => Promise<void>;
+};
+
+const known = z.object({
+  v: z.literal(1),
+  base_url: z.string(),
+  anchors: z.array(z.string()),
+  seal_keys: z.record(z.string(), z.string()),
+});
+type Known = z.infer<typeof known>;
+
+const secretsOf = z.record(z.string(), z.string());
+
+/** The probe's own pair, made at its first start. Losing it loses nothing: the coordinator seals the keys to whatever it names. */
+const ownPair = async (path: string): Promise<SealPair> => {
+  const stored = await readIfThere(path);
+  if (stored !== undefined) return sealPairFrom(stored.trim());
+  const made = createSealPair();
+  await replaceFile(path, `${made.secret}\n`, { durable: true });
+  return made;
+};
+
+const readKnown = async (path: string, log: Log): Promise<Known> => {
+  const nothing: Known = { v: 1, base_url: '', anchors: [], seal_keys: {} };
+  try {
+    const text = await readIfThere(path);
+    return text === undefined ? nothing : known.parse(JSON.parse(text));
+  } catch (error) {
+    log.warn({ err: error }, 'what was known of the network cannot be read; the next presence tells it again');
+    return nothing;
+  }
+};
+
+export const openNetworkKnowledge = async (options: { readonly folder: string; readonly log: Log }): Promise<NetworkKnowledge> => {
+  const { folder, log } = options;
+  const path = join(folder, 'network.json');
+  const pair = await ownPair(join(folder, 'seal.key'));
+  let now = await readKnown(path, log);
+  let text = JSON.stringify(now);
+  let saving: Promise<void> = Promise.resolve();
+  const keys = new Map<string, NetworkKey>();
+
+  const openKeys = (sealed: Readonly<Record<string, string>>): void => {
+    for (const id of [...keys.keys()]) if (sealed[id] === undefined) keys.delete(id);
+    for (const [id, box] of Object.entries(sealed)) {
+      if (keys.has(id)) continue;
+      try {
+        keys.set(id, openKey(pair, id, box));
+      } catch (error) {
+        log.error({ err: error, key: id }, 'a key of the network cannot be opened');
+      }
+    }
+  };
+  openKeys(now.seal_keys);
+
+  return {
+    sealKey: pair.open,
+    baseUrl: () => now.base_url,
+    anchors: () => now.anchors,
+    learn: ({ base_url, anchors, seal_keys }) => {
+      openKeys(seal_keys);
+      // Each sealing of a key looks different: what is on disk stays while it names the same keys.
+      const sameKeys = Object.keys(seal_keys).toSorted().join() === Object.keys(now.seal_keys).toSorted().join();
+      now = { v: 1, base_url, anchors, seal_keys: sameKeys ? now.seal_keys : seal_keys };
+      const next = JSON.stringify(now);
+      if (next === text) return;
+      text = next;
+      saving = saving
+        .then(() => replaceFile(path, next, { durable: false }))
+        .catch((error: unknown) => log.warn({ err: error }, 'what is known of the network could not be stored'));
+    },
+    unseal: (assignment) => {
+      if (assignment.sealed === null) return assignment;
+      const secrets = secretsOf.parse(JSON.parse(openBox(keys, assignment.sealed, assignment.monitor)));
+      return { ...assignment, config: mergeSecrets(assignment.kind, assignment.config, secrets) };
+    },
+    settled: () => saving,
+  };
+};

@@ -1,0 +1,175 @@
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { type Clock, systemClock } from '../shared/base/clock.ts';
+import { createLog, type Log } from '../shared/base/log.ts';
+import { backoff, pause } from '../shared/base/retry.ts';
+import { version } from '../shared/base/version.ts';
+import { keyFromSeed, parseCredentials } from '../shared/bus/identity.ts';
+import { lookMessage, receiptMessage } from '../shared/bus/messages.ts';
+import { type Bus, connectBus, type Message } from '../shared/bus/nats.ts';
+import { inboxOf, subjects } from '../shared/bus/subjects.ts';
+import { openAssignments } from './actors/assignments.ts';
+import { watchBusEndpoints } from './actors/bus-endpoints.ts';
+import { createCorrectedClock } from './actors/corrected-clock.ts';
+import { openNetworkKnowledge } from './actors/network-knowledge.ts';
+import { createPresence } from './actors/presence.ts';
+import { createReporter } from './actors/reporter.ts';
+import { createRunner } from './actors/runner.ts';
+import { createSchedule } from './actors/schedule.ts';
+import { openSpool } from './actors/spool.ts';
+import { createWitness } from './actors/witness.ts';
+import type { ProbeIdentity } from './checks/check.ts';
+import { createGuard } from './checks/guard.ts';
+import { createLookup, watchFamilies } from './checks/https-lookup.ts';
+import { createTrust } from './checks/https-trust.ts';
+import { createChecks } from './checks/index.ts';
+import type { Config } from './config.ts';
+
+/**
+ * One probe: everything built, in the order in which it is needed.
+ *
+ * Modes: `checking alone` (from disk, while the bus cannot be reached) → `on the bus` (for good: the connection mends itself) → `closed`.
+ */
+export type ProbeApp = {
+  /** Settles with the first connection to the bus. */
+  readonly onBus: Promise<void>;
+  readonly close: () => Promise<void>;
+};
+
+export type Overrides = { readonly log?: Log; readonly host?: Clock };
+
+const textOf = (message: Message): unknown => JSON.parse(Buffer.from(message.data).toString());
+
+/** Tries until there is a bus; only a refusal that cannot mend itself would end this, and there is none: credentials may be renewed on the other side. */
+const connectPatiently = async (connect: () => Promise<Bus>, log: Log, signal: AbortSignal): Promise<Bus | undefined> => {
+  for (let attempt = 0; !signal.aborted; attempt += 1) {
+    try {
+      const bus = await connect();
+      if (!signal.aborted) return bus;
+      await bus.close();
+    } catch (error) {
+      log.error({ err: error }, 'the bus cannot be reached');
+      await pause(backoff(attempt, 500, 15_000), signal);
+    }
+  }
+  return undefined;
+};
+
+export const createProbe = async (config: Config, overrides: Overrides = {}): Promise<ProbeApp> => {
+  const credentials = config.PROBE_CREDENTIALS;
+  const { probe: id, name, continent, organisation } = credentials;
+  const log = overrides.log ?? createLog({ name: `probe ${name}`, level: config.LOG_LEVEL });
+  const host = overrides.host ?? systemClock;
+  const folder = config.PROBE_DATA_DIR;
+  const url = config.PROBE_NATS_URL ?? credentials.nats_url;
+  const key = keyFromSeed(parseCredentials(credentials.nats_credentials).seed, 'user');
+  const stopping = new AbortController();
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+
+  const clock = createCorrectedClock(host);
+  const knowledge = await openNetworkKnowledge({ folder, log });
+  const spoolFolder = join(folder, 'spool');
+  await mkdir(spoolFolder, { recursive: true, mode: 0o700 });
+  const spool = await openSpool({ folder: spoolFolder, mostBytes: config.PROBE_SPOOL_MB * 1024 * 1024, log });
+  const reporter = createReporter({ probe: id, continent, key, spool, log });
+  let bus: Bus | undefined;
+  const witness = createWitness({
+    anchors: knowledge.anchors,
+    busRoundTrip: () => (bus?.isConnected() ? bus.flush() : Promise.reject(new Error('there is no bus'))),
+  });
+
+  const endpoints = await watchBusEndpoints(url, log);
+  const guard = createGuard({ allow: config.PROBE_ALLOW_CIDRS, bus: endpoints.bus, own: endpoints.own });
+  const families = watchFamilies();
+  let identity: ProbeIdentity = { name, continent, base_url: knowledge.baseUrl(), version };
+  const runner = createRunner({
+    checks: createChecks({ https: { lookup: createLookup(families), families, trust: createTrust() } }),
+    concurrency: config.PROBE_CONCURRENCY,
+    clock,
+    guard,
+    identity: () => identity,
+    witness,
+    unseal: knowledge.unseal,
+    report: reporter.report,
+    log,
+  });
+  const schedule = createSchedule({ self: id, clock, onDue: runner.turn });
+  const assignments = await openAssignments({
+    folder,
+    probe: { id, organisation },
+    onPut: schedule.put,
+    onGone: schedule.drop,
+    onRoster: schedule.setRoster,
+    log,
+  });
+
+  const presence = createPresence({
+    key,
+    host,
+    clock,
+    log,
+    parts: {
+      describe: async () => ({
+        probe: id,
+        generation: spool.generation,
+        version,
+        seal_key: knowledge.sealKey,
+        allowed_cidrs: config.PROBE_ALLOW_CIDRS,
+        ear: null,
+        spool: spool.status(),
+        assignments: assignments.state(),
+        load: runner.load(),
+        self_test: await witness.selfTest(),
+      }),
+      handedOver: reporter.handedOver,
+      onReply: (reply) => {
+        knowledge.learn(reply);
+        if (reply.base_url !== identity.base_url) identity = { ...identity, base_url: reply.base_url };
+        reporter.receive({ generation: spool.generation, committed: reply.committed, again: [] });
+      },
+    },
+  });
+
+  const answerLook = async (message: Message): Promise<void> => {
+    const asked = lookMessage.parse(textOf(message));
+    // Our own copy is the same object each time, so that a check can reuse what it prepared for it.
+    const stored = assignments.find(asked.assignment.monitor);
+    const isNewer = stored !== undefined && stored.config_version >= asked.assignment.config_version;
+    await runner.look({ look: asked.look, asked_at: asked.asked_at, assignment: isNewer ? stored : asked.assignment });
+  };
+
+  const goOnBus = async (): Promise<void> => {
+    const connect = () => connectBus({ url, credentials: credentials.nats_credentials, name, log, inboxPrefix: inboxOf(id) });
+    bus = await connectPatiently(connect, log, stopping.signal);
+    if (!bus) return;
+    bus.subscribe(subjects.look(id), answerLook);
+    bus.subscribe(subjects.receipt(id), (message) => reporter.receive(receiptMessage.parse(textOf(message))));
+    assignments.attach(bus);
+    presence.start(bus);
+    reporter.attach(bus);
+  };
+
+  schedule.start();
+  const { generation } = spool;
+  log.info(
+    { probe: id, continent, version, generation, assignments: assignments.state().count, waiting: spool.status().waiting },
+    'checking',
+  );
+  const onBus = goOnBus();
+
+  return {
+    onBus,
+    close: async () => {
+      stopping.abort();
+      schedule.stop();
+      await runner.close();
+      await presence.stop();
+      await reporter.close();
+      await assignments.close();
+      await knowledge.settled();
+      endpoints.stop();
+      await bus?.close();
+      log.info('stopped');
+    },
+  };
+};

@@ -1,0 +1,44 @@
+import { z } from 'zod';
+import { readEnvironment } from '../shared/base/env.ts';
+import { parseProbeCredentials } from '../shared/bus/credentials.ts';
+import { unreadableRanges } from './checks/guard.ts';
+
+/** The variables that a probe reads; each also as NAME_FILE, as secrets are mounted. */
+const variables = z.object({
+  /** The word that `probe create` printed. */
+  PROBE_CREDENTIALS: z.string().transform((word, context) => {
+    try {
+      return parseProbeCredentials(word);
+    } catch (error) {
+      context.addIssue({ code: 'custom', message: error instanceof Error ? error.message : String(error) });
+      return z.NEVER;
+    }
+  }),
+  /** Holds the assignments, the results that wait, and the probe's own key. Of this probe alone. */
+  PROBE_DATA_DIR: z.string().min(1),
+  /** Ranges that checks may reach besides public addresses; several with commas. */
+  PROBE_ALLOW_CIDRS: z
+    .string()
+    .default('')
+    .transform((text) => text.split(',').flatMap((range) => range.trim() || []))
+    .refine((ranges) => unreadableRanges(ranges).length === 0, 'must be addresses or CIDR ranges, several with commas')
+    .refine((ranges) => ranges.length <= 64, 'has more than 64 ranges'),
+  /** Where the bus is for this probe, if not where its credentials say. */
+  PROBE_NATS_URL: z
+    .string()
+    .regex(/^(nats|tls):\/\//, 'must begin with nats:// or tls://')
+    .optional(),
+  /** Where it takes beats of heartbeats; without a port it takes none. */
+  PROBE_EAR_HOST: z.string().default('127.0.0.1'),
+  PROBE_EAR_PORT: z.coerce.number().int().min(0).max(65_535).optional(),
+  /** How much of the disk results may take while nobody fetches them. */
+  PROBE_SPOOL_MB: z.coerce.number().int().min(1).max(1_000_000).default(256),
+  /** How many checks may run at once. */
+  PROBE_CONCURRENCY: z.coerce.number().int().min(8).max(20_000).default(1_024),
+  LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']).default('info'),
+});
+
+export type Config = Readonly<z.infer<typeof variables>>;
+
+/** @throws ConfigurationFault, which lists every fault at once. */
+export const readConfig = (environment: Readonly<Record<string, string | undefined>>): Config => readEnvironment(variables, environment);
