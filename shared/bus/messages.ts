@@ -133,6 +133,8 @@ const run = z.object({ rid: id.nullable(), at: time });
 /** What the beats of a monitor come to; see shared/checks/heartbeat/state.ts. */
 export const beatStateMessage = z.object({
   v: version,
+  terms: z.int().nullable(),
+  paused: z.boolean(),
   from: time.nullable(),
   good: mark.nullable(),
   bad: mark.nullable(),

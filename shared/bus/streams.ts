@@ -54,8 +54,14 @@ export const partitionConsumer = (partition: number): ConsumerOptions => ({
   maxAckPending: 256,
 });
 
-/** Of all coordinators together; one of them works on it at a time. */
-export const beatsConsumer: ConsumerOptions = { name: 'beats', deliver: 'all', ackWaitMs: 10_000, maxAckPending: 1_000 };
+/** Of a partition's beats, for the coordinator that owns it. */
+export const beatsConsumer = (partition: number): ConsumerOptions => ({
+  name: `beats-${partition}`,
+  filter: subjects.beatsOfPartition(partition),
+  deliver: 'all',
+  ackWaitMs: 5_000,
+  maxAckPending: 1_000,
+});
 
 const lastValues = { deliver: 'last_per_subject', ackWaitMs: 10_000, maxAckPending: 1_000 } as const;
 

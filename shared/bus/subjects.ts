@@ -26,8 +26,9 @@ export const subjects = {
   presence: (probe: string) => `presence.${probe}`,
   allPresence: 'presence.*',
   /** A beat as some place took it: a probe's ear, or a coordinator. */
-  beat: (place: BeatPlace, key: string) => `beat.${beatPlaceToken(place)}.${key}`,
-  beatsTakenIn: (place: BeatPlace) => `beat.${beatPlaceToken(place)}.*`,
+  beat: (place: BeatPlace, partition: number, key: string) => `beat.${beatPlaceToken(place)}.${partition}.${key}`,
+  beatsTakenIn: (place: BeatPlace) => `beat.${beatPlaceToken(place)}.*.*`,
+  beatsOfPartition: (partition: number) => `beat.*.${partition}.*`,
   allBeats: 'beat.>',
   /** What the beats of a monitor come to. Under its organisation, so that a private probe sees and says nothing of others. */
   lastBeats: (organisation: string, monitor: string) => `lastbeats.${organisation}.${monitor}`,

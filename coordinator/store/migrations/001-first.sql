@@ -426,3 +426,9 @@ create table beats (
   ear text not null
 );
 create index beats_monitor on beats (monitor_id, at);
+
+-- What the beats of a monitor come to (shared/checks/heartbeat/state.ts): the bus gets it back from here when it was wiped.
+create table beat_states (
+  monitor_id uuid primary key references monitors on delete cascade,
+  state jsonb not null
+);

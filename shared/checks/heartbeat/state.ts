@@ -20,6 +20,9 @@ export type Run = { readonly rid: string | null; readonly at: number };
  */
 export type BeatState = {
   readonly v: 1;
+  /** The version of the monitor's config that it counts under, as far as it is known, and whether the monitor is paused. */
+  readonly terms: number | null;
+  readonly paused: boolean;
   /** Nothing before this instant counts: when the monitor was resumed, or its terms were changed. */
   readonly from: number | null;
   readonly good: Mark | null;
@@ -32,7 +35,17 @@ export type BeatState = {
   readonly ended: readonly Run[];
 };
 
-export const noBeats: BeatState = { v: 1, from: null, good: null, bad: null, latest: null, open: [], ended: [] };
+export const noBeats: BeatState = {
+  v: 1,
+  terms: null,
+  paused: false,
+  from: null,
+  good: null,
+  bad: null,
+  latest: null,
+  open: [],
+  ended: [],
+};
 
 /** More runs at once than this are not told apart: the oldest are forgotten. */
 const mostRuns = 16;
@@ -82,6 +95,8 @@ export const mergeBeats = (known: BeatState, seen: BeatState): BeatState => {
     .slice(-mostRuns);
   const base: BeatState = {
     v: 1,
+    terms: known.terms === null || seen.terms === null ? (known.terms ?? seen.terms) : Math.max(known.terms, seen.terms),
+    paused: seen.terms === null ? known.paused : seen.paused,
     from: known.from === null || seen.from === null ? (known.from ?? seen.from) : Math.max(known.from, seen.from),
     good,
     bad,
@@ -106,5 +121,14 @@ export const mergeBeats = (known: BeatState, seen: BeatState): BeatState => {
   );
 };
 
-/** Nothing before `from` counts from now on. */
-export const countFrom = (state: BeatState, from: number): BeatState => ({ ...state, from: Math.max(from, state.from ?? 0) });
+/**
+ * The state under the monitor's present terms. What changed them, and the end of a pause, give the job its whole time anew: silence that
+ * was agreed is not held against it.
+ */
+export const underTerms = (state: BeatState, terms: { readonly version: number; readonly paused: boolean }, now: number): BeatState => {
+  const { version, paused } = terms;
+  if (state.terms !== null && state.terms > version) return state;
+  if (state.terms === version && state.paused === paused) return state;
+  const anew = (state.terms !== null && state.terms < version) || (state.paused && !paused);
+  return { ...state, terms: version, paused, from: anew ? Math.max(now, state.from ?? 0) : state.from };
+};

@@ -1,0 +1,141 @@
+import type { Config } from '../../shared/checks/assignment.ts';
+import { type BeatState, noBeats } from '../../shared/checks/heartbeat/state.ts';
+import type { Queryable, Transaction } from './database.ts';
+
+/** A heartbeat monitor as its beats need it. */
+export type BeatMonitor = {
+  readonly id: string;
+  readonly organisation_id: string;
+  readonly partition: number;
+  readonly interval_s: number;
+  readonly config: Config;
+};
+
+export type BeatKeyRow = {
+  readonly key: string;
+  readonly organisation: string;
+  readonly monitor: string;
+  /** Set when it was rotated out. */
+  readonly until: Date | null;
+};
+
+export type BeatRow = {
+  readonly id: string;
+  readonly monitor: string;
+  readonly kind: string;
+  readonly exit_code: number | null;
+  readonly at: number;
+  readonly rid: string | null;
+  readonly run_ms: number | null;
+  readonly method: string;
+  readonly body: string;
+  readonly ear: string;
+};
+
+/** So many beats of each monitor are kept for its page. */
+export const keptBeats = 100;
+
+const keyColumns = "encode(fingerprint, 'hex') as key, organisation_id as organisation, monitor_id as monitor, until";
+
+/** The key, whatever `until` says; undefined when there is none. */
+export const beatKey = async (sql: Queryable, key: string): Promise<BeatKeyRow | undefined> => {
+  const [row] = await sql<BeatKeyRow[]>`
+    select ${sql.unsafe(keyColumns)} from beat_tokens where fingerprint = ${Buffer.from(key, 'hex')}`;
+  return row;
+};
+
+export const beatKeysByFingerprint = (sql: Queryable, keys: readonly string[]): Promise<BeatKeyRow[]> =>
+  sql<BeatKeyRow[]>`
+    select ${sql.unsafe(keyColumns)} from beat_tokens where fingerprint = any(${keys.map((key) => Buffer.from(key, 'hex'))}::bytea[])`;
+
+/** Every key that still counts, in pages. */
+export async function* allBeatKeys(sql: Queryable): AsyncGenerator<BeatKeyRow[]> {
+  let last = '';
+  for (;;) {
+    const page = await sql<BeatKeyRow[]>`
+      select ${sql.unsafe(keyColumns)} from beat_tokens
+      where fingerprint > decode(${last}, 'hex') and (until is null or until > now()) order by fingerprint limit 1000`;
+    if (page.length === 0) return;
+    yield page;
+    last = page.at(-1)?.key ?? last;
+  }
+}
+
+/** How many heartbeats there are, and how many keys: as many records and values must be on the bus at least. */
+export const countHeartbeats = async (sql: Queryable): Promise<{ monitors: number; keys: number }> => {
+  const [row] = await sql<{ monitors: number; keys: number }[]>`
+    select (select count(*) from beat_states) as monitors,
+      (select count(*) from beat_tokens where until is null or until > now()) as keys`;
+  return row ?? { monitors: 0, keys: 0 };
+};
+
+export const beatMonitors = (sql: Queryable, ids: readonly string[]): Promise<BeatMonitor[]> =>
+  sql<BeatMonitor[]>`
+    select id, organisation_id, partition, interval_s, config from monitors where id = any(${[...ids]}) and type = 'heartbeat'`;
+
+/** What the beats of these monitors come to, held for this transaction. */
+export const lockedStates = async (sql: Transaction, monitors: readonly string[]): Promise<Map<string, BeatState>> => {
+  const ids = [...new Set(monitors)].toSorted();
+  // Those that have none yet get one, so that there is a row to hold; monitors deleted meanwhile are simply left out.
+  await sql`insert into beat_states (monitor_id, state)
+    select id, ${JSON.stringify(noBeats)}::text::jsonb from monitors where id = any(${ids}) on conflict do nothing`;
+  const rows = await sql<{ monitor_id: string; state: BeatState }[]>`
+    select monitor_id, state from beat_states where monitor_id = any(${ids}) order by monitor_id for update`;
+  return new Map(rows.map(({ monitor_id, state }) => [monitor_id, state]));
+};
+
+export const writeStates = async (sql: Transaction, states: ReadonlyMap<string, BeatState>): Promise<void> => {
+  const rows = [...states].map(([monitor, state]) => ({ monitor, state }));
+  if (rows.length === 0) return;
+  await sql`update beat_states b set state = s.state
+    from json_to_recordset(${JSON.stringify(rows)}::text::json) as s (monitor uuid, state jsonb) where b.monitor_id = s.monitor`;
+};
+
+export const readState = async (sql: Queryable, monitor: string): Promise<BeatState | undefined> => {
+  const [row] = await sql<{ state: BeatState }[]>`select state from beat_states where monitor_id = ${monitor}`;
+  return row?.state;
+};
+
+export type StoredState = { readonly organisation: string; readonly monitor: string; readonly state: BeatState };
+
+/** What the beats of all monitors come to, in pages. */
+export async function* allStates(sql: Queryable): AsyncGenerator<StoredState[]> {
+  let last = '00000000-0000-0000-0000-000000000000';
+  for (;;) {
+    const page = await sql<StoredState[]>`
+      select m.organisation_id as organisation, m.id as monitor, b.state from beat_states b join monitors m on m.id = b.monitor_id
+      where b.monitor_id > ${last} order by b.monitor_id limit 1000`;
+    if (page.length === 0) return;
+    yield page;
+    last = page.at(-1)?.monitor ?? last;
+  }
+}
+
+/** Writes beats down; those that are there already stay as they are. Of each of these monitors only the newest are kept. */
+export const writeBeats = async (sql: Transaction, beats: readonly BeatRow[]): Promise<void> => {
+  if (beats.length === 0) return;
+  const rows = beats.map((beat) => ({ ...beat, at: new Date(beat.at).toISOString() }));
+  await sql`insert into beats (id, monitor_id, kind, exit_code, at, rid, run_ms, method, body, ear)
+    select b.id, b.monitor, b.kind, b.exit_code, b.at, b.rid, b.run_ms, b.method, b.body, b.ear
+    from json_to_recordset(${JSON.stringify(rows)}::text::json) as b (id uuid, monitor uuid, kind text, exit_code smallint, at timestamptz,
+      rid uuid, run_ms bigint, method text, body text, ear text)
+    on conflict (id) do nothing`;
+  const monitors = [...new Set(beats.map(({ monitor }) => monitor))];
+  await sql`delete from beats where id in (
+    select id from unnest(${monitors}::uuid[]) as m (monitor),
+      lateral (select id from beats where monitor_id = m.monitor order by at desc, id desc offset ${keptBeats}) old)`;
+};
+
+export type ListedBeat = Omit<BeatRow, 'at' | 'monitor'> & { readonly at: Date };
+
+/** The newest beats of a monitor, for its page. */
+export const newestBeats = (sql: Queryable, organisation: string, monitor: string, most: number): Promise<ListedBeat[]> =>
+  sql<ListedBeat[]>`
+    select b.id, b.kind, b.exit_code, b.at, b.rid, b.run_ms, b.method, b.body, b.ear
+    from beats b join monitors m on m.id = b.monitor_id
+    where b.monitor_id = ${monitor} and m.organisation_id = ${organisation} order by b.at desc, b.id desc limit ${most}`;
+
+/** Takes rotated-out keys away whose time is over, and gives them. */
+export const endOldBeatKeys = (sql: Queryable): Promise<{ key: string; organisation: string }[]> =>
+  sql<{ key: string; organisation: string }[]>`
+    delete from beat_tokens where until <= now() returning encode(fingerprint, 'hex') as key, organisation_id as organisation`;

@@ -1,0 +1,144 @@
+import type { Clock } from '../base/clock.ts';
+import { newId } from '../base/ids.ts';
+import type { Log } from '../base/log.ts';
+import { type BeatCall, keptBodyBytes, parseBeatCall } from '../checks/heartbeat/address.ts';
+import { foldBeat, noBeats } from '../checks/heartbeat/state.ts';
+import { beatFingerprint } from '../checks/heartbeat/token.ts';
+import type { BeatRecords } from './beat-records.ts';
+import { type BeatSpool, type SpooledBeat, SpoolFull } from './beat-spool.ts';
+import type { BeatMessage } from './messages.ts';
+import type { Bus } from './nats.ts';
+import { type BeatPlace, partitionOf, subjects } from './subjects.ts';
+
+/** Whose key it is, and until when it counts. */
+export type KnownKey = { readonly organisation: string; readonly monitor: string; readonly until: number | null };
+
+/** Looks a key up without a database: by heart, or at most with a bounded question. */
+export type FindKey = (key: string) => KnownKey | undefined | Promise<KnownKey | undefined>;
+
+export type BeatRequest = { readonly method: string; readonly address: string; readonly body: Uint8Array };
+export type BeatReply = { readonly status: number; readonly text: string; readonly headers: Readonly<Record<string, string>> };
+
+/**
+ * Where beats are taken, the same at every ear and coordinator: on the bus before the answer, on the disk while the bus is away.
+ * Modes: `direct` ↔ `behind` (beats wait on the disk: further ones go behind them, so that the bus gets them in order).
+ */
+export type BeatDesk = {
+  readonly take: (request: BeatRequest) => Promise<BeatReply>;
+  /** Tries to hand over what waits on the disk. */
+  readonly catchUp: () => Promise<void>;
+  readonly close: () => Promise<void>;
+};
+
+export type BeatDeskParts = {
+  readonly bus: Bus;
+  readonly records: BeatRecords;
+  readonly spool: BeatSpool;
+  readonly findKey: FindKey;
+  readonly place: BeatPlace;
+  /** The name of the probe, or of the coordinator, as the monitor's page shows it. */
+  readonly ear: string;
+  readonly clock: Clock;
+  readonly log: Log;
+};
+
+const timeoutMs = 2_000;
+const catchUpEveryMs = 1_000;
+/** So many beats of one monitor under way at once are no job's doing. */
+const mostAtOnce = 100;
+
+const reply = (status: number, text: string, headers: Readonly<Record<string, string>> = {}): BeatReply => ({ status, text, headers });
+
+const ok = reply(200, 'OK');
+const unknown = reply(404, 'Not found');
+const methods = 'GET, HEAD, POST';
+
+/** The body as text that a database can hold. */
+const textOf = (body: Uint8Array): string => new TextDecoder().decode(body.subarray(0, keptBodyBytes)).replaceAll('\0', '\ufffd');
+
+export const createBeatDesk = (parts: BeatDeskParts): BeatDesk => {
+  const { bus, records, spool, findKey, place, ear, clock, log } = parts;
+  const underWay = new Map<string, number>();
+
+  const handOver = async ({ organisation, monitor, beat }: SpooledBeat): Promise<void> => {
+    // What it comes to first: should the other fail, the beat is kept, and counting it once more changes nothing.
+    await records.change(organisation, monitor, (state) => foldBeat(state ?? noBeats, beat).state);
+    await bus.store(subjects.beat(place, partitionOf(monitor), beat.key), JSON.stringify(beat), { id: beat.id, timeoutMs });
+  };
+
+  const keep = async (entry: SpooledBeat): Promise<BeatReply> => {
+    try {
+      await spool.append(entry);
+      return ok;
+    } catch (error) {
+      log.error({ err: error }, 'a beat could be kept nowhere');
+      return reply(503, error instanceof SpoolFull ? 'Full' : 'Unavailable', { 'retry-after': '10' });
+    }
+  };
+
+  const put = async (entry: SpooledBeat): Promise<BeatReply> => {
+    if (!bus.isConnected() || spool.waiting() > 0) return keep(entry);
+    try {
+      await handOver(entry);
+      return ok;
+    } catch (error) {
+      log.warn({ err: error }, 'the bus did not take a beat; it is kept on the disk');
+      return keep(entry);
+    }
+  };
+
+  const beatOf = (call: BeatCall, key: string, request: BeatRequest): BeatMessage => ({
+    v: 1,
+    id: newId(),
+    key,
+    kind: call.kind,
+    exit_code: call.exit_code,
+    at: clock.now(),
+    rid: call.rid,
+    method: request.method,
+    body: textOf(request.body),
+    ear,
+  });
+
+  const catchUp = async (): Promise<void> => {
+    if (!bus.isConnected() || spool.waiting() === 0) return;
+    try {
+      await spool.drain(handOver);
+      log.info('the beats on the disk are handed over');
+    } catch (error) {
+      log.warn({ err: error, waiting: spool.waiting() }, 'the beats on the disk could not be handed over yet');
+    }
+  };
+  const timer = setInterval(() => void catchUp(), catchUpEveryMs);
+  const listener = bus.onStatus((status) => {
+    if (status === 'connected') void catchUp();
+  });
+
+  return {
+    take: async (request) => {
+      if (!['GET', 'HEAD', 'POST'].includes(request.method)) return reply(405, 'Method not allowed', { allow: methods });
+      const call = parseBeatCall(request.address);
+      if (call === 'no_such_address') return unknown;
+      if (call === 'rid_malformed') return reply(400, 'rid must be a UUID');
+      const key = beatFingerprint(call.token);
+      const known = await findKey(key);
+      if (!known || (known.until !== null && known.until <= clock.now())) return unknown;
+      const count = underWay.get(known.monitor) ?? 0;
+      if (count >= mostAtOnce) return reply(429, 'Too many beats at once', { 'retry-after': '1' });
+      underWay.set(known.monitor, count + 1);
+      try {
+        return await put({ organisation: known.organisation, monitor: known.monitor, beat: beatOf(call, key, request) });
+      } finally {
+        const left = (underWay.get(known.monitor) ?? 1) - 1;
+        if (left > 0) underWay.set(known.monitor, left);
+        else underWay.delete(known.monitor);
+      }
+    },
+    catchUp,
+    close: async () => {
+      clearInterval(timer);
+      listener.stop();
+      await spool.close();
+    },
+  };
+};

@@ -1,0 +1,88 @@
+import { backoff, pause } from '../base/retry.ts';
+import type { BeatState } from '../checks/heartbeat/state.ts';
+import { BusRefusal } from './management.ts';
+import { beatStateMessage } from './messages.ts';
+import type { Bus } from './nats.ts';
+import { streams } from './streams.ts';
+import { subjects } from './subjects.ts';
+
+/**
+ * What the beats of each monitor come to, as the bus has it: one record for each, changed only on top of what it was (compare and set), so
+ * that ears all over the world can count in the same record and none is undone.
+ */
+export type BeatRecords = {
+  /** undefined: there is none, which after a wiped bus says nothing about the beats. @throws when the bus cannot be asked. */
+  readonly read: (organisation: string, monitor: string) => Promise<BeatState | undefined>;
+  /** Changes of one monitor happen in the order of these calls. @throws when the bus did not take it; it may have all the same. */
+  readonly change: (organisation: string, monitor: string, change: (state: BeatState | undefined) => BeatState) => Promise<void>;
+};
+
+/** A record and the number of the message that holds it; 0 when there is none. */
+type Held = { readonly seq: number; readonly state: BeatState | undefined };
+
+const wrongLastSequence = 10071;
+const mostAttempts = 12;
+const mostRemembered = 20_000;
+
+const parse = (data: Uint8Array): BeatState | undefined => {
+  if (data.length === 0) return undefined;
+  try {
+    const read = beatStateMessage.safeParse(JSON.parse(new TextDecoder().decode(data)));
+    return read.success ? read.data : undefined;
+  } catch {
+    return undefined; // Whoever wrote that cannot be asked; a record that cannot be read is as good as none.
+  }
+};
+
+export const createBeatRecords = (bus: Bus, options: { readonly timeoutMs?: number } = {}): BeatRecords => {
+  const { timeoutMs = 2_000 } = options;
+  // What was last written from here: mostly still true, which saves a question for each beat. If it is not, the bus refuses, and it is asked.
+  const remembered = new Map<string, Held>();
+  const lines = new Map<string, Promise<void>>();
+
+  const ask = async (subject: string): Promise<Held> => {
+    const answer = await bus.request(`$JS.API.DIRECT.GET.${streams.lastBeats.name}.${subject}`, '', { timeoutMs });
+    const seq = Number(answer.header('Nats-Sequence') ?? 0);
+    return { seq, state: seq === 0 ? undefined : parse(answer.data) };
+  };
+
+  const remember = (subject: string, held: Held): void => {
+    remembered.delete(subject);
+    remembered.set(subject, held);
+    const [oldest] = remembered.size > mostRemembered ? remembered.keys() : [];
+    if (oldest !== undefined) remembered.delete(oldest);
+  };
+
+  const write = async (subject: string, change: (state: BeatState | undefined) => BeatState): Promise<void> => {
+    for (let attempt = 0; ; attempt += 1) {
+      const held = remembered.get(subject) ?? (await ask(subject));
+      const state = change(held.state);
+      if (state === held.state) return;
+      try {
+        const headers = { 'Nats-Expected-Last-Subject-Sequence': String(held.seq) };
+        const { seq } = await bus.store(subject, JSON.stringify(state), { timeoutMs, headers });
+        return remember(subject, { seq, state });
+      } catch (error) {
+        remembered.delete(subject);
+        const overtaken = error instanceof BusRefusal && error.code === wrongLastSequence;
+        if (!overtaken || attempt >= mostAttempts) throw error;
+        await pause(backoff(attempt, 1, 50) * Math.random());
+      }
+    }
+  };
+
+  return {
+    read: async (organisation, monitor) => (await ask(subjects.lastBeats(organisation, monitor))).state,
+    change: (organisation, monitor, change) => {
+      const subject = subjects.lastBeats(organisation, monitor);
+      const done = (lines.get(subject) ?? Promise.resolve()).then(() => write(subject, change));
+      const settled = done
+        .catch(() => undefined)
+        .then(() => {
+          if (lines.get(subject) === settled) lines.delete(subject);
+        });
+      lines.set(subject, settled);
+      return done;
+    },
+  };
+};

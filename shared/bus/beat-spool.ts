@@ -1,0 +1,107 @@
+import { type FileHandle, mkdir, open } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { z } from 'zod';
+import type { Log } from '../base/log.ts';
+import { type BeatMessage, beatMessage } from './messages.ts';
+
+/**
+ * Beats that were taken while the bus was away, on the disk of the place that took them.
+ * Modes: `empty` → `waiting` (beats on disk; further ones go behind them) → `draining` (handed over in order, one drain at a time; what
+ * comes meanwhile goes behind) → `empty` (the file is cut) or back to `waiting` when the bus went away again; `closed`.
+ */
+export type SpooledBeat = { readonly organisation: string; readonly monitor: string; readonly beat: BeatMessage };
+
+export type BeatSpool = {
+  readonly waiting: () => number;
+  /** Settles when the beat is on the disk. @throws SpoolFull. */
+  readonly append: (entry: SpooledBeat) => Promise<void>;
+  /** Hands over what waits, oldest first, until nothing is left or a hand-over fails. What fails is kept, and comes again after a crash. */
+  readonly drain: (handOver: (entry: SpooledBeat) => Promise<void>) => Promise<void>;
+  readonly close: () => Promise<void>;
+};
+
+export class SpoolFull extends Error {}
+
+const entryShape = z.object({ organisation: z.uuid(), monitor: z.uuid(), beat: beatMessage });
+const mostBytes = 256 * 1024 * 1024;
+
+const readEntries = (text: string, log: Log): SpooledBeat[] =>
+  text
+    .split('\n')
+    .filter((line) => line !== '')
+    .flatMap((line) => {
+      try {
+        return [entryShape.parse(JSON.parse(line))];
+      } catch (error) {
+        // Only a line that was cut off by a crash looks so: nobody was told that its beat is kept.
+        log.warn({ err: error }, 'a beat on the disk cannot be read and is dropped');
+        return [];
+      }
+    });
+
+export const openBeatSpool = async (path: string, log: Log): Promise<BeatSpool> => {
+  await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+  const file: FileHandle = await open(path, 'a+', 0o600);
+  const folder = await open(dirname(path), 'r');
+  await folder.sync().finally(() => folder.close());
+  const queue = readEntries(await file.readFile('utf8'), log);
+  let bytes = (await file.stat()).size;
+  // A line that a crash cut off must not swallow the next one.
+  if (bytes > 0) await file.appendFile('\n');
+  let gathered: { readonly lines: string[]; readonly written: Promise<void> } | undefined;
+  let writing: Promise<void> = Promise.resolve();
+  let draining: Promise<void> | undefined;
+
+  /** All that came while the disk was busy goes down with one write and one sync. */
+  const flush = async (lines: readonly string[]): Promise<void> => {
+    await file.appendFile(lines.join(''));
+    await file.datasync();
+  };
+
+  const append: BeatSpool['append'] = async (entry) => {
+    const line = `${JSON.stringify(entry)}\n`;
+    if (bytes + line.length > mostBytes) throw new SpoolFull('the disk holds as many beats as it may');
+    bytes += Buffer.byteLength(line);
+    if (!gathered) {
+      const lines: string[] = [];
+      const written = writing.then(() => {
+        gathered = undefined;
+        return flush(lines);
+      });
+      writing = written.catch(() => undefined);
+      gathered = { lines, written };
+    }
+    gathered.lines.push(line);
+    await gathered.written;
+    queue.push(entry);
+  };
+
+  const drainAll = async (handOver: (entry: SpooledBeat) => Promise<void>): Promise<void> => {
+    for (let next = queue[0]; next; next = queue[0]) {
+      await handOver(next);
+      queue.shift();
+    }
+    // Nothing may be under way to the disk while it is cut; whatever begins after this finds an empty queue and goes straight to the bus.
+    await writing;
+    if (queue.length > 0) return drainAll(handOver);
+    await file.truncate(0);
+    bytes = 0;
+  };
+
+  return {
+    waiting: () => queue.length + (gathered?.lines.length ?? 0),
+    append,
+    drain: (handOver) => {
+      if (queue.length === 0) return Promise.resolve();
+      draining ??= drainAll(handOver).finally(() => {
+        draining = undefined;
+      });
+      return draining;
+    },
+    close: async () => {
+      await draining?.catch(() => undefined);
+      await writing;
+      await file.close();
+    },
+  };
+};
