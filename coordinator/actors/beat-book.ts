@@ -1,0 +1,174 @@
+import { createTicker } from '../../shared/actor/ticker.ts';
+import type { Clock } from '../../shared/base/clock.ts';
+import type { Log } from '../../shared/base/log.ts';
+import type { FindKey, KnownKey } from '../../shared/bus/beat-desk.ts';
+import type { BeatRecords } from '../../shared/bus/beat-records.ts';
+import { beatKeyMessage } from '../../shared/bus/messages.ts';
+import type { Bus } from '../../shared/bus/nats.ts';
+import { streams } from '../../shared/bus/streams.ts';
+import { subjects } from '../../shared/bus/subjects.ts';
+import { mergeBeats } from '../../shared/checks/heartbeat/state.ts';
+import { allBeatKeys, allStates, type BeatKeyRow, beatKey, countHeartbeats, endOldBeatKeys } from '../store/beats.ts';
+import type { Sql } from '../store/database.ts';
+import { markDone, outboxChannel, waitingLines } from '../store/outbox.ts';
+
+/**
+ * Which heartbeat keys exist: published for the ears as the outbox says so, known by heart for this coordinator's own address, and brought
+ * back to the bus, with what the beats of each monitor came to, when it was wiped.
+ *
+ * Modes of the bus's copy: `whole` → (fewer keys or records than the database has, or a stream that had to be made) `restoring` → `whole`.
+ */
+export type BeatBook = {
+  readonly findKey: FindKey;
+  /** Settles when the bus has all that it should have. */
+  readonly restore: () => Promise<void>;
+  readonly close: () => Promise<void>;
+};
+
+type Parts = {
+  readonly sql: Sql;
+  readonly bus: Bus;
+  readonly records: BeatRecords;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Called when a stream of beats was made anew, and from time to time: the probes' consumers go with their stream. */
+  readonly onChecked: (keysMade: boolean) => Promise<void>;
+  readonly lookAgainMs: number;
+};
+
+const most = 500;
+const atOnce = 200;
+/** Keys that nobody knows by heart are looked up at most so often, all together: a flood of made-up tokens reaches no further. */
+const lookupsPerSecond = 20;
+
+/** Its number among advisory locks: one coordinator at a time publishes keys, so that none publishes what is no longer true. */
+const keysLock = 7_301;
+
+const knownOf = ({ organisation, monitor, until }: BeatKeyRow): KnownKey => ({ organisation, monitor, until: until?.getTime() ?? null });
+
+const keyOf = (subject: string): string => subject.slice(subject.lastIndexOf('.') + 1);
+
+export const openBeatBook = async ({ sql, bus, records, clock, log, onChecked, lookAgainMs }: Parts): Promise<BeatBook> => {
+  let keys = new Map<string, KnownKey>();
+  let lookups = 0;
+  let lookupsSince = performance.now();
+
+  const reread = async (): Promise<void> => {
+    const next = new Map<string, KnownKey>();
+    for await (const page of allBeatKeys(sql)) for (const row of page) next.set(row.key, knownOf(row));
+    keys = next;
+  };
+  await reread();
+
+  const heard = bus.subscribe(subjects.allBeatKeys, ({ subject, data }) => {
+    if (data.length === 0) return void keys.delete(keyOf(subject));
+    const read = beatKeyMessage.safeParse(JSON.parse(new TextDecoder().decode(data)));
+    if (read.success) keys.set(keyOf(subject), read.data);
+  });
+
+  const publishKey = async (key: string, organisation: string, row: BeatKeyRow | undefined): Promise<void> => {
+    const subject = subjects.beatKey(organisation, key);
+    await bus.store(subject, row ? JSON.stringify({ v: 1, ...knownOf(row) }) : '');
+    if (row) keys.set(key, knownOf(row));
+    else keys.delete(key);
+  };
+
+  /** What the outbox says is only that something changed: what is published is what the database says now. */
+  const drain = async (): Promise<void> => {
+    if (!bus.isConnected()) return;
+    for (let more = true; more; ) {
+      more = await sql.begin(async (tx) => {
+        await tx`select pg_advisory_xact_lock(${keysLock})`;
+        const lines = await waitingLines(tx, 'beat_key', null, most);
+        for (const { organisation, payload } of lines)
+          if (organisation !== null) await publishKey(payload.key, organisation, await beatKey(tx, payload.key));
+        await markDone(
+          tx,
+          lines.map(({ id }) => id),
+        );
+        return lines.length === most;
+      });
+    }
+  };
+
+  const inGroups = async <Item>(items: readonly Item[], work: (item: Item) => Promise<unknown>): Promise<void> => {
+    for (let at = 0; at < items.length; at += atOnce) await Promise.all(items.slice(at, at + atOnce).map(work));
+  };
+
+  const restore = async (): Promise<void> => {
+    let restored = 0;
+    for await (const page of allBeatKeys(sql)) {
+      await inGroups(page, (row) => publishKey(row.key, row.organisation, row));
+      restored += page.length;
+    }
+    for await (const page of allStates(sql))
+      await inGroups(page, ({ organisation, monitor, state }) =>
+        records.change(organisation, monitor, (seen) => (seen ? mergeBeats(state, seen) : state)),
+      );
+    log.info({ keys: restored }, 'heartbeat keys and the last beats are on the bus again');
+  };
+
+  const check = async (): Promise<void> => {
+    if (!bus.isConnected()) return;
+    const made = await Promise.all([streams.beatKeys, streams.lastBeats, streams.beats].map((stream) => bus.ensureStream(stream)));
+    const [expected, onBus, values] = await Promise.all([
+      countHeartbeats(sql),
+      bus.streamState(streams.lastBeats.name),
+      bus.streamState(streams.beatKeys.name),
+    ]);
+    const short = (onBus?.messages ?? 0) < expected.monitors || (values?.messages ?? 0) < expected.keys;
+    if (short || made.includes(true)) await restore();
+    await onChecked(made[0] ?? false);
+    for (const { key, organisation } of await endOldBeatKeys(sql)) await publishKey(key, organisation, undefined);
+    await drain();
+  };
+
+  const onFailure = (what: string) => (error: unknown) => log.error({ err: error }, what);
+  let checking: Promise<void> = Promise.resolve();
+  const checkSoon = (): Promise<void> => {
+    checking = checking.catch(() => undefined).then(check);
+    return checking;
+  };
+  const drainSoon = () => void checking.then(drain).catch(onFailure('heartbeat keys could not be published'));
+
+  await checkSoon().catch(onFailure('the last beats on the bus could not be looked after'));
+  const again = createTicker({
+    everyMs: lookAgainMs,
+    tick: checkSoon,
+    onFailure: onFailure('the last beats on the bus could not be looked after'),
+  });
+  const rereading = createTicker({ everyMs: 60_000, tick: reread, onFailure: onFailure('heartbeat keys could not be read') });
+  const listening = await sql.listen(outboxChannel, (topic) => {
+    if (topic === 'beat_key') drainSoon();
+  });
+  const status = bus.onStatus((now) => {
+    if (now === 'connected') void checkSoon().catch(onFailure('the last beats on the bus could not be looked after'));
+  });
+
+  return {
+    findKey: async (key) => {
+      const known = keys.get(key);
+      if (known) return known;
+      const now = performance.now();
+      if (now - lookupsSince > 1_000) {
+        lookups = 0;
+        lookupsSince = now;
+      }
+      lookups += 1;
+      if (lookups > lookupsPerSecond) return undefined;
+      const row = await beatKey(sql, key).catch((error: unknown) => {
+        log.warn({ err: error }, 'a heartbeat key could not be looked up');
+        return undefined;
+      });
+      if (row && (row.until === null || row.until.getTime() > clock.now())) keys.set(key, knownOf(row));
+      return row && knownOf(row);
+    },
+    restore,
+    close: async () => {
+      heard.stop();
+      status.stop();
+      await Promise.all([again.stop(), rereading.stop(), listening.unlisten()]);
+      await checking.catch(() => undefined);
+    },
+  };
+};

@@ -1,0 +1,179 @@
+import type { Log } from '../../shared/base/log.ts';
+import { type BeatMessage, beatMessage } from '../../shared/bus/messages.ts';
+import type { Bus, Delivered, Pull } from '../../shared/bus/nats.ts';
+import { beatsConsumer, streams } from '../../shared/bus/streams.ts';
+import { partitionCount } from '../../shared/bus/subjects.ts';
+import { beatTerms } from '../../shared/checks/heartbeat/config.ts';
+import { badBeatCause, deadlineAfter } from '../../shared/checks/heartbeat/deadline.ts';
+import { foldBeat } from '../../shared/checks/heartbeat/state.ts';
+import type { SeenBeat } from '../domain/incident-types.ts';
+import {
+  type BeatKeyRow,
+  type BeatMonitor,
+  type BeatRow,
+  beatKeysByFingerprint,
+  beatMonitors,
+  lockedStates,
+  writeBeats,
+  writeStates,
+} from '../store/beats.ts';
+import { isPassing, type Sql } from '../store/database.ts';
+import { setAside } from '../store/set-aside.ts';
+import type { PartitionMessage } from './partition.ts';
+import type { Refusals } from './refusals.ts';
+
+/**
+ * Brings beats from the bus into the database and to the partition that decides about their monitor. A beat is acknowledged only after
+ * both; one that comes again changes nothing.
+ *
+ * Modes, for each partition: `asking` (while it is ours) ↔ `idle` (another coordinator's); `stopped`.
+ */
+export type BeatRelay = { readonly stop: () => Promise<void> };
+
+type Parts = {
+  readonly sql: Sql;
+  readonly bus: Bus;
+  readonly log: Log;
+  readonly refusals: Refusals;
+  readonly owns: (partition: number) => boolean;
+  readonly tell: (partition: number, message: PartitionMessage) => Promise<void>;
+};
+
+const atOnce = 200;
+const hopelessAfter = 20;
+/** Of the body, as the incident keeps it; the page of the monitor has the whole. */
+const shownBody = 1_024;
+/** A schedule that never comes again covers no more than this. */
+const farthestMs = 400 * 86_400_000;
+
+const parse = (data: Uint8Array): BeatMessage | undefined => {
+  try {
+    const read = beatMessage.safeParse(JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(data)));
+    return read.success ? read.data : undefined;
+  } catch {
+    return undefined; // What cannot be read is refused as malformed, like what reads but does not fit.
+  }
+};
+
+type Known = { readonly beat: BeatMessage; readonly monitor: BeatMonitor };
+
+const seenOf = ({ beat, monitor }: Known, run_ms: number | null): SeenBeat => {
+  const terms = beatTerms({ interval_ms: monitor.interval_s * 1_000, config: monitor.config });
+  const { at, kind, exit_code, ear, method, rid, body } = beat;
+  const is = kind === 'success' ? 'good' : kind === 'fail' ? 'bad' : 'mark';
+  return {
+    at,
+    is,
+    covers_until: Math.min(deadlineAfter(terms, at), at + farthestMs),
+    cause: is === 'bad' ? badBeatCause({ at, exit_code }) : null,
+    evidence: { taken_by: ear, method, exit_code, rid, run_ms, body: body.slice(0, shownBody) },
+  };
+};
+
+const counts = (key: BeatKeyRow | undefined, beat: BeatMessage): key is BeatKeyRow =>
+  key !== undefined && (key.until === null || beat.at < key.until.getTime());
+
+export const startBeatRelay = ({ sql, bus, log, refusals, owns, tell }: Parts): BeatRelay => {
+  /** The beats that belong to a monitor of this partition, in the order in which the bus has them. */
+  const recognise = async (beats: readonly BeatMessage[], partition: number): Promise<Known[]> => {
+    const keys = new Map((await beatKeysByFingerprint(sql, [...new Set(beats.map(({ key }) => key))])).map((row) => [row.key, row]));
+    const monitors = new Map(
+      (await beatMonitors(sql, [...new Set([...keys.values()].map(({ monitor }) => monitor))])).map((row) => [row.id, row]),
+    );
+    return beats.flatMap((beat) => {
+      const key = keys.get(beat.key);
+      const monitor = counts(key, beat) ? monitors.get(key.monitor) : undefined;
+      // Its key went while it was under way, or whoever sent it made it up.
+      if (monitor?.partition !== partition) refusals.count(beat.ear, 'not_its_monitor');
+      return monitor?.partition === partition ? [{ beat, monitor }] : [];
+    });
+  };
+
+  /** Writes the beats down, and what they come to; gives what the partition needs to decide. */
+  const write = (known: readonly Known[]): Promise<{ monitor: string; beat: SeenBeat }[]> =>
+    sql.begin(async (tx) => {
+      const states = await lockedStates(
+        tx,
+        known.map(({ monitor }) => monitor.id),
+      );
+      const rows: BeatRow[] = [];
+      const seen: { monitor: string; beat: SeenBeat }[] = [];
+      for (const one of known) {
+        const { beat, monitor } = one;
+        const before = states.get(monitor.id);
+        if (before === undefined) continue; // The monitor was deleted in this moment.
+        const { state, run_ms } = foldBeat(before, beat);
+        states.set(monitor.id, state);
+        const { id, kind, exit_code, at, rid, method, body, ear } = beat;
+        rows.push({ id, monitor: monitor.id, kind, exit_code, at, rid, run_ms, method, body, ear });
+        seen.push({ monitor: monitor.id, beat: seenOf(one, run_ms) });
+      }
+      await writeStates(tx, states);
+      await writeBeats(tx, rows);
+      return seen;
+    });
+
+  const relay = async (beats: readonly BeatMessage[], partition: number): Promise<void> => {
+    const known = await recognise(beats, partition);
+    if (known.length > 0) await tell(partition, { is: 'beats', beats: await write(known) });
+  };
+
+  const take = async (deliveries: readonly Delivered[], partition: number): Promise<void> => {
+    if (!owns(partition)) throw new Error(`partition ${partition} belongs to another coordinator`);
+    const read: { readonly beat: BeatMessage; readonly delivered: Delivered }[] = [];
+    for (const delivered of deliveries) {
+      const beat = parse(delivered.data);
+      if (beat && delivered.subject.endsWith(`.${beat.key}`)) read.push({ beat, delivered });
+      else {
+        refusals.count('beat', 'malformed');
+        delivered.ack();
+      }
+    }
+    try {
+      await relay(
+        read.map(({ beat }) => beat),
+        partition,
+      );
+      for (const { delivered } of read) delivered.ack();
+    } catch (error) {
+      const [only] = read;
+      if (isPassing(error) || !owns(partition) || !only) throw error;
+      // One of them may be poison, and the others shall not suffer from it.
+      if (read.length > 1) for (const { delivered } of read) await take([delivered], partition);
+      else if (only.delivered.deliveries < hopelessAfter) throw error;
+      else {
+        log.error({ err: error }, 'a beat cannot be worked on and is set aside');
+        await setAside(sql, { subject: only.delivered.subject, reason: String(error), data: only.delivered.data });
+        only.delivered.ack();
+      }
+    }
+  };
+
+  const pulls: Pull[] = Array.from({ length: partitionCount }, (_, partition) => {
+    const consumer = beatsConsumer(partition);
+    return bus.pull({
+      stream: streams.beats.name,
+      consumer: consumer.name,
+      batch: atOnce,
+      mayAsk: () => owns(partition),
+      onMissing: async () => {
+        await bus.ensureStream(streams.beats);
+        await bus.ensureConsumer(streams.beats.name, consumer);
+      },
+      onMessages: async (deliveries) => {
+        try {
+          await take(deliveries, partition);
+        } catch (error) {
+          for (const delivered of deliveries) delivered.nak(200);
+          throw error;
+        }
+      },
+    });
+  });
+
+  return {
+    stop: async () => {
+      await Promise.all(pulls.map((pull) => pull.stop()));
+    },
+  };
+};
