@@ -7,7 +7,7 @@ const example = 'such as https://example.com/health';
 
 /** The address of an https check, if its target is one that can be checked. */
 export const httpsUrl = (target: string): URL | undefined => {
-  if (strange.test(target) || !/^https?:\/\//i.test(target)) return undefined;
+  if (strange.test(target) || !/^https?:\/\/[^/\\?#]/i.test(target)) return undefined;
   const url = URL.parse(target);
   return url && url.hostname !== '' && url.port !== '0' ? url : undefined;
 };
