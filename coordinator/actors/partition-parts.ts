@@ -7,7 +7,7 @@ import type { Sql } from '../store/database.ts';
 import type { Assignments } from './assignments.ts';
 import type { Directory } from './directory.ts';
 import type { LookWish } from './partition-round.ts';
-import type { Held } from './partition-state.ts';
+import type { Held, PartitionState } from './partition-state.ts';
 import type { Refusals } from './refusals.ts';
 import type { Timing } from './timing.ts';
 import type { Writer } from './writer.ts';
@@ -24,6 +24,8 @@ export type PartitionParts = {
   readonly refusals: Refusals;
   readonly assignments: Assignments;
   readonly installation: string;
+  /** What the partitions of this coordinator hold at the moment, for counting; only their owners change it. */
+  readonly loaded: Map<number, PartitionState>;
   readonly roster: () => Roster;
   /** Asks probes to look now. */
   readonly askLooks: (wishes: readonly LookWish[]) => void;

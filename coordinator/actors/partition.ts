@@ -171,7 +171,11 @@ export const createPartition = (lease: Lease, parts: PartitionParts): Behaviour<
     const { sql, directory, roster, clock } = parts;
     const state = await loadPartition(lease, { sql, directory, roster, now: clock.now() });
     await drainOutbox(state, parts);
+    parts.loaded.set(lease.partition, state);
     return state;
+  },
+  close: async () => {
+    parts.loaded.delete(lease.partition);
   },
   receive: async (state, message) => {
     if (message.is === 'deliveries') await takeDeliveries(state, message.deliveries, parts);

@@ -1,0 +1,213 @@
+import { createTicker } from '../../shared/actor/ticker.ts';
+import type { Clock } from '../../shared/base/clock.ts';
+import type { Continent } from '../../shared/base/continents.ts';
+import type { Log } from '../../shared/base/log.ts';
+import { type Key, keyFromSeed } from '../../shared/bus/identity.ts';
+import { type Bus, connectBus } from '../../shared/bus/nats.ts';
+import { streams } from '../../shared/bus/streams.ts';
+import { partitionCount, subjects } from '../../shared/bus/subjects.ts';
+import { deriveNetworkKey } from '../../shared/checks/seal.ts';
+import type { Sql } from '../store/database.ts';
+import { installationId } from '../store/installation.ts';
+import { ownedPartitions } from '../store/leases.ts';
+import { outboxChannel } from '../store/outbox.ts';
+import type { MonitorRow } from '../store/watched.ts';
+import { createAlerter } from './alerter.ts';
+import { createAssignments } from './assignments.ts';
+import { createDigestCheck } from './digest-check.ts';
+import { createDirectory } from './directory.ts';
+import { createHousekeeper, type Kept, oldestKept } from './housekeeper.ts';
+import { createLooks } from './looks.ts';
+import { createNetwork } from './network.ts';
+import type { PartitionParts } from './partition-parts.ts';
+import { createPartitions, type Partitions } from './partitions.ts';
+import { hearPresence } from './presence.ts';
+import { createProbeKeeper, ensureStreams } from './probe-keeper.ts';
+import { createRefusals } from './refusals.ts';
+import type { Timing } from './timing.ts';
+import { createProbeTrust } from './trust.ts';
+import { createWriter } from './writer.ts';
+
+/** The actors of a coordinator, put together: they start in this order and end in the reverse one. */
+export type Engine = {
+  readonly owner: string;
+  readonly bus: Bus;
+  readonly partitions: Partitions;
+  readonly health: () => Promise<EngineHealth>;
+  readonly close: () => Promise<void>;
+};
+
+export type EngineHealth = {
+  readonly bus: boolean;
+  /** Whether every partition has an owner, here or elsewhere. */
+  readonly partitions: boolean;
+  /** The public probes; those of organisations are nobody else's business. */
+  readonly probes: readonly { readonly name: string; readonly continent: Continent; readonly present: boolean }[];
+};
+
+export type EngineOptions = {
+  readonly owner: string;
+  readonly version: string;
+  readonly sql: Sql;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly timing: Timing;
+  readonly kept: Kept;
+  readonly nats: {
+    readonly url: string;
+    readonly credentials: string;
+    readonly systemCredentials: string;
+    readonly account: string;
+    readonly operatorSeed: string;
+  };
+  /** What the keys of the network are derived from. */
+  readonly secretKey: string;
+  readonly openSecrets: (row: MonitorRow) => Promise<string>;
+  readonly baseUrl: () => string;
+  readonly anchors: () => readonly string[];
+};
+
+/** Goes up when a key of the network must not open what comes from now on; nothing has needed it yet. */
+const sealEpoch = 1;
+
+export const startEngine = async (options: EngineOptions): Promise<Engine> => {
+  const { owner, version, sql, clock, log, timing, kept, nats, baseUrl, anchors } = options;
+  const ends: (() => Promise<unknown> | unknown)[] = [];
+  const every = (name: string, everyMs: number, tick: () => Promise<unknown>) => {
+    const onFailure = (error: unknown) =>
+      log.error({ err: error, part: name }, 'a part of the engine failed; it goes on with its next turn');
+    const ticker = createTicker({ everyMs, tick: async () => void (await tick()), onFailure });
+    ends.push(ticker.stop);
+  };
+
+  const operator: Key = keyFromSeed(nats.operatorSeed, 'operator');
+  const bus = await connectBus({ url: nats.url, credentials: nats.credentials, name: `coordinator ${owner}`, log });
+  ends.push(bus.close);
+  const system = await connectBus({ url: nats.url, credentials: nats.systemCredentials, name: `coordinator-system ${owner}`, log });
+  ends.push(system.close);
+  await ensureStreams(bus);
+
+  const housekeeper = createHousekeeper({ sql, clock, log, kept });
+  await housekeeper.prepare();
+  const directory = await createDirectory({ sql, log });
+  const refusals = createRefusals({ sql, log });
+  const keys = new Map<string, ReturnType<typeof deriveNetworkKey>>();
+  const networkKey = (place: string) => {
+    const known = keys.get(place) ?? deriveNetworkKey(options.secretKey, place, sealEpoch);
+    keys.set(place, known);
+    return known;
+  };
+
+  const isLeader = (): boolean => partitions.owns(0);
+  const network = await createNetwork({ sql, bus, clock, log, timing, directory, isLeader, onRoster: () => undefined });
+  const { roster } = network;
+  const assignments = createAssignments({ bus, directory, openSecrets: options.openSecrets, networkKey });
+  const looks = createLooks({ sql, bus, clock, log, roster, assignments });
+  const loaded: PartitionParts['loaded'] = new Map();
+  const targetsOf = (probe: string): number => {
+    const targets = new Set<number>();
+    for (const { monitors } of loaded.values())
+      for (const { state, target } of monitors.values()) if (state.views.some(({ from }) => from.probe === probe)) targets.add(target);
+    return targets.size;
+  };
+  const trust = createProbeTrust({ sql, clock, log, directory, roster, targetsOf });
+  const writer = createWriter({ sql, owner, log });
+  const parts: PartitionParts = {
+    ...{ sql, bus, clock, log, timing, writer, directory, refusals, assignments, loaded, roster },
+    installation: await installationId(sql),
+    askLooks: looks.ask,
+    observe: trust.observe,
+    oldestKept: (now) => oldestKept(kept, now),
+  };
+  const partitions = createPartitions({ owner, version, parts, isAwaited: () => network.awaited().length > 0 });
+  const keeper = createProbeKeeper({ sql, bus, system, account: nats.account, operator, clock, log, directory });
+
+  const presence = hearPresence({
+    ...{ sql, bus, clock, log, directory, refusals, baseUrl, anchors, networkKey },
+    rosterEpoch: () => roster().epoch,
+    onPresent: network.hear,
+  });
+  ends.push(() => presence.stop(), network.close, looks.close, writer.close, partitions.close);
+
+  // What the directory shows anew: a continent that now has a probe, a probe that is now in quarantine.
+  let served = assignments.served().join();
+  const quarantined = new Set(directory.all().flatMap((row) => (row.quarantined_at === null ? [] : [row.id])));
+  directory.onChange(() => {
+    if (assignments.served().join() !== served) partitions.reconcile();
+    served = assignments.served().join();
+    for (const row of directory.all()) {
+      if (row.quarantined_at === null) quarantined.delete(row.id);
+      else if (!quarantined.has(row.id)) {
+        quarantined.add(row.id);
+        partitions.tellAll({ is: 'quarantined', probe: row.id });
+      }
+    }
+  });
+
+  await partitions.start();
+  if (isLeader()) await keeper.ensureAll();
+  let wasLeader = isLeader();
+  const status = bus.onStatus((now) => {
+    // It may have been wiped: streams first, then what partitions put in them.
+    if (now === 'connected') wasLeader = false;
+  });
+  ends.push(() => status.stop());
+
+  const onProbes = async (): Promise<void> => {
+    await directory.refresh();
+    if (isLeader() && bus.isConnected()) await keeper.drain();
+    await network.tick();
+  };
+  const listening = await sql.listen(outboxChannel, (line) => {
+    if (line === 'probe')
+      onProbes().catch((error: unknown) => log.error({ err: error }, 'a change of a probe could not be applied; it is tried again'));
+  });
+  ends.push(() => listening.unlisten());
+
+  const digests = createDigestCheck({
+    sql,
+    directory,
+    presentOf: network.presentOf,
+    resync: async (probe, times) => {
+      // The stream itself may lack something: without the markers every owner publishes all of it again.
+      if (times > 1) await bus.purge(streams.assignments.name, subjects.allMarkers);
+      await keeper.resync(probe);
+      partitions.reconcile();
+    },
+  });
+
+  every('leader', timing.networkTickMs, async () => {
+    if (!bus.isConnected()) return;
+    const leads = isLeader();
+    if (leads && !wasLeader) await keeper.ensureAll();
+    wasLeader = leads;
+  });
+  every('network', timing.networkTickMs, network.tick);
+  every('probes', timing.lookAgainMs, onProbes);
+  every('markers', timing.digestMs, async () => partitions.reconcile());
+  every('digests', timing.digestMs, async () => (isLeader() ? digests.tick() : undefined));
+  every('trust', timing.networkTickMs, async () => {
+    if (await trust.settle()) await directory.refresh();
+  });
+  const alerter = createAlerter({ sql, clock, log });
+  every('alerter', timing.alertTickMs, alerter.tick);
+  every('refusals', timing.lookAgainMs, refusals.flush);
+  ends.push(() => refusals.flush().catch((error: unknown) => log.error({ err: error }, 'counts of refusals are lost')));
+  every('housekeeper', timing.housekeepMs, housekeeper.tick);
+
+  return {
+    owner,
+    bus,
+    partitions,
+    health: async () => ({
+      bus: bus.isConnected(),
+      partitions: (await ownedPartitions(sql)) === partitionCount,
+      probes: roster()
+        .probes.filter(({ organisation }) => organisation === null)
+        .map(({ name, continent, healthy }) => ({ name, continent, present: healthy })),
+    }),
+    close: async () => {
+      for (const end of ends.toReversed()) await end();
+    },
+  };
+};

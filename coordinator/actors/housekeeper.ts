@@ -1,0 +1,70 @@
+import type { Clock } from '../../shared/base/clock.ts';
+import type { Log } from '../../shared/base/log.ts';
+import type { Sql } from '../store/database.ts';
+import { expandWindows } from '../store/maintenance.ts';
+import { forgetDone } from '../store/outbox.ts';
+import { dropResultDays, forgetMonitors, forgetOld, hourOf, makeResultDays, rollUpOneHour } from '../store/results.ts';
+import { forgetWatermarks } from '../store/watermarks.ts';
+
+/** Keeps the database in shape: days made ahead and dropped, hours rolled up, deleted monitors forgotten in small bites. */
+export type Housekeeper = {
+  readonly tick: () => Promise<void> /** What must be there before the first result comes. */;
+  readonly prepare: () => Promise<void>;
+};
+
+export type Kept = { readonly rawDays: number; readonly rollupDays: number; readonly ledgerDays: number };
+
+const day = 86_400_000;
+/** Results of an hour that has just ended may still be on their way; later ones have it made anew. */
+const settledMs = 120_000;
+const bite = 10_000;
+/** So long a tick works at most, so that it never holds up its end. */
+const mostMs = 20_000;
+
+/** Results that started before this are not kept any more, and so not taken any more. */
+export const oldestKept = (kept: Kept, now: number): number => Math.floor(now / day) * day - kept.rawDays * day;
+
+export const createHousekeeper = ({
+  sql,
+  clock,
+  log,
+  kept,
+}: {
+  readonly sql: Sql;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly kept: Kept;
+}): Housekeeper => {
+  const prepare = async (): Promise<void> => {
+    const now = clock.now();
+    await sql.begin(async (transaction) => {
+      // Two that made the same day at once would refuse each other.
+      await transaction`select pg_advisory_xact_lock(7405022)`;
+      await makeResultDays(transaction, oldestKept(kept, now), now + 3 * day);
+    });
+  };
+
+  const repeat = async (until: number, step: () => Promise<boolean>): Promise<void> => {
+    while (performance.now() < until && (await step()));
+  };
+
+  return {
+    prepare,
+    tick: async () => {
+      const now = clock.now();
+      const until = performance.now() + mostMs;
+      await prepare();
+      await expandWindows(sql, now);
+      await repeat(until, () => sql.begin((transaction) => rollUpOneHour(transaction, hourOf(now - settledMs))));
+      const dropped = await sql.begin(async (transaction) => {
+        await transaction`select pg_advisory_xact_lock(7405022)`;
+        return dropResultDays(transaction, oldestKept(kept, now));
+      });
+      if (dropped.length > 0) log.info({ days: dropped }, 'old days of results dropped');
+      await forgetOld(sql, now - kept.rollupDays * day, now - kept.ledgerDays * day);
+      await forgetWatermarks(sql);
+      await forgetDone(sql);
+      await repeat(until, () => sql.begin((transaction) => forgetMonitors(transaction, bite)));
+    },
+  };
+};

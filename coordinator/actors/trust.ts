@@ -1,0 +1,83 @@
+import type { Clock } from '../../shared/base/clock.ts';
+import type { Log } from '../../shared/base/log.ts';
+import type { Roster } from '../../shared/checks/assignment.ts';
+import type { SeenResult } from '../domain/incident-types.ts';
+import { observe, type Shown, type Trust, trusting } from '../domain/quarantine.ts';
+import { reachOf } from '../domain/reach.ts';
+import { othersSay } from '../domain/views.ts';
+import type { Sql } from '../store/database.ts';
+import { endNotice, openNotice } from '../store/notices.ts';
+import { setQuarantine } from '../store/probes.ts';
+import type { Directory } from './directory.ts';
+import type { Held } from './partition-state.ts';
+
+/**
+ * Which probes can be believed (rule 16), judged by each coordinator from the monitors that it decides about. A probe that fell sick is
+ * quarantined in the database, from where all hear of it.
+ */
+export type ProbeTrust = {
+  readonly observe: (held: Held, result: SeenResult) => void;
+  /** Writes down who fell sick or got well; true when anybody did. */
+  readonly settle: () => Promise<boolean>;
+};
+
+type Parts = {
+  readonly sql: Sql;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly directory: Directory;
+  readonly roster: () => Roster;
+  /** How many distinct targets our partitions know this probe to check. */
+  readonly targetsOf: (probe: string) => number;
+};
+
+const countAgainMs = 5_000;
+
+export const createProbeTrust = ({ sql, clock, log, directory, roster, targetsOf }: Parts): ProbeTrust => {
+  const trusts = new Map<string, Trust>();
+  const counts = new Map<string, { readonly at: number; readonly targets: number }>();
+  const changed = new Map<string, 'sick' | 'well'>();
+
+  const targetsNow = (probe: string): number => {
+    const known = counts.get(probe);
+    if (known && clock.now() - known.at < countAgainMs) return known.targets;
+    const targets = targetsOf(probe);
+    counts.set(probe, { at: clock.now(), targets });
+    return targets;
+  };
+
+  const start = (probe: string): Trust => {
+    const sick = directory.byId(probe)?.quarantined_at;
+    return sick ? { ...trusting, sick_since: sick.getTime() } : trusting;
+  };
+
+  return {
+    observe: ({ state, target }, result) => {
+      if (result.outcome === 'unknown' || state.watched.probe !== null || state.watched.kind === 'heartbeat') return;
+      const { probe, continent } = result.from;
+      const before = trusts.get(probe) ?? start(probe);
+      const name = String(target);
+      // A pass of a probe that is trusted, of a target that it had right before, says nothing new.
+      if (result.outcome === 'ok' && before.sick_since === null && !before.refuted.has(name)) return;
+      const { turn_ms } = reachOf(state.watched, roster());
+      const others = othersSay(state.views, continent, Math.max(state.clock, result.at), turn_ms);
+      const shown: Shown = { target: name, at: result.at, ok: result.outcome === 'ok', others };
+      const after = observe(before, shown, targetsNow(probe));
+      trusts.set(probe, after);
+      if ((before.sick_since === null) !== (after.sick_since === null)) changed.set(probe, after.sick_since === null ? 'well' : 'sick');
+    },
+    settle: async () => {
+      if (changed.size === 0) return false;
+      for (const [probe, now] of changed) {
+        const name = directory.byId(probe)?.name ?? probe;
+        const reason = 'A large share of its failures was refuted by other continents';
+        log.warn({ probe, name, now }, 'the trust in a probe changed');
+        await setQuarantine(sql, probe, now === 'sick' ? reason : null);
+        if (now === 'sick') await openNotice(sql, 'probe_quarantined', probe, `The probe ${name} is quarantined: ${reason.toLowerCase()}`);
+        else await endNotice(sql, 'probe_quarantined', probe);
+        changed.delete(probe);
+      }
+      return true;
+    },
+  };
+};

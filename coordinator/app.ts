@@ -1,0 +1,100 @@
+import { readFileSync } from 'node:fs';
+import { type FastifyInstance, fastify } from 'fastify';
+import { type Clock, systemClock } from '../shared/base/clock.ts';
+import { newId } from '../shared/base/ids.ts';
+import { createLog, type Log } from '../shared/base/log.ts';
+import { createSecretsAtRest, secretsOf } from './access/secrets.ts';
+import { type Engine, startEngine } from './actors/engine.ts';
+import { type Timing, usualTiming } from './actors/timing.ts';
+import type { Config } from './config.ts';
+import { connect } from './store/database.ts';
+import { migrate } from './store/migrate.ts';
+
+/**
+ * Builds the whole coordinator from its configuration, and takes it down in the reverse order.
+ * Modes: `new` → start() → `running` → close() → `closed`.
+ */
+export type App = {
+  /** Settles when everything is at work. @throws when the database cannot be reached or the port is taken. */
+  readonly start: () => Promise<{ readonly url: string; readonly port: number }>;
+  readonly close: () => Promise<void>;
+};
+
+/** What tests put in the place of the usual. */
+export type Overrides = { readonly clock?: Clock; readonly log?: Log; readonly timing?: Partial<Timing> };
+
+export const version = String(JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')).version);
+
+const within = async (ms: number, work: Promise<unknown>): Promise<boolean> => {
+  const late = Promise.withResolvers<false>();
+  const timer = setTimeout(() => late.resolve(false), ms);
+  const done = work.then(
+    () => true,
+    () => false, // Health says that it is not well; why stands in the log of whoever needed it.
+  );
+  return Promise.race([done, late.promise]).finally(() => clearTimeout(timer));
+};
+
+/** The address that probes reach when they reach us. */
+const anchorOf = (baseUrl: string): string => {
+  const { hostname, port, protocol } = new URL(baseUrl);
+  return `${hostname}:${port || (protocol === 'https:' ? 443 : 80)}`;
+};
+
+export const createApp = (config: Config, overrides: Overrides = {}): App => {
+  const clock = overrides.clock ?? systemClock;
+  const log = overrides.log ?? createLog({ name: 'coordinator', level: config.LOG_LEVEL });
+  const sql = connect(config.DATABASE_URL, { name: 'antipode coordinator', connections: 20 });
+  const web: FastifyInstance = fastify({ logger: false, forceCloseConnections: true });
+  let engine: Engine | undefined;
+  let baseUrl = config.BASE_URL ?? '';
+
+  web.get('/health', async (_request, reply) => {
+    const [database, seen] = await Promise.all([within(2_000, sql`select 1`.execute()), engine?.health().catch(() => undefined)]);
+    const { bus = false, partitions = false, probes = [] } = seen ?? {};
+    const isWell = database && bus && partitions;
+    return reply
+      .code(isWell ? 200 : 503)
+      .header('cache-control', 'no-store')
+      .send({ status: isWell ? 'ok' : 'degraded', parts: { database, bus, partitions, probes } });
+  });
+
+  const ends: (() => Promise<unknown>)[] = [() => sql.end({ timeout: 5 })];
+
+  return {
+    start: async () => {
+      const applied = await migrate(sql);
+      if (applied.length > 0) log.info({ migrations: applied }, 'the database was brought to this version');
+      const secrets = createSecretsAtRest(config.SECRET_KEY);
+      await web.listen({ host: config.HOST, port: config.PORT });
+      ends.push(() => web.close());
+      const address = web.server.address();
+      const port = typeof address === 'object' && address !== null ? address.port : config.PORT;
+      const url = `http://${config.HOST.includes(':') ? `[${config.HOST}]` : config.HOST}:${port}`;
+      baseUrl ||= url;
+      engine = await startEngine({
+        ...{ sql, clock, log, version },
+        owner: newId(),
+        timing: { ...usualTiming, ...overrides.timing },
+        kept: { rawDays: config.KEEP_RAW_DAYS, rollupDays: config.KEEP_ROLLUP_DAYS, ledgerDays: config.KEEP_LEDGER_DAYS },
+        nats: {
+          url: config.NATS_URL,
+          credentials: config.NATS_CREDENTIALS,
+          systemCredentials: config.NATS_SYSTEM_CREDENTIALS,
+          account: config.NATS_ACCOUNT_PUBLIC,
+          operatorSeed: config.NATS_OPERATOR_SEED,
+        },
+        secretKey: config.SECRET_KEY,
+        openSecrets: (row) => (row.secrets === null ? Promise.resolve('{}') : secrets.open(sql, row.secrets, secretsOf(row.id))),
+        baseUrl: () => baseUrl,
+        anchors: () => config.PROBE_ANCHORS ?? [anchorOf(baseUrl)],
+      });
+      ends.push(engine.close);
+      log.info({ url, version }, 'the coordinator is at work');
+      return { url, port };
+    },
+    close: async () => {
+      for (const end of ends.toReversed()) await end();
+    },
+  };
+};
