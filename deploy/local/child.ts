@@ -94,7 +94,7 @@ export const startChild = async (command: Command): Promise<Child> => {
   return { name: command.name, pid, exited, isRunning: () => running, stop };
 };
 
-const lastLines = async (file: string): Promise<string> => {
+export const lastLines = async (file: string): Promise<string> => {
   const text = await readFile(file, 'utf8').catch((cause: unknown) => `(its log cannot be read: ${String(cause)})`);
   return text.trimEnd().split('\n').slice(-8).join('\n');
 };

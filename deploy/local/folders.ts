@@ -5,13 +5,13 @@ import { dirname, join, resolve } from 'node:path';
 
 type Environment = { readonly [name: string]: string | undefined };
 
-const projectFolder = resolve(import.meta.dirname, '../..');
+export const projectFolder = resolve(import.meta.dirname, '../..');
 
 export const isRoot = process.getuid?.() === 0;
 
 /** `ANTIPODE_HOME`, by default `.antipode` in the project. Root leaves it passable: Postgres runs as another user below it. */
 export const openHome = (env: Environment): string => {
-  const home = resolve(env.ANTIPODE_HOME || join(projectFolder, '.antipode'));
+  const home = resolve(projectFolder, env.ANTIPODE_HOME || '.antipode');
   try {
     mkdirSync(home, { recursive: true, mode: isRoot ? 0o711 : 0o700 });
     accessSync(home, constants.R_OK | constants.W_OK | constants.X_OK);

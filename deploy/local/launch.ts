@@ -1,0 +1,223 @@
+/**
+ * `npm start`: all parts as processes of their own, kept running until it is told to stop. Modes: starting → ready → stopping → stopped;
+ * a start that fails stops what it had begun.
+ */
+import { createHash } from 'node:crypto';
+import { mkdirSync, renameSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { type Crew, gatherCrew } from './crew.ts';
+import { inherited, probeEnvironment } from './environments.ts';
+import { makeNetwork, type Network } from './first-start.ts';
+import { openCache, openHome, projectFolder } from './folders.ts';
+import { type Foundations, layFoundations } from './foundations.ts';
+import { presentProbes } from './health.ts';
+import { type HomeState, keepState, openState, type SiteName, sites } from './home-state.ts';
+import { readJson, writeJson } from './json-file.ts';
+import { endLeftovers, openProcessRecord } from './leftovers.ts';
+import { type LocalFile, launcherShape, removeLocalFile, writeLocalFile } from './local-file.ts';
+import { lockHome } from './lock.ts';
+import { coordinatorMain, environmentFile } from './operator-command.ts';
+import { freePort, isFree } from './ports.ts';
+import { readSettings, type Settings } from './settings.ts';
+
+type Environment = Readonly<Record<string, string | undefined>>;
+type Say = (line: string) => void;
+
+/** A start that is refused for a reason that the person can mend: one line, no stack. */
+export class StartRefused extends Error {}
+
+const readyWithinMs = 60_000;
+const largestLog = 20_000_000;
+
+/** Logs grow over many starts; the one before the last is enough to look back. */
+const openLogs = (home: string): string => {
+  const logs = join(home, 'logs');
+  mkdirSync(logs, { recursive: true, mode: 0o700 });
+  for (const part of ['coordinator', 'nats', 'postgres', ...sites.map(({ name }) => name)]) {
+    const file = join(logs, `${part}.log`);
+    if ((statSync(file, { throwIfNoEntry: false })?.size ?? 0) > largestLog) renameSync(file, `${file}.old`);
+  }
+  return logs;
+};
+
+const choosePort = async (settings: Settings, state: HomeState): Promise<number> => {
+  if (settings.port === 0) return await freePort(state.ports.http);
+  if (!(await isFree(settings.port, settings.host)))
+    throw new StartRefused(`port ${settings.port} is taken: choose another with PORT=…, or PORT=0 for any free one`);
+  return settings.port;
+};
+
+const chooseEars = async (state: HomeState): Promise<Record<SiteName, number>> => {
+  const [Frankfurt, Virginia, Singapore] = await Promise.all(sites.map(({ name }) => freePort(state.ports.ears?.[name])));
+  if (Frankfurt === undefined || Virginia === undefined || Singapore === undefined) throw new Error('a site without a port');
+  return { Frankfurt, Virginia, Singapore };
+};
+
+const startProbes = (
+  crew: Crew,
+  at: { home: string; logs: string; settings: Settings; natsUrl: string; common: Record<string, string>; ears: Record<SiteName, number> },
+  network: Network,
+): void => {
+  for (const { name } of sites) {
+    const seat = { home: at.home, name, credentials: network.probes[name], natsUrl: at.natsUrl, earPort: at.ears[name] };
+    const env = probeEnvironment(at.common, { ...seat, allowCidrs: at.settings.allowCidrs });
+    mkdirSync(join(at.home, 'probes', name), { recursive: true, mode: 0o700 });
+    crew.start({
+      command: {
+        name,
+        file: process.execPath,
+        args: [join(projectFolder, 'probe/main.ts')],
+        cwd: projectFolder,
+        env,
+        stopSignal: 'SIGTERM',
+        log: join(at.logs, `${name}.log`),
+      },
+    });
+  }
+};
+
+/** Network of which database on which bus: another pair is another network, with an organisation and probes of its own. */
+const networkKey = ({ databaseUrl, bus }: Foundations, settings: Settings): string => {
+  const database = settings.databaseUrl === undefined ? 'embedded' : databaseUrl;
+  return createHash('sha256').update(`${database} ${bus.NATS_ACCOUNT_PUBLIC}`).digest('hex').slice(0, 16);
+};
+
+const awaitNetwork = async (base: string, stop: AbortSignal, say: Say): Promise<void> => {
+  const deadline = performance.now() + readyWithinMs;
+  let told = '';
+  while (!stop.aborted) {
+    const present = await presentProbes(base);
+    const missing = sites.filter(({ name }) => !present.includes(name)).map(({ name }) => name);
+    if (missing.length === 0) return;
+    const line = present.length === 0 ? 'waiting for the coordinator and the probes' : `waiting for ${missing.join(', ')}`;
+    if (line !== told) say(line);
+    told = line;
+    if (performance.now() > deadline)
+      throw new Error(`not ready after ${readyWithinMs / 1000} s, ${missing.join(', ')} missing; the logs say more`);
+    await pause(25);
+  }
+};
+
+/** Settles when it has been told to stop and nothing runs any more. @throws StartRefused, or what went wrong while starting. */
+export const launch = async (environment: Environment, stop: AbortSignal, say: Say): Promise<void> => {
+  const begun = performance.now();
+  const settings = readSettings(environment);
+  const home = openHome(environment);
+  const localFile = join(home, 'local.json');
+  const lock = lockHome(home);
+  if (lock === undefined) {
+    const other = readJson(localFile, launcherShape);
+    const where = other === undefined ? '' : ` (process ${other.pids.launcher}, ${other.base_url})`;
+    throw new StartRefused(`Antipode already runs on ${home}${where}: stop that one first, or choose another folder with ANTIPODE_HOME`);
+  }
+  removeLocalFile(localFile);
+  await endLeftovers(home, say);
+  const state = openState(home, Date.now());
+  const cache = openCache(environment, home);
+  const logs = openLogs(home);
+  const record = openProcessRecord(home);
+  let rewrite = (): void => undefined;
+  const crew = gatherCrew({
+    say,
+    onStarted: (name, pid) => {
+      record.note(name, pid);
+      rewrite();
+    },
+  });
+  const stopped = Promise.withResolvers<void>();
+  stop.addEventListener('abort', () => stopped.resolve(), { once: true });
+
+  const raise = async (): Promise<void> => {
+    const port = await choosePort(settings, state);
+    state.ports.http = port;
+    const ears = await chooseEars(state);
+    state.ports.ears = ears;
+    keepState(home, state);
+    say('starting the database and the bus');
+    const foundations = await layFoundations({ home, cache, logs, settings, state, crew, say }, environment.PATH ?? '');
+    const host = ['0.0.0.0', '::', '127.0.0.1'].includes(settings.host) ? '127.0.0.1' : settings.host;
+    const direct = `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
+    const base = settings.baseUrl ?? direct;
+    const common = inherited(environment, join(cache, 'compile'));
+    const ours = {
+      ANTIPODE_HOME: home,
+      DATABASE_URL: foundations.databaseUrl,
+      ...foundations.bus,
+      SECRET_KEY: settings.secretKey ?? state.secretKey,
+      HOST: settings.host,
+      PORT: String(port),
+      BASE_URL: base,
+    };
+    writeJson(environmentFile(home), ours);
+    const key = networkKey(foundations, settings);
+    const keep = (made: HomeState['made'][string]): void => {
+      state.made[key] = made;
+      keepState(home, state);
+    };
+    const known = state.made[key] ?? { probes: {} };
+    const network = await makeNetwork({ ...common, ...ours }, stop, known, keep, say);
+    if (stop.aborted) return;
+    crew.start({
+      command: {
+        name: 'coordinator',
+        file: process.execPath,
+        args: [coordinatorMain],
+        cwd: projectFolder,
+        env: { ...common, ...ours },
+        stopSignal: 'SIGTERM',
+        log: join(logs, 'coordinator.log'),
+      },
+    });
+    const natsUrl = foundations.bus.NATS_URL;
+    startProbes(crew, { home, logs, settings, natsUrl, common, ears }, network);
+    await awaitNetwork(direct, stop, say);
+    if (stop.aborted) return;
+    const describe = (): LocalFile => ({
+      base_url: base,
+      api_token: network.apiToken,
+      email: network.email,
+      password: network.password,
+      database_url: foundations.databaseUrl,
+      nats_url: natsUrl,
+      heartbeat_urls: {
+        Frankfurt: `http://127.0.0.1:${ears.Frankfurt}`,
+        Virginia: `http://127.0.0.1:${ears.Virginia}`,
+        Singapore: `http://127.0.0.1:${ears.Singapore}`,
+      },
+      pids: {
+        launcher: process.pid,
+        coordinator: crew.pid('coordinator'),
+        nats: crew.pid('nats'),
+        postgres: crew.pid('postgres'),
+        probes: { Frankfurt: crew.pid('Frankfurt'), Virginia: crew.pid('Virginia'), Singapore: crew.pid('Singapore') },
+      },
+    });
+    rewrite = () => writeLocalFile(localFile, describe());
+    rewrite();
+    crew.settle();
+    sayReady(say, describe(), localFile, performance.now() - begun);
+  };
+
+  try {
+    await Promise.race([raise(), crew.trouble, stopped.promise]);
+    await stopped.promise;
+    say('stopping');
+  } finally {
+    rewrite = () => undefined;
+    await crew.dismiss();
+    removeLocalFile(localFile);
+    lock.release();
+  }
+};
+
+const sayReady = (say: Say, { base_url, api_token }: LocalFile, file: string, tookMs: number): void => {
+  say(`ready after ${(tookMs / 1000).toFixed(1)} s
+
+  API     ${base_url}/api/v1
+  token   ${api_token}
+  try     curl -H 'Authorization: Bearer ${api_token}' ${base_url}/api/v1/me
+
+  Ctrl-C stops it. The same for programs: ${file}
+`);
+};

@@ -1,0 +1,31 @@
+/** `npm run operator -- …`: the coordinator's operator commands, in the environment of the service that `npm start` runs, or of DATABASE_URL. */
+import { spawn } from 'node:child_process';
+import { z } from 'zod';
+import { openHome, projectFolder } from './folders.ts';
+import { readJson } from './json-file.ts';
+import { lockHome } from './lock.ts';
+import { coordinatorMain, environmentFile } from './operator-command.ts';
+
+const surroundings = (): Record<string, string | undefined> => {
+  if (process.env.DATABASE_URL || process.env.DATABASE_URL_FILE) return process.env;
+  const home = openHome(process.env);
+  const kept = readJson(environmentFile(home), z.record(z.string(), z.string()));
+  const free = lockHome(home);
+  free?.release();
+  if (kept === undefined || free !== undefined) {
+    process.stderr.write(
+      `nothing runs on ${home}: begin with npm start, or name a database and a bus with DATABASE_URL, NATS_URL and the rest\n`,
+    );
+    process.exit(1);
+  }
+  return { ...process.env, ...kept };
+};
+
+const command = spawn(process.execPath, [coordinatorMain, 'operator', ...process.argv.slice(2)], {
+  env: surroundings(),
+  cwd: projectFolder,
+  stdio: 'inherit',
+});
+// The terminal tells the child itself; this one only waits for how it ends.
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => command.kill(signal));
+command.once('exit', (code) => process.exit(code ?? 1));

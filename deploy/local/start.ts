@@ -1,0 +1,27 @@
+/** `npm start`. Only what is needed to make the rest start fast; the rest is in launch.ts. */
+import { enableCompileCache } from 'node:module';
+import { homedir } from 'node:os';
+import { join } from 'node:path';
+
+// The compiled code of earlier starts; where the folder cannot be used the start is merely slower.
+enableCompileCache(
+  join(process.env.ANTIPODE_CACHE || join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'antipode'), 'compile'),
+);
+
+const { launch, StartRefused } = await import('./launch.ts');
+const { ConfigurationFault } = await import('../../shared/base/env.ts');
+
+const stop = new AbortController();
+// npm passes on a signal that the terminal has already sent: a second one changes nothing, the stop has a limit of its own.
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => stop.abort());
+// A terminal that was closed must not end the launcher before it has stopped its parts.
+process.stdout.on('error', () => stop.abort());
+
+try {
+  await launch(process.env, stop.signal, (line) => process.stdout.write(`${line}\n`));
+} catch (error) {
+  const expected = error instanceof StartRefused || error instanceof ConfigurationFault;
+  process.stderr.write(`${expected ? error.message : error instanceof Error ? error.message : String(error)}\n`);
+  process.exitCode = 1;
+}
+process.exit();
