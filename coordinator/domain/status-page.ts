@@ -8,4 +8,10 @@ export const slugFrom = (text: string): string => {
 };
 
 /** A place that a row on a page may be given; rows of the same place stand in the order in which they were added. */
-export const highestPosition = 1_000_000;
+const highestPosition = 1_000_000;
+
+/** @throws Refusal `position_invalid`. */
+export const positionFrom = (position: number): number => {
+  if (position >= 0 && position <= highestPosition) return position;
+  throw new Refusal('position_invalid', `position: must be from 0 to ${highestPosition}.`);
+};

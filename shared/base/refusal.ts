@@ -59,6 +59,7 @@ export const refusalCodes = {
   name_taken: 'conflict',
   email_taken: 'conflict',
   slug_taken: 'conflict',
+  last_owner: 'conflict',
   rate_limited: 'limited',
   body_too_large: 'too_large',
   headers_too_large: 'too_large',

@@ -1,0 +1,58 @@
+import type { Interval } from '../../shared/base/interval.ts';
+import type { Config } from '../../shared/checks/assignment.ts';
+import { timeoutMs } from '../../shared/checks/config.ts';
+import { beatTerms } from '../../shared/checks/heartbeat/config.ts';
+import { deadlineAfter } from '../../shared/checks/heartbeat/deadline.ts';
+import type { Kind } from '../../shared/checks/kinds.ts';
+import { allowedSilence } from './ledger.ts';
+import { type StatusNow, statusNow } from './status.ts';
+import { type Uptime, uptime } from './uptime.ts';
+
+/** Everything that status and uptime of a monitor are made of, as it stood at one moment. */
+export type MonitorHistory = {
+  readonly id: string;
+  readonly kind: Kind;
+  readonly interval_s: number;
+  readonly config: Config;
+  readonly created_at: number;
+  readonly paused_at: number | null;
+  readonly paused: readonly Interval[];
+  readonly cover: readonly Interval[];
+  readonly down: readonly Interval[];
+  readonly unknown: readonly Interval[];
+  readonly incident: { readonly started_at: number; readonly confirmed_at: number | null } | null;
+  /** Start of the newest ok or fail. */
+  readonly last_result_at: number | null;
+  readonly last_beat_at: number | null;
+  /** Begin of the unknown stretch that lasts, as the ledger has it. */
+  readonly gap_since: number | null;
+  readonly last_resolved_at: number | null;
+  readonly last_gap_ended_at: number | null;
+  readonly resumed_at: number | null;
+};
+
+const latest = (a: number | null, b: number | null): number | null => (a === null || b === null ? (a ?? b) : Math.max(a, b));
+
+/** Until when the newest thing that was seen counts (rule 22); the ledger knows it for certain once it has noticed the silence. */
+const coveredUntil = ({ kind, interval_s, config, created_at, resumed_at, ...history }: MonitorHistory): number => {
+  if (history.gap_since !== null) return history.gap_since;
+  const beginning = latest(created_at, resumed_at) ?? created_at;
+  const interval_ms = interval_s * 1000;
+  const { last_result_at, last_beat_at } = history;
+  const result =
+    last_result_at === null ? beginning : last_result_at + allowedSilence({ interval_ms, timeout_ms: timeoutMs(kind, config, interval_s) });
+  const beat = kind === 'heartbeat' && last_beat_at !== null ? deadlineAfter(beatTerms({ interval_ms, config }), last_beat_at) : beginning;
+  return Math.max(result, beat);
+};
+
+export const statusOf = (history: MonitorHistory, now: number): StatusNow =>
+  statusNow({
+    ...history,
+    now,
+    last_checked_at: latest(history.last_result_at, history.last_beat_at),
+    covered_until: coveredUntil(history),
+  });
+
+/** Uptime over the window; silence that the ledger does not hold yet, as after an absence of the coordinator, is unknown too. */
+export const uptimeOf = (history: MonitorHistory, window: Interval): Uptime =>
+  uptime({ ...history, window, unknown: [...history.unknown, { from: coveredUntil(history), to: window.to }] });

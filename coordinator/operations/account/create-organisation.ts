@@ -1,0 +1,19 @@
+import type { createOrganisation as operation } from '../../../shared/api/account.ts';
+import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
+import { newId } from '../../../shared/base/ids.ts';
+import { nameFrom } from '../../domain/name.ts';
+import { timeZoneFrom } from '../../domain/organisation.ts';
+import { planNamed } from '../../domain/plan.ts';
+import { insertOrganisation } from '../../store/organisations.ts';
+import type { Answer, Context } from '../context.ts';
+
+export const createOrganisation = async ({ sql }: Context, input: InputOf<typeof operation>): Answer<OutputOf<typeof operation>> => {
+  const organisation = {
+    id: newId(),
+    name: nameFrom(input.name),
+    plan: planNamed(input.plan),
+    time_zone: timeZoneFrom(input.time_zone),
+  };
+  await insertOrganisation(sql, organisation);
+  return { id: organisation.id, name: organisation.name, plan: organisation.plan };
+};

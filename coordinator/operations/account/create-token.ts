@@ -1,0 +1,40 @@
+import type { createToken as operation } from '../../../shared/api/account.ts';
+import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
+import { newId } from '../../../shared/base/ids.ts';
+import { Refusal } from '../../../shared/base/refusal.ts';
+import { instantOf, type Moment } from '../../domain/maintenance.ts';
+import { nameFrom } from '../../domain/name.ts';
+import { scopeFrom } from '../../domain/organisation.ts';
+import { insertToken } from '../../store/tokens.ts';
+import { memberByEmail } from '../../store/users.ts';
+import type { Answer, InOrganisation } from '../context.ts';
+import { found } from '../not-found.ts';
+
+const endOf = (moment: Moment | null, zone: string): Date | null =>
+  moment && new Date(moment.is === 'instant' ? moment.at : instantOf(Date.parse(`${moment.local}Z`), zone));
+
+/** A token belongs to the user who makes it. Its scope does not depend on the role, which is asked for with every call. */
+export const createToken = async (
+  { sql, organisation, caller, now, with: { mintToken } }: InOrganisation,
+  input: InputOf<typeof operation>,
+): Answer<OutputOf<typeof operation>> => {
+  const [name, scope] = [nameFrom(input.name), scopeFrom(input.scope)];
+  if (input.email !== null && caller.is !== 'operator')
+    throw new Refusal('role_insufficient', 'email: tokens are made by the user whom they belong to.');
+  const user = caller.user ?? found(await memberByEmail(sql, organisation.id, (input.email ?? '').trim()), 'member_not_found').user_id;
+  const { token, fingerprint, shown } = mintToken();
+  const id = newId();
+  const expires_at = endOf(input.expires_at, organisation.time_zone);
+  await insertToken(sql, {
+    id,
+    organisation: organisation.id,
+    user,
+    name,
+    scope,
+    fingerprint,
+    shown,
+    created_at: new Date(now),
+    expires_at,
+  });
+  return { id, name, scope, token };
+};

@@ -1,0 +1,29 @@
+import type { setMemberRole as operation } from '../../../shared/api/account.ts';
+import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
+import { roleFrom } from '../../domain/organisation.ts';
+import { mayHaveOneMore } from '../../domain/plan.ts';
+import { deleteTokensOf } from '../../store/tokens.ts';
+import { countMembers, insertMember, memberByEmail, userByEmail, writeRole } from '../../store/users.ts';
+import type { Answer, InOrganisation } from '../context.ts';
+import { found, notFound } from '../not-found.ts';
+import { refuseLastOwner } from './last-owner.ts';
+
+/** A change of role ends the member's tokens. The operator may also take in a user who belongs to other organisations only. */
+export const setMemberRole = async (context: InOrganisation, input: InputOf<typeof operation>): Answer<OutputOf<typeof operation>> => {
+  const { sql, organisation, caller } = context;
+  const role = roleFrom(input.role);
+  const member = await memberByEmail(sql, organisation.id, input.email.trim());
+  if (!member) {
+    if (caller.is !== 'operator') throw notFound('member_not_found');
+    const user = found(await userByEmail(sql, input.email.trim()), 'user_not_found');
+    mayHaveOneMore('members', organisation.plan, await countMembers(sql, organisation.id));
+    await insertMember(sql, organisation.id, user.id, role);
+    return { id: user.id, email: user.email, role };
+  }
+  if (member.role !== role) {
+    await refuseLastOwner(context, member);
+    await writeRole(sql, organisation.id, member.user_id, role);
+    await deleteTokensOf(sql, organisation.id, member.user_id);
+  }
+  return { id: member.user_id, email: member.email, role };
+};

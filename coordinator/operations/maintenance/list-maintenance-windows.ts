@@ -1,0 +1,18 @@
+import type { listMaintenanceWindows as operation } from '../../../shared/api/maintenance.ts';
+import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
+import { windowPage } from '../../store/maintenance.ts';
+import type { Answer, InOrganisation } from '../context.ts';
+import { afterAll, pageOf } from '../cursors.ts';
+import { windowOut } from './window-out.ts';
+
+export const listMaintenanceWindows = (
+  { sql, organisation, with: { cursors } }: InOrganisation,
+  input: InputOf<typeof operation>,
+): Answer<OutputOf<typeof operation>> =>
+  pageOf(
+    cursors,
+    ['maintenance', organisation.id],
+    input,
+    (from, most) => windowPage(sql, organisation.id, from ?? afterAll, most),
+    windowOut,
+  );

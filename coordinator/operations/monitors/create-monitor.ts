@@ -1,0 +1,37 @@
+import type { createMonitor as operation } from '../../../shared/api/monitors.ts';
+import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
+import { newId } from '../../../shared/base/ids.ts';
+import { beatFingerprint, newBeatToken } from '../../../shared/checks/heartbeat/token.ts';
+import { beatTokenOf } from '../../access/secrets.ts';
+import { draftMonitor } from '../../domain/monitor.ts';
+import { mayHaveOneMore } from '../../domain/plan.ts';
+import { insertBeatToken } from '../../store/beat-tokens.ts';
+import { checkersOf } from '../../store/checkers.ts';
+import { groupsAmong } from '../../store/groups.ts';
+import { countMonitors, insertMonitor, tellOwner, writeMembership } from '../../store/monitors.ts';
+import type { Answer, InOrganisation } from '../context.ts';
+import { notFound } from '../not-found.ts';
+import { monitorOut } from './monitor-out.ts';
+import { sealSecrets } from './monitor-secrets.ts';
+
+/** The domain says what a monitor may be, the plan how many there may be; a heartbeat gets a token of its own. */
+export const createMonitor = async (
+  { sql, organisation, with: { secrets, partitionOf } }: InOrganisation,
+  input: InputOf<typeof operation>,
+): Answer<OutputOf<typeof operation>> => {
+  const { id: of, plan } = organisation;
+  const draft = draftMonitor(input, of, { plan, checkers: await checkersOf(sql, of) });
+  if (draft.group !== null && !(await groupsAmong(sql, of, [draft.group])).has(draft.group)) throw notFound('group_not_found');
+  mayHaveOneMore('monitors', plan, await countMonitors(sql, of));
+  const id = newId();
+  const partition = partitionOf(id);
+  const row = await insertMonitor(sql, id, partition, draft, await sealSecrets(secrets, sql, id, draft.secrets));
+  if (draft.group !== null) await writeMembership(sql, of, id, draft.group);
+  if (draft.kind === 'heartbeat') {
+    const token = newBeatToken();
+    const box = await secrets.seal(sql, token, beatTokenOf(id));
+    await insertBeatToken(sql, { fingerprint: beatFingerprint(token), monitor: id, organisation: of, box });
+  }
+  await tellOwner(sql, { organisation: of, partition }, { monitor: id, change: 'created', what_is_checked_changed: false });
+  return monitorOut(row);
+};

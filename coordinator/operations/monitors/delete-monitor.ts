@@ -1,0 +1,21 @@
+import type { deleteMonitor as operation } from '../../../shared/api/monitors.ts';
+import type { InputOf } from '../../../shared/api/operation.ts';
+import { endBeatTokens } from '../../store/beat-tokens.ts';
+import { monitorForChange, removeMonitor, tellOwner } from '../../store/monitors.ts';
+import type { InOrganisation } from '../context.ts';
+import { found } from '../not-found.ts';
+
+/** Gone at once, with what refers to it; the bulk of its history follows in small bites (see forgotten_monitors). */
+export const deleteMonitor = async (
+  { sql, organisation }: InOrganisation,
+  { monitor_id: id }: InputOf<typeof operation>,
+): Promise<void> => {
+  const row = found(await monitorForChange(sql, organisation.id, id), 'monitor_not_found');
+  await endBeatTokens(sql, organisation.id, id);
+  await tellOwner(
+    sql,
+    { organisation: organisation.id, partition: row.partition },
+    { monitor: id, change: 'deleted', what_is_checked_changed: false },
+  );
+  await removeMonitor(sql, row);
+};

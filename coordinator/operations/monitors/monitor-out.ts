@@ -1,0 +1,15 @@
+import type { ShownMonitor } from '../../store/monitors.ts';
+
+/** A monitor as answers give it; secrets never leave the store's masks. */
+export const monitorOut = (row: ShownMonitor) => ({
+  id: row.id,
+  name: row.name,
+  type: row.type,
+  target: row.target,
+  interval_s: row.interval_s,
+  enabled: row.enabled,
+  config: row.config,
+  group: row.group_id,
+  affects_group_status: row.affects_group_status,
+  created_at: row.created_at.toISOString(),
+});

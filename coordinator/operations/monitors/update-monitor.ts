@@ -1,0 +1,40 @@
+import type { updateMonitor as operation } from '../../../shared/api/monitors.ts';
+import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
+import type { Secrets } from '../../../shared/checks/secrets.ts';
+import { amendMonitor, type Monitor } from '../../domain/monitor.ts';
+import { checkersOf } from '../../store/checkers.ts';
+import { groupsAmong } from '../../store/groups.ts';
+import { monitorForChange, type StoredMonitor, tellOwner, writeMembership, updateMonitor as writeMonitor } from '../../store/monitors.ts';
+import type { Answer, InOrganisation } from '../context.ts';
+import { found, notFound } from '../not-found.ts';
+import { monitorOut } from './monitor-out.ts';
+import { openSecrets, sealSecrets } from './monitor-secrets.ts';
+
+const monitorFrom = (row: StoredMonitor, organisation: string, secrets: Secrets): Monitor => {
+  const { type, group_id, name, target, interval_s, enabled, config, affects_group_status, config_version } = row;
+  const same = { name, target, interval_s, enabled, config, affects_group_status, config_version };
+  return { ...same, organisation, kind: type, group: group_id, secrets };
+};
+
+/** Only what is mentioned changes; the owner of its partition hears of what concerns the checks. */
+export const updateMonitor = async (
+  { sql, organisation, with: { secrets } }: InOrganisation,
+  { monitor_id: id, ...patch }: InputOf<typeof operation>,
+): Answer<OutputOf<typeof operation>> => {
+  const of = organisation.id;
+  const row = found(await monitorForChange(sql, of, id), 'monitor_not_found');
+  const before = monitorFrom(row, of, await openSecrets(secrets, sql, id, row.secrets));
+  const { plan } = organisation;
+  const { monitor, edited, what_is_checked_changed, moved, switched } = amendMonitor(before, patch, {
+    plan,
+    checkers: await checkersOf(sql, of),
+  });
+  if (monitor.group !== null && moved && !(await groupsAmong(sql, of, [monitor.group])).has(monitor.group))
+    throw notFound('group_not_found');
+  const written = await writeMonitor(sql, id, monitor, await sealSecrets(secrets, sql, id, monitor.secrets));
+  if (moved) await writeMembership(sql, of, id, monitor.group);
+  const owner = { organisation: of, partition: row.partition };
+  if (edited) await tellOwner(sql, owner, { monitor: id, change: 'edited', what_is_checked_changed });
+  if (switched) await tellOwner(sql, owner, { monitor: id, change: switched, what_is_checked_changed: false });
+  return monitorOut(written);
+};

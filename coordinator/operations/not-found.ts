@@ -1,0 +1,25 @@
+import { Refusal, type RefusalCode } from '../../shared/base/refusal.ts';
+
+const words = {
+  monitor_not_found: 'monitor',
+  incident_not_found: 'incident',
+  maintenance_window_not_found: 'maintenance window',
+  group_not_found: 'group',
+  status_page_not_found: 'status page',
+  status_page_monitor_not_found: 'monitor on this status page',
+  status_page_group_not_found: 'group on this status page',
+  token_not_found: 'token',
+  member_not_found: 'member of that e-mail address',
+  user_not_found: 'user of that e-mail address',
+  probe_not_found: 'probe',
+  organisation_not_found: 'organisation',
+} as const satisfies Partial<Record<RefusalCode, string>>;
+
+/** The same words for what does not exist and for what is another organisation's, so that nobody can tell the two apart. */
+export const notFound = (code: keyof typeof words): Refusal => new Refusal(code, `There is no such ${words[code]}.`);
+
+/** The row, or the refusal that there is none. */
+export const found = <Row>(row: Row | undefined, code: keyof typeof words): Row => {
+  if (row === undefined) throw notFound(code);
+  return row;
+};

@@ -1,0 +1,25 @@
+import type { createProbe as operation } from '../../../shared/api/account.ts';
+import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
+import { continents, isContinent } from '../../../shared/base/continents.ts';
+import { Refusal } from '../../../shared/base/refusal.ts';
+import { nameFrom } from '../../domain/name.ts';
+import { mayHaveOneMore } from '../../domain/plan.ts';
+import { lockOrganisation } from '../../store/organisations.ts';
+import type { Answer, Context } from '../context.ts';
+import { found } from '../not-found.ts';
+
+export const createProbe = async (
+  { sql, with: { probes } }: Context,
+  input: InputOf<typeof operation>,
+): Answer<OutputOf<typeof operation>> => {
+  const name = nameFrom(input.name);
+  const { continent, organisation } = input;
+  if (!isContinent(continent))
+    throw new Refusal('continent_unknown', `continent: there is no continent "${continent}"; one of ${continents.join(', ')} would do.`);
+  if (organisation !== null) {
+    const { plan } = found(await lockOrganisation(sql, organisation), 'organisation_not_found');
+    const present = (await probes.listProbes(sql, organisation)).filter(({ revoked_at }) => revoked_at === null);
+    mayHaveOneMore('private_probes', plan, present.length);
+  }
+  return probes.createProbe(sql, { name, continent, organisation });
+};

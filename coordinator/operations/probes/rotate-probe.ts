@@ -1,0 +1,8 @@
+import type { rotateProbe as operation } from '../../../shared/api/account.ts';
+import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
+import type { Answer, Context } from '../context.ts';
+
+export const rotateProbe = async (
+  { sql, with: { probes } }: Context,
+  { probe_id }: InputOf<typeof operation>,
+): Answer<OutputOf<typeof operation>> => probes.rotateProbe(sql, probe_id);

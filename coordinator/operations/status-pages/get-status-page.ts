@@ -1,0 +1,11 @@
+import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
+import type { getStatusPage as operation } from '../../../shared/api/status-pages.ts';
+import { statusPageById } from '../../store/status-pages.ts';
+import type { Answer, InOrganisation } from '../context.ts';
+import { found } from '../not-found.ts';
+import { pageOut } from './page-out.ts';
+
+export const getStatusPage = async (
+  { sql, organisation }: InOrganisation,
+  { page_id }: InputOf<typeof operation>,
+): Answer<OutputOf<typeof operation>> => pageOut(found(await statusPageById(sql, organisation.id, page_id), 'status_page_not_found'));

@@ -1,0 +1,27 @@
+import type { Queryable } from './database.ts';
+import { enqueue } from './outbox.ts';
+
+/** A heartbeat's token: its fingerprint for those who know the token, and the token itself, encrypted, for the monitor's page. */
+export type BeatTokenRow = { readonly fingerprint: string; readonly monitor: string; readonly organisation: string; readonly box: Buffer };
+
+/** Writes the token and tells the ears that its key exists. */
+export const insertBeatToken = async (sql: Queryable, { fingerprint, monitor, organisation, box }: BeatTokenRow): Promise<void> => {
+  await sql`insert into beat_tokens (fingerprint, organisation_id, monitor_id, token)
+    values (${Buffer.from(fingerprint, 'hex')}, ${organisation}, ${monitor}, ${box})`;
+  await enqueue(sql, { topic: 'beat_key', payload: { key: fingerprint, monitor, until: null }, partition: null, organisation });
+};
+
+/** Before a monitor goes, the ears hear that its keys are none any more. */
+export const endBeatTokens = async (sql: Queryable, organisation: string, monitor: string): Promise<void> => {
+  const rows = await sql<{ key: string }[]>`
+    delete from beat_tokens where monitor_id = ${monitor} and organisation_id = ${organisation} returning encode(fingerprint, 'hex') as key`;
+  for (const { key } of rows)
+    await enqueue(sql, { topic: 'beat_key', payload: { key, monitor: null, until: null }, partition: null, organisation });
+};
+
+/** The encrypted token of a heartbeat monitor that is in force. */
+export const beatTokenBox = async (sql: Queryable, organisation: string, monitor: string): Promise<Uint8Array | undefined> => {
+  const [row] = await sql<{ token: Uint8Array }[]>`
+    select token from beat_tokens where monitor_id = ${monitor} and organisation_id = ${organisation} and until is null`;
+  return row?.token;
+};

@@ -1,0 +1,68 @@
+import { folded } from '../domain/name.ts';
+import { isViolationOf, type Queryable } from './database.ts';
+
+export type ShownGroup = {
+  readonly key: number;
+  readonly id: string;
+  readonly name: string;
+  readonly description: string | null;
+  readonly monitors: number;
+  readonly created_at: Date;
+};
+
+const shown = (sql: Queryable) => sql`g.key, g.id, g.name, g.description, g.created_at,
+  (select count(*) from monitors m where m.group_id = g.id) as monitors`;
+
+export const groupPage = (sql: Queryable, organisation: string, after: number, most: number): Promise<ShownGroup[]> =>
+  sql<ShownGroup[]>`
+    select ${shown(sql)} from groups g where g.organisation_id = ${organisation} and g.key > ${after} order by g.key limit ${most}`;
+
+export const groupById = async (sql: Queryable, organisation: string, id: string): Promise<ShownGroup | undefined> => {
+  const [row] = await sql<ShownGroup[]>`select ${shown(sql)} from groups g where g.organisation_id = ${organisation} and g.id = ${id}`;
+  return row;
+};
+
+/** Names compare after trimming, without case. */
+export const groupNamed = async (sql: Queryable, organisation: string, name: string): Promise<ShownGroup | undefined> => {
+  const [row] = await sql<ShownGroup[]>`
+    select ${shown(sql)} from groups g where g.organisation_id = ${organisation} and g.name_folded = ${folded(name)}`;
+  return row;
+};
+
+export type NewGroup = {
+  readonly id: string;
+  readonly organisation: string;
+  readonly name: string;
+  readonly description: string | null;
+};
+
+export const insertGroup = async (sql: Queryable, { id, organisation, name, description }: NewGroup): Promise<void> => {
+  await sql`insert into groups (id, organisation_id, name, name_folded, description)
+    values (${id}, ${organisation}, ${name}, ${folded(name)}, ${description})`;
+};
+
+/** False when another group has that name. */
+export const updateGroup = async (sql: Queryable, id: string, name: string, description: string | null): Promise<boolean> => {
+  try {
+    await sql`update groups set name = ${name}, name_folded = ${folded(name)}, description = ${description} where id = ${id}`;
+    return true;
+  } catch (error) {
+    if (isViolationOf(error, 'groups_organisation_id_name_folded_key')) return false;
+    throw error;
+  }
+};
+
+/** Its monitors stay, without a group; what covered them through it ends. */
+export const removeGroup = async (sql: Queryable, organisation: string, id: string): Promise<void> => {
+  await sql`update group_memberships set ended_at = now() where organisation_id = ${organisation} and group_id = ${id} and ended_at is null`;
+  await sql`update status_page_monitors set group_id = null where group_id = ${id}`;
+  await sql`delete from groups where id = ${id} and organisation_id = ${organisation}`;
+};
+
+/** Those of these ids that are groups of the organisation. */
+export const groupsAmong = async (sql: Queryable, organisation: string, ids: readonly string[]): Promise<ReadonlySet<string>> => {
+  if (ids.length === 0) return new Set();
+  const rows = await sql<{ id: string }[]>`
+    select id from groups where organisation_id = ${organisation} and id = any(${[...ids]}::uuid[])`;
+  return new Set(rows.map(({ id }) => id));
+};

@@ -1,0 +1,122 @@
+import type { Interval } from '../../shared/base/interval.ts';
+import { expandAgainBelow, expandedAhead, occurrencesOf, type Schedule, type WindowDraft } from '../domain/maintenance.ts';
+import type { Queryable, Sql } from './database.ts';
+import { outboxChannel } from './outbox.ts';
+
+export type ShownWindow = {
+  readonly key: number;
+  readonly id: string;
+  readonly name: string | null;
+  readonly starts_at: Date;
+  readonly ends_at: Date;
+  readonly rrule: string | null;
+  readonly monitors: readonly string[];
+  readonly groups: readonly string[];
+};
+
+const shown = (sql: Queryable) => sql`w.key, w.id, w.name, w.starts_at, w.ends_at, w.rrule,
+  array(select m.monitor_id from maintenance_monitors m where m.window_id = w.id order by m.monitor_id) as monitors,
+  array(select g.group_id from maintenance_groups g where g.window_id = w.id order by g.group_id) as groups`;
+
+export const windowPage = (sql: Queryable, organisation: string, before: number, most: number): Promise<ShownWindow[]> =>
+  sql<ShownWindow[]>`
+    select ${shown(sql)} from maintenance_windows w
+    where w.organisation_id = ${organisation} and w.deleted_at is null and w.key < ${before} order by w.key desc limit ${most}`;
+
+export const windowById = async (sql: Queryable, organisation: string, id: string): Promise<ShownWindow | undefined> => {
+  const [row] = await sql<ShownWindow[]>`
+    select ${shown(sql)} from maintenance_windows w where w.organisation_id = ${organisation} and w.id = ${id} and w.deleted_at is null`;
+  return row;
+};
+
+const instant = (at: number): string => new Date(at).toISOString();
+
+const writeOccurrences = async (sql: Queryable, window: string, occurrences: readonly Interval[]): Promise<void> => {
+  if (occurrences.length === 0) return;
+  const rows = occurrences.map(({ from, to }) => [instant(from), instant(to)]);
+  await sql`
+    insert into maintenance_occurrences (window_id, began_at, ended_at)
+    select ${window}, (o ->> 0)::timestamptz, (o ->> 1)::timestamptz from jsonb_array_elements(${JSON.stringify(rows)}::text::jsonb) as o
+    on conflict do nothing`;
+};
+
+export type NewWindow = {
+  readonly id: string;
+  readonly organisation: string;
+  readonly draft: WindowDraft;
+  readonly monitors: readonly string[];
+  readonly groups: readonly string[];
+};
+
+/** The window with what it names and its occurrences of the next months. Those that were over before it was made cover nothing. */
+export const insertWindow = async (
+  sql: Queryable,
+  { id, organisation, draft, monitors, groups }: NewWindow,
+  now: number,
+): Promise<void> => {
+  const { name, schedule } = draft;
+  const { starts_at, ends_at, local_start, rrule, time_zone } = schedule;
+  const until = Math.max(now, starts_at) + expandedAhead;
+  const { occurrences, ended } = occurrencesOf(schedule, { from: Math.min(starts_at, now) - (ends_at - starts_at), to: until });
+  await sql`
+    insert into maintenance_windows (id, organisation_id, name, starts_at, ends_at, local_start, rrule, time_zone, created_at, expanded_until)
+    values (${id}, ${organisation}, ${name}, ${instant(starts_at)}, ${instant(ends_at)}, ${instant(local_start).slice(0, -1)}, ${rrule},
+      ${time_zone}, ${instant(now)}, ${ended ? null : instant(until)})`;
+  await writeOccurrences(
+    sql,
+    id,
+    occurrences.filter(({ from, to }) => to > now || from === starts_at),
+  );
+  await sql`insert into maintenance_monitors (window_id, monitor_id) select ${id}, unnest(${[...monitors]}::uuid[])`;
+  await sql`insert into maintenance_groups (window_id, group_id) select ${id}, unnest(${[...groups]}::uuid[])`;
+};
+
+/** What the window covered stays covered and from now on it covers nothing (rule 24): its occurrences stay, cut by `deleted_at`. */
+export const deleteWindow = async (sql: Queryable, organisation: string, id: string, now: number): Promise<boolean> => {
+  const gone = await sql`
+    update maintenance_windows set deleted_at = ${instant(now)}, expanded_until = null
+    where organisation_id = ${organisation} and id = ${id} and deleted_at is null`;
+  return gone.count > 0;
+};
+
+/** With the commit, whoever releases held alerts asks again what covers their monitors (rule 25). */
+export const wakeAlerter = async (sql: Queryable): Promise<void> => {
+  await sql`select pg_notify(${outboxChannel}, 'alert')`;
+};
+
+type Expanding = {
+  readonly id: string;
+  readonly starts_at: Date;
+  readonly ends_at: Date;
+  readonly local_start: string;
+  readonly rrule: string | null;
+  readonly time_zone: string;
+  readonly expanded_until: Date;
+};
+
+/**
+ * For the housekeeper: writes the occurrences that come next of windows whose written ones run out, one window in a transaction,
+ * and says how many windows it was. Several coordinators may do it at once.
+ */
+export const expandWindows = async (sql: Sql, now: number, most = 500): Promise<number> => {
+  const due = await sql<{ id: string }[]>`
+    select id from maintenance_windows where deleted_at is null and expanded_until < ${instant(now + expandAgainBelow)}
+    order by expanded_until limit ${most}`;
+  for (const { id } of due) await sql.begin((transaction) => expandWindow(transaction, id, now));
+  return due.length;
+};
+
+const expandWindow = async (sql: Queryable, id: string, now: number): Promise<void> => {
+  const [row] = await sql<Expanding[]>`
+    select id, starts_at, ends_at, to_char(local_start, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as local_start, rrule, time_zone, expanded_until
+    from maintenance_windows
+    where id = ${id} and deleted_at is null and expanded_until < ${instant(now + expandAgainBelow)} for no key update skip locked`;
+  if (!row) return;
+  const { rrule, time_zone } = row;
+  const local_start = Date.parse(row.local_start);
+  const schedule: Schedule = { starts_at: row.starts_at.getTime(), ends_at: row.ends_at.getTime(), local_start, rrule, time_zone };
+  const range = { from: row.expanded_until.getTime(), to: Math.max(row.expanded_until.getTime(), now) + expandedAhead };
+  const { occurrences, ended } = occurrencesOf(schedule, range);
+  await writeOccurrences(sql, id, occurrences);
+  await sql`update maintenance_windows set expanded_until = ${ended ? null : instant(range.to)} where id = ${id}`;
+};

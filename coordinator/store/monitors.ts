@@ -1,0 +1,111 @@
+import type { Config } from '../../shared/checks/assignment.ts';
+import type { Kind } from '../../shared/checks/kinds.ts';
+import type { Monitor } from '../domain/monitor.ts';
+import type { Queryable } from './database.ts';
+import { enqueue, type MonitorChange } from './outbox.ts';
+
+/** A monitor as lists and answers show it. */
+export type ShownMonitor = {
+  readonly key: number;
+  readonly id: string;
+  readonly name: string;
+  readonly type: Kind;
+  readonly target: string;
+  readonly interval_s: number;
+  readonly enabled: boolean;
+  readonly config: Config;
+  readonly group_id: string | null;
+  readonly affects_group_status: boolean;
+  readonly created_at: Date;
+};
+
+const shown = (sql: Queryable) => sql`key, id, name, type, target, interval_s, enabled, config, group_id, affects_group_status, created_at`;
+
+export const monitorPage = (sql: Queryable, organisation: string, after: number, most: number): Promise<ShownMonitor[]> =>
+  sql<ShownMonitor[]>`
+    select ${shown(sql)} from monitors where organisation_id = ${organisation} and key > ${after} order by key limit ${most}`;
+
+export const monitorById = async (sql: Queryable, organisation: string, id: string): Promise<ShownMonitor | undefined> => {
+  const [row] = await sql<ShownMonitor[]>`select ${shown(sql)} from monitors where organisation_id = ${organisation} and id = ${id}`;
+  return row;
+};
+
+/** What only a change needs besides what is shown. */
+export type StoredMonitor = ShownMonitor & {
+  readonly partition: number;
+  readonly secrets: Uint8Array | null;
+  readonly config_version: number;
+};
+
+/** Under the organisation's lock, so that nobody else changes it meanwhile. */
+export const monitorForChange = async (sql: Queryable, organisation: string, id: string): Promise<StoredMonitor | undefined> => {
+  const [row] = await sql<StoredMonitor[]>`
+    select ${shown(sql)}, partition, secrets, config_version from monitors where organisation_id = ${organisation} and id = ${id}`;
+  return row;
+};
+
+export const countMonitors = async (sql: Queryable, organisation: string): Promise<number> => {
+  const [row] = await sql<{ count: number }[]>`select count(*) as count from monitors where organisation_id = ${organisation}`;
+  return row?.count ?? 0;
+};
+
+/** Those of these ids that are monitors of the organisation. */
+export const monitorsAmong = async (sql: Queryable, organisation: string, ids: readonly string[]): Promise<ReadonlySet<string>> => {
+  if (ids.length === 0) return new Set();
+  const rows = await sql<{ id: string }[]>`
+    select id from monitors where organisation_id = ${organisation} and id = any(${[...ids]}::uuid[])`;
+  return new Set(rows.map(({ id }) => id));
+};
+
+export const insertMonitor = async (
+  sql: Queryable,
+  id: string,
+  partition: number,
+  monitor: Monitor,
+  secrets: Buffer | null,
+): Promise<ShownMonitor> => {
+  const { organisation, name, kind, target, interval_s, config, group, affects_group_status } = monitor;
+  const rows = await sql<ShownMonitor[]>`
+    insert into monitors (id, organisation_id, partition, name, type, target, interval_s, config, secrets, group_id, affects_group_status)
+    values (${id}, ${organisation}, ${partition}, ${name}, ${kind}, ${target}, ${interval_s}, ${JSON.stringify(config)}::text::jsonb,
+      ${secrets}, ${group}, ${affects_group_status})
+    returning ${shown(sql)}`;
+  return only(rows);
+};
+
+/** `paused_at` is the transaction's time, which is that of the outbox line, too: the engine writes the same moment to the ledger. */
+export const updateMonitor = async (sql: Queryable, id: string, monitor: Monitor, secrets: Buffer | null): Promise<ShownMonitor> => {
+  const { name, target, interval_s, enabled, config, group, affects_group_status, config_version } = monitor;
+  const rows = await sql<ShownMonitor[]>`
+    update monitors set name = ${name}, target = ${target}, interval_s = ${interval_s}, enabled = ${enabled},
+      config = ${JSON.stringify(config)}::text::jsonb, secrets = ${secrets}, group_id = ${group},
+      affects_group_status = ${affects_group_status}, config_version = ${config_version},
+      paused_at = ${enabled ? null : sql`coalesce(paused_at, now())`}
+    where id = ${id} returning ${shown(sql)}`;
+  return only(rows);
+};
+
+const only = <Row>([row]: readonly Row[]): Row => {
+  if (row === undefined) throw new Error('a row that was just written did not come back');
+  return row;
+};
+
+/** The row, and what refers to it, goes now; its results and rollups are remembered as to be removed in small bites. */
+export const removeMonitor = async (sql: Queryable, monitor: Pick<StoredMonitor, 'id' | 'key'>): Promise<void> => {
+  await sql`insert into forgotten_monitors (monitor_key, monitor_id) values (${monitor.key}, ${monitor.id})`;
+  await sql`delete from monitors where id = ${monitor.id}`;
+};
+
+/** For the owner of its partition, who closes what is open and tells the probes. */
+export const tellOwner = (
+  sql: Queryable,
+  of: { readonly organisation: string; readonly partition: number },
+  payload: MonitorChange,
+): Promise<void> => enqueue(sql, { topic: 'monitor', payload, partition: of.partition, organisation: of.organisation });
+
+/** Which group the monitor is in from now on (rule 26: cover follows membership). */
+export const writeMembership = async (sql: Queryable, organisation: string, monitor: string, group: string | null): Promise<void> => {
+  await sql`update group_memberships set ended_at = now() where monitor_id = ${monitor} and ended_at is null`;
+  if (group === null) return;
+  await sql`insert into group_memberships (organisation_id, monitor_id, group_id, began_at) values (${organisation}, ${monitor}, ${group}, now())`;
+};

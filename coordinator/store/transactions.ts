@@ -1,0 +1,22 @@
+import postgres from 'postgres';
+import type { Sql, Transaction } from './database.ts';
+
+const attempts = 5;
+
+/** The database rolled one of two transactions back because they were in each other's way; nothing of it was written. */
+const isConflict = (error: unknown): boolean => error instanceof postgres.PostgresError && error.code.startsWith('40');
+
+/**
+ * One transaction, begun anew when it was in another's way: operations take the lock of their organisation first, but the engine's
+ * writer holds rows, too, and can meet them the other way round. `work` must do nothing that a rollback does not undo.
+ */
+export const inTransaction = async <Result>(sql: Sql, work: (transaction: Transaction) => Promise<Result>): Promise<Result> => {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      const { result } = await sql.begin(async (transaction) => ({ result: await work(transaction) }));
+      return result;
+    } catch (error) {
+      if (attempt >= attempts || !isConflict(error)) throw error;
+    }
+  }
+};
