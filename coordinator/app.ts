@@ -1,8 +1,8 @@
-import { readFileSync } from 'node:fs';
 import { type FastifyInstance, fastify } from 'fastify';
 import { type Clock, systemClock } from '../shared/base/clock.ts';
 import { newId } from '../shared/base/ids.ts';
 import { createLog, type Log } from '../shared/base/log.ts';
+import { version } from '../shared/base/version.ts';
 import { createSecretsAtRest, secretsOf } from './access/secrets.ts';
 import { type Engine, startEngine } from './actors/engine.ts';
 import { type Timing, usualTiming } from './actors/timing.ts';
@@ -22,8 +22,6 @@ export type App = {
 
 /** What tests put in the place of the usual. */
 export type Overrides = { readonly clock?: Clock; readonly log?: Log; readonly timing?: Partial<Timing> };
-
-export const version = String(JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')).version);
 
 const within = async (ms: number, work: Promise<unknown>): Promise<boolean> => {
   const late = Promise.withResolvers<false>();

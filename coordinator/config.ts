@@ -7,6 +7,11 @@ const days = (fallback: number) => z.coerce.number().int().min(1).max(36_500).de
 const variables = z.object({
   DATABASE_URL: z.string().regex(/^postgres(ql)?:\/\//, 'must begin with postgres://'),
   NATS_URL: z.string().regex(/^(nats|tls):\/\//, 'must begin with nats:// or tls://'),
+  /** Where probes reach the bus, if it is not where we do. */
+  NATS_PUBLIC_URL: z
+    .string()
+    .regex(/^(nats|tls):\/\//, 'must begin with nats:// or tls://')
+    .optional(),
   /** The text of the credentials file of the coordinators' user. */
   NATS_CREDENTIALS: z.string().includes('NATS USER JWT', { error: 'must be the text of a NATS credentials file' }),
   NATS_ACCOUNT_PUBLIC: z.string().regex(/^A[A-Z2-7]{55}$/, 'must be the public nkey of an account'),

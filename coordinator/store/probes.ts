@@ -37,7 +37,9 @@ export const allProbes = async (sql: Queryable, organisation?: string): Promise<
   return rows.map((row) => ({ ...row, keys: keysShape.parse(row.keys) }));
 };
 
-type Made = { readonly name: string; readonly continent: Continent; readonly organisation: string | null; readonly key: string };
+export type NamedProbe = { readonly name: string; readonly continent: Continent; readonly organisation: string | null };
+
+type Made = NamedProbe & { readonly key: string };
 
 /** @throws Refusal `name_taken`. */
 export const insertProbe = async (sql: Queryable, id: string, { name, continent, organisation, key }: Made): Promise<void> => {

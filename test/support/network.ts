@@ -1,0 +1,185 @@
+/** For test files: a whole network, real in every part. Coordinators and probes run inside the test's process, on a database and a bus account of their own. */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createProbeIdentities } from '../../coordinator/actors/probe-identities.ts';
+import type { Timing } from '../../coordinator/actors/timing.ts';
+import { type App, createApp, type Overrides } from '../../coordinator/app.ts';
+import { readConfig } from '../../coordinator/config.ts';
+import { connect, type Sql } from '../../coordinator/store/database.ts';
+import { insertMonitor } from '../../coordinator/store/monitors.ts';
+import { insertOrganisation } from '../../coordinator/store/organisations.ts';
+import { enqueue } from '../../coordinator/store/outbox.ts';
+import { createProbe, type ProbeApp } from '../../probe/app.ts';
+import { readConfig as readProbeConfig } from '../../probe/config.ts';
+import { systemClock } from '../../shared/base/clock.ts';
+import type { Continent } from '../../shared/base/continents.ts';
+import { newId } from '../../shared/base/ids.ts';
+import { createLog, type Log } from '../../shared/base/log.ts';
+import { keyFromSeed } from '../../shared/bus/identity.ts';
+import { partitionOf } from '../../shared/bus/subjects.ts';
+import type { Config } from '../../shared/checks/assignment.ts';
+import type { Kind } from '../../shared/checks/kinds.ts';
+import { createAccount, createDatabase, environmentOf, type TestAccount, type TestDatabase } from './services.ts';
+
+export const testSecretKey = 'a secret key for tests, longer than thirty-two characters';
+
+export type MadeProbe = {
+  readonly id: string;
+  readonly name: string;
+  readonly continent: Continent;
+  readonly credentials: string;
+  readonly folder: string;
+};
+
+export type Wanted = {
+  readonly target: string;
+  readonly type?: Kind;
+  readonly interval_s?: number;
+  readonly config?: Config;
+  readonly name?: string;
+};
+
+export type MonitorChanges = { readonly target?: string; readonly interval_s?: number; readonly config?: Config };
+
+export type Network = {
+  readonly sql: Sql;
+  readonly database: TestDatabase;
+  readonly account: TestAccount;
+  readonly organisation: string;
+  readonly log: Log;
+  readonly environment: Readonly<Record<string, string>>;
+  readonly startCoordinator: (overrides?: Overrides) => Promise<App & { readonly url: string }>;
+  /** Registered, but not running yet. */
+  readonly makeProbe: (continent: Continent, name?: string, organisation?: string | null) => Promise<MadeProbe>;
+  readonly startProbe: (made: MadeProbe) => Promise<ProbeApp>;
+  /** Both; settles when the coordinators count on it. */
+  readonly addProbe: (continent: Continent, name?: string) => Promise<ProbeApp & { readonly made: MadeProbe }>;
+  readonly addMonitor: (wanted: Wanted) => Promise<string>;
+  readonly editMonitor: (id: string, changes: MonitorChanges) => Promise<void>;
+  readonly pauseMonitor: (id: string, paused: boolean) => Promise<void>;
+  readonly deleteMonitor: (id: string) => Promise<void>;
+  readonly close: () => Promise<void>;
+};
+
+/** Short patience, so that tests do not wait for what takes its time in production. */
+export const quick: Partial<Timing> = { networkTickMs: 100, lookAgainMs: 1_000, alertTickMs: 100 };
+
+export const testLog = (): Log => createLog({ name: 'test', level: process.env.TEST_LOG ?? 'silent' });
+
+export const createNetwork = async (): Promise<Network> => {
+  const database = await createDatabase();
+  const account = await createAccount();
+  const sql = connect(database.url, { name: 'test', connections: 4 });
+  const log = testLog();
+  const folder = await mkdtemp(join(tmpdir(), 'antipode-network-'));
+  const organisation = newId();
+  await insertOrganisation(sql, { id: organisation, name: 'Test', plan: 'self_hosted', time_zone: 'UTC' });
+  const identities = createProbeIdentities({ account: keyFromSeed(account.accountSeed), clock: systemClock, natsUrl: account.url });
+  const environment = { ...environmentOf(database, account), SECRET_KEY: testSecretKey, PORT: '0', LOG_LEVEL: 'silent' };
+  const running = new Set<{ readonly close: () => Promise<void> }>();
+  const keep = <Part extends { readonly close: () => Promise<void> }>(part: Part): Part => {
+    const close = async () => {
+      if (running.delete(kept)) await part.close();
+    };
+    const kept = { ...part, close };
+    running.add(kept);
+    return kept;
+  };
+
+  const makeProbe: Network['makeProbe'] = async (continent, name = `${continent} ${newId().slice(-4)}`, of = null) => {
+    const made = await sql.begin((transaction) => identities.createProbe(transaction, { name, continent, organisation: of }));
+    return { ...made, name, continent, folder: join(folder, made.id) };
+  };
+  const startProbe: Network['startProbe'] = async (made) => {
+    const config = readProbeConfig({
+      PROBE_CREDENTIALS: made.credentials,
+      PROBE_DATA_DIR: made.folder,
+      PROBE_ALLOW_CIDRS: '127.0.0.0/8,::1/128',
+      LOG_LEVEL: 'silent',
+    });
+    const probe = await createProbe(config, { log });
+    await probe.onBus;
+    return keep(probe);
+  };
+
+  const change = async (
+    id: string,
+    changed: 'edited' | 'paused' | 'resumed' | 'deleted',
+    what_is_checked_changed: boolean,
+    write: (tx: Sql) => unknown,
+  ) =>
+    sql.begin(async (transaction) => {
+      const [row] = await transaction<{ partition: number }[]>`select partition from monitors where id = ${id}`;
+      await write(transaction as unknown as Sql);
+      await enqueue(transaction, {
+        topic: 'monitor',
+        payload: { monitor: id, change: changed, what_is_checked_changed },
+        partition: row?.partition ?? 0,
+        organisation,
+      });
+    });
+
+  return {
+    ...{ sql, database, account, organisation, log, environment, makeProbe, startProbe },
+    startCoordinator: async (overrides = {}) => {
+      const app = createApp(readConfig(environment), { log, ...overrides, timing: { ...quick, ...overrides.timing } });
+      const { url } = await app.start();
+      return { ...keep(app), url };
+    },
+    addProbe: async (continent, name) => {
+      const made = await makeProbe(continent, name);
+      return { ...(await startProbe(made)), made };
+    },
+    addMonitor: async ({ target, type = 'https', interval_s = 10, config = {}, name = 'a monitor' }) => {
+      const id = newId();
+      const monitor = {
+        ...{ organisation, name, target, interval_s, config, kind: type },
+        enabled: true,
+        secrets: {},
+        group: null,
+        affects_group_status: true,
+        config_version: 1,
+      };
+      await sql.begin(async (transaction) => {
+        await insertMonitor(transaction, id, partitionOf(id), monitor, null);
+        const payload = { monitor: id, change: 'created', what_is_checked_changed: true } as const;
+        await enqueue(transaction, { topic: 'monitor', payload, partition: partitionOf(id), organisation });
+      });
+      return id;
+    },
+    editMonitor: async (id, { target, interval_s, config }) => {
+      await change(
+        id,
+        'edited',
+        true,
+        (transaction) => transaction`update monitors set config_version = config_version + 1
+        ${target === undefined ? transaction`` : transaction`, target = ${target}`}
+        ${interval_s === undefined ? transaction`` : transaction`, interval_s = ${interval_s}`}
+        ${config === undefined ? transaction`` : transaction`, config = ${JSON.stringify(config)}::text::jsonb`}
+        where id = ${id}`,
+      );
+    },
+    pauseMonitor: async (id, paused) => {
+      await change(
+        id,
+        paused ? 'paused' : 'resumed',
+        false,
+        (transaction) => transaction`
+        update monitors set enabled = ${!paused}, paused_at = ${paused ? transaction`now()` : null} where id = ${id}`,
+      );
+    },
+    deleteMonitor: async (id) => {
+      await change(id, 'deleted', false, async (transaction) => {
+        await transaction`insert into forgotten_monitors (monitor_key, monitor_id) select key, id from monitors where id = ${id}`;
+        await transaction`delete from monitors where id = ${id}`;
+      });
+    },
+    close: async () => {
+      for (const part of [...running].toReversed()) await part.close();
+      await sql.end();
+      await database.drop();
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+};
