@@ -1,7 +1,6 @@
 import type { Interval } from '../../shared/base/interval.ts';
 import { expandAgainBelow, expandedAhead, occurrencesOf, type Schedule, type WindowDraft } from '../domain/maintenance.ts';
 import type { Queryable, Sql } from './database.ts';
-import { outboxChannel } from './outbox.ts';
 
 export type ShownWindow = {
   readonly key: number;
@@ -77,11 +76,6 @@ export const deleteWindow = async (sql: Queryable, organisation: string, id: str
     update maintenance_windows set deleted_at = ${instant(now)}, expanded_until = null
     where organisation_id = ${organisation} and id = ${id} and deleted_at is null`;
   return gone.count > 0;
-};
-
-/** With the commit, whoever releases held alerts asks again what covers their monitors (rule 25). */
-export const wakeAlerter = async (sql: Queryable): Promise<void> => {
-  await sql`select pg_notify(${outboxChannel}, 'alert')`;
 };
 
 type Expanding = {

@@ -1,7 +1,6 @@
 import type { deleteGroup as operation } from '../../../shared/api/groups.ts';
 import type { InputOf } from '../../../shared/api/operation.ts';
 import { groupsAmong, removeGroup } from '../../store/groups.ts';
-import { wakeAlerter } from '../../store/maintenance.ts';
 import type { InOrganisation } from '../context.ts';
 import { notFound } from '../not-found.ts';
 
@@ -9,5 +8,4 @@ import { notFound } from '../not-found.ts';
 export const deleteGroup = async ({ sql, organisation }: InOrganisation, { group_id }: InputOf<typeof operation>): Promise<void> => {
   if (!(await groupsAmong(sql, organisation.id, [group_id])).has(group_id)) throw notFound('group_not_found');
   await removeGroup(sql, organisation.id, group_id);
-  await wakeAlerter(sql);
 };
