@@ -4,13 +4,20 @@ import { type Clock, systemClock } from '../shared/base/clock.ts';
 import { createLog, type Log } from '../shared/base/log.ts';
 import { backoff, pause } from '../shared/base/retry.ts';
 import { version } from '../shared/base/version.ts';
+import { type BeatCarrier, createBeatCarrier, createBeatDesk } from '../shared/bus/beat-desk.ts';
+import { createBeatRecords } from '../shared/bus/beat-records.ts';
+import { openBeatSpool } from '../shared/bus/beat-spool.ts';
 import { keyFromSeed, parseCredentials } from '../shared/bus/identity.ts';
 import { lookMessage, receiptMessage } from '../shared/bus/messages.ts';
 import { type Bus, connectBus, type Message } from '../shared/bus/nats.ts';
 import { inboxOf, subjects } from '../shared/bus/subjects.ts';
 import { openAssignments } from './actors/assignments.ts';
+import { createBeatView } from './actors/beat-view.ts';
 import { watchBusEndpoints } from './actors/bus-endpoints.ts';
 import { createCorrectedClock } from './actors/corrected-clock.ts';
+import { startEar } from './actors/ear.ts';
+import { openEarKeys } from './actors/ear-keys.ts';
+import { createHeartbeats } from './actors/heartbeats.ts';
 import { openNetworkKnowledge } from './actors/network-knowledge.ts';
 import { createPresence } from './actors/presence.ts';
 import { createReporter } from './actors/reporter.ts';
@@ -19,6 +26,7 @@ import { createSchedule } from './actors/schedule.ts';
 import { openSpool } from './actors/spool.ts';
 import { createWitness } from './actors/witness.ts';
 import type { ProbeIdentity } from './checks/check.ts';
+import { createUdpSockets } from './checks/dns-sockets.ts';
 import { createGuard } from './checks/guard.ts';
 import { createLookup, watchFamilies } from './checks/https-lookup.ts';
 import { createTrust } from './checks/https-trust.ts';
@@ -33,10 +41,17 @@ import type { Config } from './config.ts';
 export type ProbeApp = {
   /** Settles with the first connection to the bus. */
   readonly onBus: Promise<void>;
+  /** Where it takes beats; null when it takes none. */
+  readonly ear: string | null;
   readonly close: () => Promise<void>;
 };
 
-export type Overrides = { readonly log?: Log; readonly host?: Clock };
+export type Overrides = {
+  readonly log?: Log;
+  readonly host?: Clock;
+  /** How long the beats on the bus are not judged after it came back. */
+  readonly beatSettlingMs?: number;
+};
 
 const textOf = (message: Message): unknown => JSON.parse(Buffer.from(message.data).toString());
 
@@ -82,8 +97,14 @@ export const createProbe = async (config: Config, overrides: Overrides = {}): Pr
   const guard = createGuard({ allow: config.PROBE_ALLOW_CIDRS, bus: endpoints.bus, own: endpoints.own });
   const families = watchFamilies();
   let identity: ProbeIdentity = { name, continent, base_url: knowledge.baseUrl(), version };
+  const udp = createUdpSockets();
+  const view = createBeatView({ log, ...(overrides.beatSettlingMs === undefined ? {} : { settlingMs: overrides.beatSettlingMs }) });
   const runner = createRunner({
-    checks: createChecks({ https: { lookup: createLookup(families), families, trust: createTrust() } }),
+    checks: createChecks({
+      https: { lookup: createLookup(families), families, trust: createTrust() },
+      dns: { sockets: udp },
+      heartbeat: { view, onJudged: (monitor, next) => heartbeats.judged(monitor, next) },
+    }),
     concurrency: config.PROBE_CONCURRENCY,
     clock,
     guard,
@@ -94,14 +115,37 @@ export const createProbe = async (config: Config, overrides: Overrides = {}): Pr
     log,
   });
   const schedule = createSchedule({ self: id, clock, onDue: runner.turn });
+  const heartbeats = createHeartbeats({ self: id, clock, isSeeing: view.isSeeing, onDue: runner.turn });
+  const both = [schedule, heartbeats];
   const assignments = await openAssignments({
     folder,
     probe: { id, organisation },
-    onPut: schedule.put,
-    onGone: schedule.drop,
-    onRoster: schedule.setRoster,
+    onPut: (assignment) => {
+      for (const { put } of both) put(assignment);
+    },
+    onGone: (monitor) => {
+      for (const { drop } of both) drop(monitor);
+    },
+    onRoster: (roster) => {
+      for (const { setRoster } of both) setRoster(roster);
+    },
     log,
   });
+
+  let carrier: BeatCarrier | undefined;
+  const openEar = async (port: number) => {
+    const keys = await openEarKeys({ folder, probe: { id, organisation }, log });
+    const beats = await openBeatSpool(join(folder, 'beats.jsonl'), log);
+    const desk = createBeatDesk({ carrier: () => carrier, spool: beats, findKey: keys.find, ear: name, clock, log });
+    const { address, close } = await startEar({ host: config.PROBE_EAR_HOST, port, take: desk.take, log });
+    const closeAll = async (): Promise<void> => {
+      await close();
+      await desk.close();
+      await keys.close();
+    };
+    return { address, attach: keys.attach, close: closeAll };
+  };
+  const ear = config.PROBE_EAR_PORT === undefined ? undefined : await openEar(config.PROBE_EAR_PORT);
 
   const presence = createPresence({
     key,
@@ -115,7 +159,7 @@ export const createProbe = async (config: Config, overrides: Overrides = {}): Pr
         version,
         seal_key: knowledge.sealKey,
         allowed_cidrs: config.PROBE_ALLOW_CIDRS,
-        ear: null,
+        ear: ear?.address ?? null,
         spool: spool.status(),
         assignments: assignments.state(),
         load: runner.load(),
@@ -142,6 +186,10 @@ export const createProbe = async (config: Config, overrides: Overrides = {}): Pr
     const connect = () => connectBus({ url, credentials: credentials.nats_credentials, name, log, inboxPrefix: inboxOf(id) });
     bus = await connectPatiently(connect, log, stopping.signal);
     if (!bus) return;
+    const records = createBeatRecords(bus);
+    view.attach(bus, records);
+    carrier = createBeatCarrier(bus, records, continent);
+    ear?.attach(bus);
     bus.subscribe(subjects.look(id), answerLook);
     bus.subscribe(subjects.receipt(id), (message) => reporter.receive(receiptMessage.parse(textOf(message))));
     assignments.attach(bus);
@@ -150,6 +198,7 @@ export const createProbe = async (config: Config, overrides: Overrides = {}): Pr
   };
 
   schedule.start();
+  heartbeats.start();
   const { generation } = spool;
   log.info(
     { probe: id, continent, version, generation, assignments: assignments.state().count, waiting: spool.status().waiting },
@@ -159,10 +208,14 @@ export const createProbe = async (config: Config, overrides: Overrides = {}): Pr
 
   return {
     onBus,
+    ear: ear?.address ?? null,
     close: async () => {
       stopping.abort();
       schedule.stop();
+      heartbeats.stop();
+      await ear?.close();
       await runner.close();
+      udp.close();
       await presence.stop();
       await reporter.close();
       await assignments.close();

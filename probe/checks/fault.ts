@@ -12,10 +12,17 @@ export const heldUpAfterMs = 1_000;
 export const needsVouching = (verdict: Verdict): boolean =>
   verdict.outcome === 'fail' && verdict.cause !== null && below.includes(causeLayer(verdict.cause));
 
+/** The probe's own resolver may answer from memory while nothing outside can be reached. */
+const isOwnResolver = ({ evidence: { resolver } }: Verdict): boolean =>
+  typeof resolver === 'object' && resolver !== null && 'own' in resolver && resolver.own === true;
+
 /** Whether the check got an answer that can only have come from outside: it vouches for checks of other hosts. */
 export const reachedTarget = (verdict: Verdict): boolean =>
-  verdict.outcome === 'ok' ||
-  (verdict.outcome === 'fail' && verdict.cause !== null && ['http', 'assertion'].includes(causeLayer(verdict.cause)));
+  (verdict.outcome === 'ok' && !isOwnResolver(verdict)) ||
+  (verdict.outcome === 'fail' &&
+    verdict.cause !== null &&
+    ['http', 'assertion'].includes(causeLayer(verdict.cause)) &&
+    !isOwnResolver(verdict));
 
 /**
  * Whose fault it was: a failure below http of a probe that reached nothing else is `unknown`, and so is one that the probe itself held up.

@@ -1,11 +1,15 @@
 import type { Kind } from '../../shared/checks/kinds.ts';
 import type { Check } from './check.ts';
+import { createDnsCheck, type DnsParts } from './dns.ts';
+import { createHeartbeatCheck, type HeartbeatParts } from './heartbeat.ts';
 import { createHttpsCheck, type HttpsParts } from './https.ts';
 
 /** What each kind of check needs of the probe beyond its context. */
-export type CheckParts = { readonly https: HttpsParts };
+export type CheckParts = { readonly https: HttpsParts; readonly dns: DnsParts; readonly heartbeat: HeartbeatParts };
 
 /** How each kind is checked: the one table of rows to add to. */
-export const createChecks = (parts: CheckParts): Readonly<Pick<Record<Kind, Check>, 'https'>> => ({
+export const createChecks = (parts: CheckParts): Readonly<Record<Kind, Check>> => ({
   https: createHttpsCheck(parts.https),
+  dns: createDnsCheck(parts.dns),
+  heartbeat: createHeartbeatCheck(parts.heartbeat),
 });

@@ -30,12 +30,27 @@ export type BeatDesk = {
   readonly close: () => Promise<void>;
 };
 
+/** Brings beats to the bus. */
+export type BeatCarrier = {
+  readonly isReady: () => boolean;
+  /** Settles when the bus has it. Once more does no harm. */
+  readonly handOver: (entry: SpooledBeat) => Promise<void>;
+};
+
+export const createBeatCarrier = (bus: Bus, records: BeatRecords, place: BeatPlace): BeatCarrier => ({
+  isReady: bus.isConnected,
+  handOver: async ({ organisation, monitor, beat }) => {
+    // What it comes to first: should the other fail, the beat is kept, and counting it once more changes nothing.
+    await records.change(organisation, monitor, (state) => foldBeat(state ?? noBeats, beat).state);
+    await bus.store(subjects.beat(place, partitionOf(monitor), beat.key), JSON.stringify(beat), { id: beat.id, timeoutMs });
+  },
+});
+
 export type BeatDeskParts = {
-  readonly bus: Bus;
-  readonly records: BeatRecords;
+  /** undefined: there was no connection to the bus yet. */
+  readonly carrier: () => BeatCarrier | undefined;
   readonly spool: BeatSpool;
   readonly findKey: FindKey;
-  readonly place: BeatPlace;
   /** The name of the probe, or of the coordinator, as the monitor's page shows it. */
   readonly ear: string;
   readonly clock: Clock;
@@ -43,7 +58,7 @@ export type BeatDeskParts = {
 };
 
 const timeoutMs = 2_000;
-const catchUpEveryMs = 1_000;
+const catchUpEveryMs = 500;
 /** So many beats of one monitor under way at once are no job's doing. */
 const mostAtOnce = 100;
 
@@ -57,14 +72,8 @@ const methods = 'GET, HEAD, POST';
 const textOf = (body: Uint8Array): string => new TextDecoder().decode(body.subarray(0, keptBodyBytes)).replaceAll('\0', '\ufffd');
 
 export const createBeatDesk = (parts: BeatDeskParts): BeatDesk => {
-  const { bus, records, spool, findKey, place, ear, clock, log } = parts;
+  const { carrier, spool, findKey, ear, clock, log } = parts;
   const underWay = new Map<string, number>();
-
-  const handOver = async ({ organisation, monitor, beat }: SpooledBeat): Promise<void> => {
-    // What it comes to first: should the other fail, the beat is kept, and counting it once more changes nothing.
-    await records.change(organisation, monitor, (state) => foldBeat(state ?? noBeats, beat).state);
-    await bus.store(subjects.beat(place, partitionOf(monitor), beat.key), JSON.stringify(beat), { id: beat.id, timeoutMs });
-  };
 
   const keep = async (entry: SpooledBeat): Promise<BeatReply> => {
     try {
@@ -77,9 +86,10 @@ export const createBeatDesk = (parts: BeatDeskParts): BeatDesk => {
   };
 
   const put = async (entry: SpooledBeat): Promise<BeatReply> => {
-    if (!bus.isConnected() || spool.waiting() > 0) return keep(entry);
+    const direct = carrier();
+    if (!direct?.isReady() || spool.waiting() > 0) return keep(entry);
     try {
-      await handOver(entry);
+      await direct.handOver(entry);
       return ok;
     } catch (error) {
       log.warn({ err: error }, 'the bus did not take a beat; it is kept on the disk');
@@ -101,18 +111,16 @@ export const createBeatDesk = (parts: BeatDeskParts): BeatDesk => {
   });
 
   const catchUp = async (): Promise<void> => {
-    if (!bus.isConnected() || spool.waiting() === 0) return;
+    const ready = carrier();
+    if (!ready?.isReady() || spool.waiting() === 0) return;
     try {
-      await spool.drain(handOver);
+      await spool.drain(ready.handOver);
       log.info('the beats on the disk are handed over');
     } catch (error) {
       log.warn({ err: error, waiting: spool.waiting() }, 'the beats on the disk could not be handed over yet');
     }
   };
   const timer = setInterval(() => void catchUp(), catchUpEveryMs);
-  const listener = bus.onStatus((status) => {
-    if (status === 'connected') void catchUp();
-  });
 
   return {
     take: async (request) => {
@@ -137,7 +145,6 @@ export const createBeatDesk = (parts: BeatDeskParts): BeatDesk => {
     catchUp,
     close: async () => {
       clearInterval(timer);
-      listener.stop();
       await spool.close();
     },
   };

@@ -127,6 +127,9 @@ export const beatMessage = z.object({
 /** A known heartbeat key: which monitor it belongs to, and until when a rotated-out one still counts. */
 export const beatKeyMessage = z.object({ v: version, organisation: id, monitor: id, until: time.nullable() });
 
+/** How many keys an ear holds, and which: a digest of them. */
+export const earKeysMessage = z.object({ v: version, probe: id, count: z.int(), digest: z.string().max(64) });
+
 const mark = z.object({ id, at: time, exit_code: z.int().nullable() });
 const run = z.object({ rid: id.nullable(), at: time });
 

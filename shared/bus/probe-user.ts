@@ -19,6 +19,7 @@ export const probePermissions = (probe: string, continent: Continent, organisati
         subjects.presence(probe),
         subjects.beatsTakenIn(continent),
         subjects.lastBeatsOf(organisation),
+        subjects.earKeys(probe),
         `$JS.API.DIRECT.GET.${streams.lastBeats.name}.${subjects.lastBeatsOf(organisation)}`,
         `$JS.API.CONSUMER.MSG.NEXT.${streams.beatKeys.name}.${beatKeys}`,
         `$JS.ACK.${streams.beatKeys.name}.${beatKeys}.>`,

@@ -37,6 +37,9 @@ export const subjects = {
   beatKey: (organisation: string, key: string) => `beatkey.${organisation}.${key}`,
   beatKeysOf: (organisation: string | null) => `beatkey.${organisation ?? '*'}.*`,
   allBeatKeys: 'beatkey.>',
+  /** What an ear holds of the keys, so that a coordinator notices when it lacks some. */
+  earKeys: (probe: string) => `earkeys.${probe}`,
+  allEarKeys: 'earkeys.*',
 } as const;
 
 /** The prefix of a probe's inbox: the only place where it may hear answers. */

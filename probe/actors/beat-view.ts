@@ -1,0 +1,54 @@
+import type { Log } from '../../shared/base/log.ts';
+import type { BeatRecords } from '../../shared/bus/beat-records.ts';
+import type { Bus } from '../../shared/bus/nats.ts';
+import type { BeatView } from '../checks/heartbeat.ts';
+
+/**
+ * What this probe sees of the beats. The record is asked for in the moment of judging, so that a view is never older than its question.
+ *
+ * Modes: `blind` (no bus) → `settling` (the bus is back, and ears may still be handing over what they kept) → `seeing` → `blind`.
+ */
+export type LiveBeatView = BeatView & {
+  readonly attach: (bus: Bus, records: BeatRecords) => void;
+  readonly isSeeing: () => boolean;
+};
+
+/** An ear that kept beats on its disk hands them over as soon as it is connected; it tries at least every second. */
+const usualSettlingMs = 5_000;
+/** A view this old is no view (rule 20). */
+const oldestMs = 15_000;
+
+export const createBeatView = ({
+  log,
+  settlingMs = usualSettlingMs,
+}: {
+  readonly log: Log;
+  readonly settlingMs?: number;
+}): LiveBeatView => {
+  let attached: { readonly bus: Bus; readonly records: BeatRecords } | undefined;
+  let seeingFrom = Number.POSITIVE_INFINITY;
+
+  const isSeeing = (): boolean => attached?.bus.isConnected() === true && performance.now() >= seeingFrom;
+
+  return {
+    attach: (bus, records) => {
+      attached = { bus, records };
+      seeingFrom = performance.now() + settlingMs;
+      bus.onStatus((status) => {
+        seeingFrom = status === 'connected' ? performance.now() + settlingMs : Number.POSITIVE_INFINITY;
+      });
+    },
+    isSeeing,
+    read: async (organisation, monitor) => {
+      if (!isSeeing() || !attached) return undefined;
+      const asked = performance.now();
+      try {
+        const state = await attached.records.read(organisation, monitor);
+        return isSeeing() && performance.now() - asked < oldestMs ? state : undefined;
+      } catch (error) {
+        log.warn({ err: error, monitor }, 'the bus could not be asked for the last beats');
+        return undefined;
+      }
+    },
+  };
+};

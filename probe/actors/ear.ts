@@ -1,0 +1,87 @@
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { Log } from '../../shared/base/log.ts';
+import type { BeatReply, BeatRequest } from '../../shared/bus/beat-desk.ts';
+import { keptBodyBytes } from '../../shared/checks/heartbeat/address.ts';
+
+/**
+ * The heartbeat address of a probe: plain HTTP behind whatever ends TLS there. It knows nothing of beats; it reads a bounded request, has it
+ * taken, and answers.
+ */
+export type Ear = { readonly address: string; readonly close: () => Promise<void> };
+
+/** More than this is no log of a job any more. What is kept of it is far less. */
+const mostBodyBytes = 1024 * 1024;
+
+/** The first of the body; the rest is read and dropped, so that a job with a long log need not be changed. undefined: far too long. */
+const readBody = async (request: IncomingMessage): Promise<Uint8Array | undefined> => {
+  const kept: Buffer[] = [];
+  let held = 0;
+  let total = 0;
+  for await (const chunk of request) {
+    if (!Buffer.isBuffer(chunk)) continue;
+    total += chunk.length;
+    if (total > mostBodyBytes) return undefined;
+    if (held >= keptBodyBytes) continue;
+    const part = chunk.subarray(0, keptBodyBytes - held);
+    kept.push(part);
+    held += part.length;
+  }
+  return Buffer.concat(kept);
+};
+
+const send = (response: ServerResponse, isHead: boolean, { status, text, headers }: BeatReply): void => {
+  const body = Buffer.from(text);
+  response.writeHead(status, {
+    'content-type': 'text/plain; charset=utf-8',
+    'content-length': body.length,
+    'cache-control': 'no-store',
+    ...headers,
+  });
+  response.end(isHead ? undefined : body);
+};
+
+const tooLong: BeatReply = { status: 413, text: 'Body too large', headers: { connection: 'close' } };
+const broken: BeatReply = { status: 500, text: 'Failed', headers: {} };
+
+export const startEar = async (options: {
+  readonly host: string;
+  readonly port: number;
+  readonly take: (request: BeatRequest) => Promise<BeatReply>;
+  readonly log: Log;
+}): Promise<Ear> => {
+  const { host, port, take, log } = options;
+  const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    const method = request.method ?? 'GET';
+    const body = await readBody(request);
+    if (body === undefined) return send(response, false, tooLong);
+    send(response, method === 'HEAD', await take({ method, address: request.url ?? '/', body }));
+  };
+  const server: Server = createServer(
+    { maxHeaderSize: 8_192, requestTimeout: 10_000, headersTimeout: 5_000, keepAliveTimeout: 5_000 },
+    (request, response) => {
+      answer(request, response).catch((error: unknown) => {
+        // A caller that went away is no fault of ours, and nobody is left to be told.
+        if (request.destroyed && !request.complete) return;
+        log.error({ err: error }, 'a beat could not be answered');
+        if (!response.headersSent) send(response, false, broken);
+      });
+    },
+  );
+  // Strangers may open connections; what a machine can hold of them is bounded.
+  server.maxConnections = 2_000;
+  server.listen(port, host);
+  await once(server, 'listening');
+  const bound = server.address();
+  if (bound === null || typeof bound === 'string') throw new Error('the ear has no port');
+  const shown = bound.family === 'IPv6' ? `[${bound.address}]` : bound.address;
+  return {
+    address: `http://${shown}:${bound.port}`,
+    close: async () => {
+      server.close();
+      server.closeIdleConnections();
+      const timer = setTimeout(() => server.closeAllConnections(), 2_000);
+      await once(server, 'close').finally(() => clearTimeout(timer));
+    },
+  };
+};

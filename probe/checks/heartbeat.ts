@@ -1,0 +1,62 @@
+import type { Assignment } from '../../shared/checks/assignment.ts';
+import { type BeatTerms, beatTerms } from '../../shared/checks/heartbeat/config.ts';
+import { type Judgement, judgeBeats, nextLook } from '../../shared/checks/heartbeat/deadline.ts';
+import type { BeatState } from '../../shared/checks/heartbeat/state.ts';
+import { type Evidence, noPhases, type Verdict } from '../../shared/checks/result.ts';
+import type { Check } from './check.ts';
+
+/** What this probe itself sees of the beats, on the bus, at the moment of asking. */
+export type BeatView = {
+  /** undefined: it cannot be told, because the bus is away, only just came back, or lost what it knew. */
+  readonly read: (organisation: string, monitor: string) => Promise<BeatState | undefined>;
+};
+
+export type HeartbeatParts = {
+  readonly view: BeatView;
+  /** Told after every judgement when the next one is due; null: the view was no good. */
+  readonly onJudged: (monitor: string, next: number | null) => void;
+};
+
+const verdictOf = (judgement: Judgement, evidence: Evidence): Verdict => {
+  if (judgement.is === 'failing') return { outcome: 'fail', cause: judgement.cause, phases: null, evidence };
+  if (judgement.is === 'good') return { outcome: 'ok', cause: null, phases: null, evidence };
+  return { outcome: 'unknown', cause: { class: 'heartbeat_pending', params: {} }, phases: null, evidence };
+};
+
+const isoOf = (at: number | undefined): string | null => (at === undefined ? null : new Date(at).toISOString());
+
+const evidenceOf = (state: BeatState, judgement: Judgement): Evidence => ({
+  last_good: isoOf(state.good?.at),
+  last_bad: isoOf(state.bad?.at),
+  exit_code: state.bad?.exit_code ?? null,
+  runs_under_way: state.open.map(({ rid, at }) => ({ rid, started: isoOf(at) })),
+  ...(judgement.is === 'failing' ? { since: isoOf(judgement.since) } : {}),
+  ...(judgement.is === 'good' && Number.isFinite(judgement.until) ? { due: isoOf(judgement.until) } : {}),
+});
+
+/** Judges a heartbeat at this moment, from what this very probe sees on the bus (rule 20). */
+export const createHeartbeatCheck = ({ view, onJudged }: HeartbeatParts): Check => {
+  const known = new WeakMap<Assignment, BeatTerms>();
+  const termsOf = (assignment: Assignment): BeatTerms => {
+    const found = known.get(assignment) ?? beatTerms(assignment);
+    known.set(assignment, found);
+    return found;
+  };
+
+  return async ({ assignment, clock }) => {
+    const { organisation, monitor, config_version } = assignment;
+    const state = await view.read(organisation, monitor);
+    // A record under newer or older terms than ours says nothing about ours; whichever lags behind comes soon.
+    if (state === undefined || (state.terms !== null && state.terms !== config_version)) {
+      onJudged(monitor, null);
+      const evidence = state === undefined ? {} : { terms_seen: state.terms, terms_assigned: config_version };
+      return { outcome: 'unknown', cause: { class: 'probe_stale_view', params: {} }, phases: noPhases, evidence };
+    }
+    // Judged after the view was read, so that no beat that came meanwhile is held against it.
+    const terms = termsOf(assignment);
+    const now = clock.now();
+    const judgement = judgeBeats(state, terms, now);
+    onJudged(monitor, nextLook(judgement, terms, now));
+    return verdictOf(judgement, evidenceOf(state, judgement));
+  };
+};
