@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
-import { apiDocument } from '../../../../coordinator/faces/rest/openapi.ts';
+import { apiDocument, responseIn } from '../../../../coordinator/faces/rest/openapi.ts';
 import { refusalsOf } from '../../../../shared/api/errors.ts';
 import { operations, restOperations } from '../../../../shared/api/index.ts';
 
@@ -44,7 +44,7 @@ describe('The API document', () => {
         expect.objectContaining({ name: 'svc_session', required: false, schema: { anyOf: [{ type: 'string' }, { type: 'null' }] } }),
       ]);
       expect(entry.security).toEqual([{ HTTPBearer: [] }]);
-      expect(entry.responses['422']?.content).toMatchObject({
+      expect(responseIn(document, entry.responses['422'] ?? { $ref: 'missing' }).content).toMatchObject({
         'application/json': { schema: { $ref: '#/components/schemas/HTTPValidationError' } },
       });
     }
@@ -53,7 +53,7 @@ describe('The API document', () => {
   it('gives every code that an operation may refuse with, under its status, with an example', () => {
     for (const operation of restOperations) {
       const { entry } = entries.find(({ entry }) => entry.operationId === operation.id) ?? {};
-      const shown = JSON.stringify(Object.values(entry?.responses ?? {}));
+      const shown = JSON.stringify(Object.values(entry?.responses ?? {}).map((response) => responseIn(document, response)));
       for (const code of refusalsOf(operation)) expect(shown).toContain(`"code":"${code}"`);
     }
   });
