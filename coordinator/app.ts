@@ -3,10 +3,13 @@ import { type Clock, systemClock } from '../shared/base/clock.ts';
 import { newId } from '../shared/base/ids.ts';
 import { createLog, type Log } from '../shared/base/log.ts';
 import { version } from '../shared/base/version.ts';
-import { createSecretsAtRest, secretsOf } from './access/secrets.ts';
+import { createRateLimiter } from './access/rate-limit.ts';
+import { secretsOf } from './access/secrets.ts';
 import { type Engine, startEngine } from './actors/engine.ts';
 import { type Timing, usualTiming } from './actors/timing.ts';
 import type { Config } from './config.ts';
+import { restRoutes, restServerOptions } from './faces/rest/index.ts';
+import { createEntrance } from './gate.ts';
 import { connect } from './store/database.ts';
 import { migrate } from './store/migrate.ts';
 
@@ -43,7 +46,7 @@ export const createApp = (config: Config, overrides: Overrides = {}): App => {
   const clock = overrides.clock ?? systemClock;
   const log = overrides.log ?? createLog({ name: 'coordinator', level: config.LOG_LEVEL });
   const sql = connect(config.DATABASE_URL, { name: 'antipode coordinator', connections: 20 });
-  const web: FastifyInstance = fastify({ logger: false, forceCloseConnections: true });
+  const web: FastifyInstance = fastify({ ...restServerOptions, logger: false, forceCloseConnections: true });
   let engine: Engine | undefined;
   let baseUrl = config.BASE_URL ?? '';
 
@@ -57,13 +60,15 @@ export const createApp = (config: Config, overrides: Overrides = {}): App => {
       .send({ status: isWell ? 'ok' : 'degraded', parts: { database, bus, partitions, probes } });
   });
 
-  const ends: (() => Promise<unknown>)[] = [() => sql.end({ timeout: 5 })];
+  const { gate, tokens, secrets } = createEntrance({ config, sql, clock, log, baseUrl: () => baseUrl });
+  const limiter = createRateLimiter({ sql, clock, log, perMinute: config.RATE_LIMIT_PER_MINUTE });
+  const ends: (() => Promise<unknown>)[] = [() => sql.end({ timeout: 5 }), tokens.close, limiter.close];
 
   return {
     start: async () => {
       const applied = await migrate(sql);
       if (applied.length > 0) log.info({ migrations: applied }, 'the database was brought to this version');
-      const secrets = createSecretsAtRest(config.SECRET_KEY);
+      restRoutes(web, { execute: gate.execute, authenticate: tokens.authenticate, limiter, log, baseUrl: () => baseUrl });
       await web.listen({ host: config.HOST, port: config.PORT });
       ends.push(() => web.close());
       const address = web.server.address();

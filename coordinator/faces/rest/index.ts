@@ -81,11 +81,16 @@ export const restRoutes = <Caller extends TokenCaller>(app: FastifyInstance, par
         });
       }
 
-      const document = JSON.stringify(apiDocument(parts.baseUrl));
-      api.get('/openapi.json', (_request, reply) => reply.type(json).send(document));
-      const page = docsPage(apiDocument(parts.baseUrl));
+      let made: { readonly document: string; readonly page: string } | undefined;
+      const texts = () => {
+        if (made) return made;
+        const document = apiDocument(typeof parts.baseUrl === 'string' ? parts.baseUrl : parts.baseUrl());
+        made = { document: JSON.stringify(document), page: docsPage(document) };
+        return made;
+      };
+      api.get('/openapi.json', (_request, reply) => reply.type(json).send(texts().document));
       api.get('/docs', (_request, reply) =>
-        reply.header('content-security-policy', docsSecurityPolicy).type('text/html; charset=utf-8').send(page),
+        reply.header('content-security-policy', docsSecurityPolicy).type('text/html; charset=utf-8').send(texts().page),
       );
     },
     { prefix },
