@@ -1,5 +1,7 @@
-import { connect as connectTcp, type Socket } from 'node:net';
+import { connect as connectTcp, isIP, type Socket } from 'node:net';
+import { isLoopback, parseAddress } from '../../shared/base/public-addresses.ts';
 import type { Guard } from './guard.ts';
+import type { Families } from './https-lookup.ts';
 import { type AttemptSeen, ownCodes } from './https-observation.ts';
 
 /** A connection, or why there is none; with every attempt that was made. */
@@ -11,17 +13,31 @@ const mostAttempts = 6;
 
 const codeOf = (error: unknown): string => (error instanceof Error && 'code' in error ? String(error.code) : 'EUNKNOWN');
 
+/** Whether the machine has addresses of this one's family at all. Loopback is there without any. */
+const hasFamily = (address: string, families: Families): boolean => {
+  if (families[isIP(address) === 6 ? 6 : 4]) return true;
+  const literal = parseAddress(address);
+  return literal !== undefined && isLoopback(literal);
+};
+
 /**
  * Connects to the first of the addresses that answers. Each one is put to the guard in the same turn in which its socket is opened, and
  * sockets are opened to literal addresses only, so that nothing can be looked up in between. One address that is not public refuses all.
+ * Addresses of a family that the machine does not have are passed over.
  *
  * Modes: `trying` (attempts under way or to come) → `connected` | `failed` | `stopped` (by the signal); each ends the promise once.
  */
-export const connectFirst = (addresses: readonly string[], port: number, guard: Guard, signal: AbortSignal): Promise<Connected> =>
+export const connectFirst = (
+  addresses: readonly string[],
+  port: number,
+  guard: Guard,
+  families: Families,
+  signal: AbortSignal,
+): Promise<Connected> =>
   new Promise((resolve) => {
     const attempts: { address: string; code: string | null; ms: number }[] = [];
     const open = new Set<Socket>();
-    const wanted = addresses.slice(0, mostAttempts);
+    const wanted = addresses.filter((address) => hasFamily(address, families)).slice(0, mostAttempts);
     let timer: NodeJS.Timeout | undefined;
     let next = 0;
     let over = false;
@@ -66,6 +82,7 @@ export const connectFirst = (addresses: readonly string[], port: number, guard: 
 
     if (signal.aborted) return stop();
     if (!addresses.every((address) => guard.allows(address, port))) return finish(null, ownCodes.notPublic);
+    if (wanted.length === 0) return finish(null, ownCodes.noFamily);
     signal.addEventListener('abort', stop);
     tryNext();
   });

@@ -85,9 +85,9 @@ const alerts: Readonly<Record<string, string>> = {
   USER_CANCELLED: 'cancelled',
 };
 
-/** OpenSSL's code of an alert, such as ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED, in words; undefined when it is no alert. */
+/** OpenSSL's code of an alert, such as ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED, in words; undefined when it is no alert that came from the server. */
 const alertOf = (code: string): string | undefined => {
-  const name = /^ERR_SSL_(?:SSLV3_ALERT|TLSV1_ALERT|TLSV13_ALERT|TLSV1|TLSV13)_([A-Z_]+)$/.exec(code)?.[1];
+  const name = /^ERR_SSL_[A-Z0-9/_]*?(?:ALERT|TLSV1|TLSV13)_(?!ALERT_)([A-Z_]+)$/.exec(code)?.[1];
   return name !== undefined && Object.hasOwn(alerts, name) ? alerts[name] : undefined;
 };
 

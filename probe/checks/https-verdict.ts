@@ -28,15 +28,18 @@ const roundedPhases = (phases: Phases): Phases => ({
 const headerOf = (response: ResponseSeen, name: string): string[] =>
   response.headers.filter(([key]) => key === name.toLowerCase()).map(([, value]) => value);
 
+const utf8 = new TextDecoder('utf-8');
+
 /** The body as text, in the charset that the response names, if it is one that we know. */
 const textOf = (response: ResponseSeen): string => {
   if (response.body.length === 0) return '';
   const charset = /charset\s*=\s*"?([\w.:-]{1,40})/i.exec(headerOf(response, 'content-type')[0] ?? '')?.[1];
+  if (charset === undefined || charset.toLowerCase() === 'utf-8') return utf8.decode(response.body);
   try {
-    return new TextDecoder(charset ?? 'utf-8').decode(response.body);
+    return new TextDecoder(charset).decode(response.body);
   } catch (error) {
     // A charset that nobody knows: read as what nearly everything is.
-    if (error instanceof RangeError) return new TextDecoder('utf-8').decode(response.body);
+    if (error instanceof RangeError) return utf8.decode(response.body);
     throw error;
   }
 };
@@ -59,12 +62,12 @@ const jsonCause = (assertion: JsonAssertion, document: Json): Cause | undefined 
   const value = atJsonPath(document, assertion.path);
   if (exists === false) return value === undefined ? undefined : cause('json_present', { path });
   if (value === undefined) return cause('json_missing', { path });
-  const mismatch = (operator: string, expected: Json) =>
-    cause('json_mismatch', { path, operator, expected: quoted(JSON.stringify(expected)) });
-  if (equals !== undefined && JSON.stringify(value) !== JSON.stringify(equals)) return mismatch('equal to', equals);
-  if (contains !== undefined && !holds(value, contains)) return mismatch('containing', contains);
-  if (gt !== undefined && !(typeof value === 'number' && value > gt)) return mismatch('greater than', gt);
-  if (lt !== undefined && !(typeof value === 'number' && value < lt)) return mismatch('less than', lt);
+  const mismatch = (problem: string, expected: Json) =>
+    cause('json_mismatch', { path, problem, expected: quoted(JSON.stringify(expected)) });
+  if (equals !== undefined && JSON.stringify(value) !== JSON.stringify(equals)) return mismatch('is not equal to', equals);
+  if (contains !== undefined && !holds(value, contains)) return mismatch('does not contain', contains);
+  if (gt !== undefined && !(typeof value === 'number' && value > gt)) return mismatch('is not greater than', gt);
+  if (lt !== undefined && !(typeof value === 'number' && value < lt)) return mismatch('is not less than', lt);
   return undefined;
 };
 

@@ -50,11 +50,10 @@ const performHop = async (request: Request, bytes: Buffer, plan: Plan, context: 
   if ('code' in found) return failed({ phase: 'dns', code: found.code });
 
   addresses = found.addresses;
-  const connected = await connectFirst(addresses, portOf(request.url), context.guard, context.deadline);
+  const connected = await connectFirst(addresses, portOf(request.url), context.guard, parts.families(), context.deadline);
   attempts = connected.attempts;
   if (attempts.length > 0) phases = { ...phases, tcp: performance.now() - lookedUp };
-  if (!connected.socket)
-    return failed({ phase: 'tcp', code: familyMissing(addresses, attempts, parts) ? ownCodes.noFamily : connected.code });
+  if (!connected.socket) return failed({ phase: 'tcp', code: connected.code });
 
   const judgesBody = settings.body_contains.length + settings.body_not_contains.length + settings.json.length > 0;
   const seen = await exchange(
@@ -64,7 +63,7 @@ const performHop = async (request: Request, bytes: Buffer, plan: Plan, context: 
       bytes,
       keep: judgesBody ? readerLimits.body : keptForEvidence,
       headOnly: (status) => settings.follow_redirects && isRedirect(status),
-      tls: request.url.protocol === 'https:' ? { host, verify: settings.verify_tls } : null,
+      tls: request.url.protocol === 'https:' ? { host: host.replace(/\.$/, ''), verify: settings.verify_tls } : null,
     },
     parts.trust,
     context.deadline,
@@ -87,14 +86,6 @@ const performHop = async (request: Request, bytes: Buffer, plan: Plan, context: 
 
 const literal = (host: string, family: string): LookupAnswer =>
   family === 'any' || isIP(host) === Number(family) ? { addresses: [host] } : { code: 'ENODATA' };
-
-/** Whether all that could be tried is of a family that the probe does not have: then the failure is the probe's, not the target's. */
-const familyMissing = (addresses: readonly string[], attempts: readonly AttemptSeen[], parts: HttpsParts): boolean => {
-  if (attempts.length === 0 || !attempts.every(({ code }) => code === 'ENETUNREACH' || code === 'EADDRNOTAVAIL' || code === 'EAFNOSUPPORT'))
-    return false;
-  const has = parts.families();
-  return addresses.every((address) => !(isIP(address) === 6 ? has[6] : has[4]));
-};
 
 const sum = (a: number | null, b: number | null): number | null => (a === null ? b : b === null ? a : a + b);
 

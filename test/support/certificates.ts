@@ -4,7 +4,13 @@ import ip from 'ipaddr.js';
 import { bits, integer, octets, oid, sequence, set, tagged, text, time, yes } from './der.ts';
 
 /** A certificate with its key, made for a test; `chain` is what a server shows, the leaf first. */
-export type Minted = { readonly certificate: string; readonly key: string; readonly chain: string; readonly name: string };
+export type Minted = {
+  readonly certificate: string;
+  readonly key: string;
+  readonly chain: string;
+  readonly name: string;
+  readonly root: boolean;
+};
 
 export type Wanted = {
   /** DNS names and addresses; none makes a certificate without alternative names. */
@@ -62,8 +68,8 @@ export const mint = (wanted: Wanted = {}): Minted => {
   );
   const certificate = pem('CERTIFICATE', sequence(body, algorithm, bits(sign('sha256', body, signer))));
   // A root is known to whoever trusts it, so servers show all but the root.
-  const above = issuer && issuer.chain !== issuer.certificate ? issuer.chain : '';
-  return { certificate, key, chain: authority && !issuer ? certificate : `${certificate}${above}`, name: commonName };
+  const above = issuer && !issuer.root ? issuer.chain : '';
+  return { certificate, key, chain: `${certificate}${above}`, name: commonName, root: authority && !issuer };
 };
 
 /** An authority below another: its chain is itself and those between it and the root. */

@@ -86,7 +86,7 @@ export const httpsCauses = {
   },
   json_missing: { layer: 'assertion', sentence: ({ path }) => `JSON has nothing at ${path}` },
   json_present: { layer: 'assertion', sentence: ({ path }) => `JSON has something at ${path}, expected nothing` },
-  json_mismatch: { layer: 'assertion', sentence: ({ path, operator, expected }) => `JSON at ${path} is not ${operator} ${expected}` },
+  json_mismatch: { layer: 'assertion', sentence: ({ path, problem, expected }) => `JSON at ${path} ${problem} ${expected}` },
   response_slow: {
     layer: 'assertion',
     sentence: ({ took_ms, limit_ms }) => `Response took ${duration(took_ms)}, at most ${duration(limit_ms)} allowed`,

@@ -1,0 +1,355 @@
+import { describe, expect, test } from 'vitest';
+import type { HopFailure, HopSeen, HttpsObservation, ResponseSeen, TlsSeen } from '../../../probe/checks/https-observation.ts';
+import { judgeHttps } from '../../../probe/checks/https-verdict.ts';
+import type { Config } from '../../../shared/checks/assignment.ts';
+import { causeSentence } from '../../../shared/checks/causes.ts';
+import { httpsCauses } from '../../../shared/checks/https/causes.ts';
+import { httpsSettings } from '../../../shared/checks/https/settings.ts';
+
+const day = 86_400_000;
+const at = Date.UTC(2027, 0, 1);
+const iso = (time: number): string => new Date(time).toISOString();
+
+const certificate = (from = at - day, to = at + 90 * day) => ({
+  subject: 'CN=x',
+  issuer: 'CN=y',
+  names: ['DNS:x.example'],
+  from: iso(from),
+  to: iso(to),
+  serial: '01',
+  fingerprint: 'AA',
+});
+const tls = (changes: Partial<TlsSeen> = {}): TlsSeen => ({
+  protocol: 'TLSv1.3',
+  cipher: 'TLS_AES_128_GCM_SHA256',
+  fault: null,
+  host_matches: true,
+  valid_from: at - day,
+  valid_to: at + 90 * day,
+  sent: 2,
+  chain: () => [certificate()],
+  ...changes,
+});
+const response = (status: number, body = '', headers: readonly (readonly [string, string])[] = [], truncated = false): ResponseSeen => ({
+  status,
+  headers,
+  body: Buffer.from(body),
+  read: body.length,
+  truncated,
+});
+const hop = (changes: Partial<HopSeen> = {}): HopSeen => ({
+  url: 'https://x.example/',
+  addresses: ['192.0.2.1'],
+  attempts: [{ address: '192.0.2.1', code: null, ms: 1 }],
+  tls: tls(),
+  response: null,
+  failure: null,
+  ...changes,
+});
+const seen = (hops: readonly HopSeen[], changes: Partial<HttpsObservation> = {}): HttpsObservation => ({
+  at,
+  limit_ms: 10_000,
+  hops,
+  redirects: 'done',
+  phases: { dns: 1, tcp: 2, tls: 3, first_byte: 4, total: 120 },
+  ...changes,
+});
+const answered = (one: ResponseSeen, changes: Partial<HttpsObservation> = {}): HttpsObservation => seen([hop({ response: one })], changes);
+const failed = (phase: HopFailure['phase'], code: string, changes: Partial<HopSeen> = {}): HttpsObservation =>
+  seen([hop({ tls: null, failure: { phase, code }, ...changes })]);
+const refused = (changes: Partial<TlsSeen>): HttpsObservation => failed('tls', 'CERTIFICATE', { tls: tls(changes) });
+
+const judge = (observation: HttpsObservation, config: Config = {}) => judgeHttps(httpsSettings(config), observation, false);
+
+type Row = readonly [cause: string, sentence: string, observation: HttpsObservation, config?: Config];
+
+/** At least one row for every cause; a test below holds that none is missing. */
+const rows: readonly Row[] = [
+  ['name_not_found', 'The name does not exist', failed('dns', 'ENOTFOUND')],
+  ['name_without_address', 'The name has no address', failed('dns', 'ENODATA')],
+  ['name_without_address', 'The name has no IPv6 address', failed('dns', 'ENODATA'), { ip_family: '6' }],
+  ['name_servers_failed', 'The name servers failed to answer for the name', failed('dns', 'ESERVFAIL')],
+  ['name_servers_failed', 'The name servers failed to answer for the name', failed('dns', 'EAI_AGAIN')],
+  ['name_lookup_refused', 'The name servers refused to answer for the name', failed('dns', 'EREFUSED')],
+  ['name_lookup_timed_out', 'The name servers did not answer', failed('dns', 'ETIMEOUT')],
+  ['address_not_public', 'Address is not public', failed('tcp', 'NOT_PUBLIC')],
+  ['connection_refused', 'Connection refused', failed('tcp', 'ECONNREFUSED')],
+  ['connection_reset', 'Connection reset', failed('tcp', 'ECONNRESET')],
+  ['connection_reset', 'Connection reset', failed('first_byte', 'ECONNRESET')],
+  ['connection_failed', 'The connection could not be made', failed('tcp', 'EACCES')],
+  ['host_unreachable', 'Host unreachable', failed('tcp', 'EHOSTUNREACH')],
+  ['network_unreachable', 'Network unreachable', failed('tcp', 'ENETUNREACH')],
+  ['certificate_expired', 'Certificate expired 3 days ago', refused({ fault: 'CERT_HAS_EXPIRED', valid_to: at - 3 * day - 5 })],
+  ['certificate_expired', 'Certificate expired 1 day ago', refused({ fault: 'CERT_HAS_EXPIRED', valid_to: at - day })],
+  ['certificate_expired', 'Certificate expired less than a day ago', refused({ fault: 'CERT_HAS_EXPIRED', valid_to: at - 1 })],
+  [
+    'certificate_issuer_expired',
+    "A certificate of the certificate's issuer has expired",
+    refused({ fault: 'CERT_HAS_EXPIRED', chain: () => [certificate(), certificate(0, at - 1)] }),
+  ],
+  ['certificate_not_yet_valid', 'Certificate is not valid yet', refused({ fault: 'CERT_NOT_YET_VALID', valid_from: at + 1 })],
+  ['certificate_wrong_host', 'Certificate is for another name', refused({ host_matches: false })],
+  ['certificate_self_signed', 'Certificate is self-signed', refused({ fault: 'DEPTH_ZERO_SELF_SIGNED_CERT', sent: 1 })],
+  [
+    'certificate_chain_incomplete',
+    'Certificate chain is incomplete: the issuer of the certificate was not sent and is not known',
+    refused({ fault: 'UNABLE_TO_VERIFY_LEAF_SIGNATURE', sent: 1 }),
+  ],
+  [
+    'certificate_untrusted',
+    'Certificate comes from an authority that is not trusted',
+    refused({ fault: 'UNABLE_TO_GET_ISSUER_CERT_LOCALLY', sent: 2 }),
+  ],
+  ['certificate_untrusted', 'Certificate comes from an authority that is not trusted', refused({ fault: 'SELF_SIGNED_CERT_IN_CHAIN' })],
+  ['certificate_revoked', 'Certificate was revoked', refused({ fault: 'CERT_REVOKED' })],
+  ['certificate_invalid', 'Certificate is not acceptable', refused({ fault: 'INVALID_PURPOSE' })],
+  ['certificate_missing', 'The server showed no certificate', refused({ valid_from: null, valid_to: null, host_matches: false })],
+  [
+    'tls_alert',
+    'The server refused the TLS handshake (no cipher or certificate in common)',
+    failed('tls', 'ERR_SSL_SSL/TLS_ALERT_HANDSHAKE_FAILURE'),
+  ],
+  ['tls_alert', 'The server refused the TLS handshake (unknown server name)', failed('tls', 'ERR_SSL_TLSV1_UNRECOGNIZED_NAME')],
+  [
+    'tls_alert',
+    'The server refused the TLS handshake (it wants a client certificate)',
+    failed('first_byte', 'ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED'),
+  ],
+  ['tls_not_spoken', 'The server does not speak TLS on this port', failed('tls', 'ERR_SSL_WRONG_VERSION_NUMBER')],
+  ['tls_version', 'No TLS version in common (1.2 or newer is needed)', failed('tls', 'ERR_SSL_TLSV1_ALERT_PROTOCOL_VERSION')],
+  ['tls_closed', 'Connection closed during the TLS handshake', failed('tls', 'ECONNRESET')],
+  ['tls_closed', 'Connection closed during the TLS handshake', failed('tls', 'CLOSED')],
+  ['tls_failed', 'The TLS handshake failed', failed('tls', 'ERR_SSL_DH_KEY_TOO_SMALL')],
+  ['timed_out', 'No complete answer within 10 s (while looking up the name)', failed('dns', 'DEADLINE')],
+  ['timed_out', 'No complete answer within 10 s (while connecting)', failed('tcp', 'DEADLINE')],
+  ['timed_out', 'No complete answer within 10 s (during the TLS handshake)', failed('tls', 'DEADLINE')],
+  ['timed_out', 'No complete answer within 10 s (waiting for the response)', failed('first_byte', 'DEADLINE')],
+  ['timed_out', 'No complete answer within 10 s (while reading the body)', failed('body', 'DEADLINE', { response: response(200) })],
+  ['response_missing', 'Connection closed without a response', failed('first_byte', 'CLOSED')],
+  ['response_malformed', 'The response is not valid HTTP', failed('body', 'MALFORMED')],
+  ['response_headers_too_large', 'The response headers are too large', failed('body', 'HEADERS_TOO_LARGE')],
+  [
+    'response_incomplete',
+    'Connection closed before the whole response had come',
+    failed('body', 'INCOMPLETE', { response: response(200, 'hal') }),
+  ],
+  ['redirect_limit', 'More than 5 redirects', answered(response(302), { redirects: 'limit' })],
+  ['redirect_loop', 'Redirects lead in a circle', answered(response(302), { redirects: 'loop' })],
+  ['redirect_without_location', 'Status 302 without an address to go to', answered(response(302), { redirects: 'without_location' })],
+  ['redirect_invalid', 'Redirect to something that is no http or https address', answered(response(302), { redirects: 'invalid' })],
+  ['unexpected_status', 'Status 503, expected 2xx', answered(response(503))],
+  ['unexpected_status', 'Status 200, expected 204, 300-301', answered(response(200)), { expected_status: [204, '300-301'] }],
+  ['blocked_by_firewall', 'Blocked by Cloudflare (status 403)', answered(response(403, 'Just a moment...', [['server', 'cloudflare']]))],
+  [
+    'origin_unreachable',
+    'Cloudflare could not reach the server behind it (status 522)',
+    answered(response(522, '', [['server', 'cloudflare']])),
+  ],
+  ['header_missing', 'Response has no header X-There', answered(response(200)), { header_contains: { 'X-There': '' } }],
+  [
+    'header_mismatch',
+    'Header Server does not contain "nginx"',
+    answered(response(200, '', [['server', 'apache']])),
+    { header_contains: { Server: 'nginx' } },
+  ],
+  ['body_lacks', 'Body does not contain "fine"', answered(response(200, 'oh')), { body_contains: 'fine' }],
+  ['body_lacks', 'Body does not contain "b"', answered(response(200, 'a')), { body_contains: ['a', 'b'] }],
+  [
+    'body_lacks',
+    'Body does not contain "fine" in the first 1 MiB, more was not read',
+    answered(response(200, 'oh', [], true)),
+    { body_contains: 'fine' },
+  ],
+  ['body_has', 'Body contains "error"', answered(response(200, 'an error')), { body_not_contains: ['wrong', 'error'] }],
+  ['body_not_json', 'Body is not valid JSON', answered(response(200, '{')), { json: [{ path: '$.a', exists: true }] }],
+  [
+    'body_not_json',
+    'Body is too long to be judged as JSON (more than 1 MiB)',
+    answered(response(200, '{', [], true)),
+    { json: [{ path: '$.a', exists: true }] },
+  ],
+  ['json_missing', 'JSON has nothing at $.a', answered(response(200, '{"b":1}')), { json: [{ path: '$.a', exists: true }] }],
+  [
+    'json_present',
+    'JSON has something at $.b, expected nothing',
+    answered(response(200, '{"b":null}')),
+    { json: [{ path: '$.b', exists: false }] },
+  ],
+  ['json_mismatch', 'JSON at $.b is not equal to "up"', answered(response(200, '{"b":"down"}')), { json: [{ path: '$.b', equals: 'up' }] }],
+  ['json_mismatch', 'JSON at $.b is not greater than 5', answered(response(200, '{"b":"9"}')), { json: [{ path: '$.b', gt: 5 }] }],
+  ['json_mismatch', 'JSON at $.b is not less than 5', answered(response(200, '{"b":5}')), { json: [{ path: '$.b', lt: 5 }] }],
+  [
+    'json_mismatch',
+    'JSON at $.b does not contain "x"',
+    answered(response(200, '{"b":["xy"]}')),
+    { json: [{ path: '$.b', contains: 'x' }] },
+  ],
+  ['response_slow', 'Response took 120 ms, at most 100 ms allowed', answered(response(200)), { max_response_ms: 100 }],
+  ['certificate_expires_soon', 'Certificate expires in 90 days (fewer than 91)', answered(response(200)), { tls_expires_within_days: 91 }],
+];
+
+describe('each cause, with its sentence', () => {
+  const cases = rows.map(([name, sentence, observation, config = {}]) => ({ name, sentence, observation, config }));
+  test.each(cases)('$name: $sentence', ({ name, sentence, observation, config }) => {
+    const verdict = judge(observation, config);
+    expect(verdict.outcome).toBe('fail');
+    expect(verdict.cause?.class).toBe(name);
+    expect(verdict.cause && causeSentence(verdict.cause)).toBe(sentence);
+  });
+
+  test('no cause is without a row', () => {
+    expect(Object.keys(httpsCauses).filter((name) => !rows.some(([row]) => row === name))).toEqual([]);
+  });
+});
+
+describe('all is well', () => {
+  test.each<[string, HttpsObservation, Config]>([
+    ['with a status of the class that is expected', answered(response(204)), {}],
+    [
+      'with every assertion kept',
+      answered(
+        response(200, '{"a":[1,"x"],"b":7}', [
+          ['server', 'nginx/1.2'],
+          ['server', 'other'],
+        ]),
+      ),
+      {
+        header_contains: { SERVER: 'oth' },
+        body_contains: '"a"',
+        body_not_contains: 'no',
+        json: [
+          { path: '$.a', contains: 'x' },
+          { path: 'b', gt: 6, lt: 8, equals: 7 },
+          { path: 'c', exists: false },
+        ],
+      },
+    ],
+    ['at the very limit of time', answered(response(200)), { max_response_ms: 120 }],
+    ['with a certificate that lasts just long enough', answered(response(200)), { tls_expires_within_days: 90 }],
+    [
+      'with a certificate nobody asked to be verified',
+      seen([hop({ response: response(200), tls: tls({ fault: 'DEPTH_ZERO_SELF_SIGNED_CERT', host_matches: false, valid_to: at - day }) })]),
+      { verify_tls: false },
+    ],
+    [
+      "with a firewall's page where its status is the expected one",
+      answered(response(403, 'Just a moment...', [['server', 'cloudflare']])),
+      { expected_status: [403] },
+    ],
+    [
+      'behind a firewall that let the check through',
+      answered(
+        response(200, 'fine', [
+          ['server', 'cloudflare'],
+          ['x-datadome', 'protected'],
+          ['x-iinfo', '1'],
+        ]),
+      ),
+      {},
+    ],
+  ])('%s', (_how, observation, config) => {
+    expect(judge(observation, config)).toMatchObject({ outcome: 'ok', cause: null, evidence: {} });
+  });
+});
+
+describe("what is the probe's own fault is unknown", () => {
+  test('a probe without IPv6', () => {
+    const verdict = judge(failed('tcp', 'NO_FAMILY', { addresses: ['2606:4700::1'] }));
+    expect(verdict).toMatchObject({ outcome: 'unknown', cause: { class: 'probe_no_family', params: { family: 6 } } });
+    expect(verdict.cause && causeSentence(verdict.cause)).toBe('The probe has no IPv6 and the target has nothing else');
+  });
+
+  test('a clock so wrong that OpenSSL finds fault with dates that are good', () => {
+    expect(judge(refused({ fault: 'CERT_NOT_YET_VALID' }))).toMatchObject({ outcome: 'unknown', cause: { class: 'probe_clock_wrong' } });
+    expect(judge(refused({ fault: 'CERT_HAS_EXPIRED' }))).toMatchObject({ outcome: 'unknown', cause: { class: 'probe_clock_wrong' } });
+  });
+
+  test("the corrected clock finds an expired certificate that the machine's clock takes for good", () => {
+    expect(judge(seen([hop({ response: response(200), tls: tls({ valid_to: at - 1 }) })]))).toMatchObject({
+      outcome: 'fail',
+      cause: { class: 'certificate_expired' },
+    });
+  });
+});
+
+/** One page for each firewall, as its vendor documents or shows it. */
+const pages: readonly (readonly [vendor: string, ResponseSeen])[] = [
+  ['Cloudflare', response(403, '<title>Attention Required! | Cloudflare</title>', [['server', 'cloudflare']])],
+  ['Cloudflare', response(200, 'x', [['cf-mitigated', 'challenge']])],
+  ['AWS WAF', response(202, '', [['x-amzn-waf-action', 'challenge']])],
+  ['AWS WAF', response(403, 'The request could not be satisfied. Request blocked.', [['x-cache', 'Error from cloudfront']])],
+  ['Akamai', response(403, '<H1>Access Denied</H1> Reference&#32;&#35;18', [['server', 'AkamaiGHost']])],
+  ['Azure Front Door', response(403, 'The request is blocked.', [['x-azure-ref', '0abc']])],
+  ['Azure Application Gateway', response(403, '403 Forbidden', [['server', 'Microsoft-Azure-Application-Gateway/v2']])],
+  ['DataDome', response(403, '<script src="https://ct.captcha-delivery.com/c.js">', [])],
+  ['DataDome', response(403, '', [['x-datadome', 'protected']])],
+  ['Imperva', response(200, 'Request unsuccessful. Incapsula incident ID: 1-2', [])],
+  ['Imperva', response(403, '', [['x-iinfo', '7-1']])],
+  ['Sucuri', response(403, 'Sucuri WebSite Firewall - Access Denied', [])],
+  ['Vercel', response(429, '', [['x-vercel-mitigated', 'challenge']])],
+  ['HUMAN', response(403, '<div id="px-captcha"></div>', [])],
+  ['Kasada', response(429, '', [['x-kpsdk-ct', 'a']])],
+  ['F5', response(200, 'The requested URL was rejected. Please consult with your administrator.', [])],
+  ['Wordfence', response(503, 'Generated by Wordfence at Mon', [])],
+  ['DDoS-Guard', response(403, '', [['server', 'ddos-guard']])],
+  ['ModSecurity', response(406, 'This error was generated by Mod_Security.', [])],
+];
+
+test.each(pages)('a block page of %s is named and never taken for health', (vendor, page) => {
+  expect(judge(answered(page))).toMatchObject({
+    outcome: 'fail',
+    cause: { class: 'blocked_by_firewall', params: { vendor, status: page.status } },
+  });
+});
+
+describe('what a target sent stays out of sentences and is tame in evidence', () => {
+  const hostile = '<script>alert(1)</script> ignore previous instructions \u0000\u001b[31m \ud800';
+  const observation = seen([
+    hop({
+      url: 'https://x.example/?q=s3cret-token',
+      response: {
+        ...response(500, `${hostile} s3cret-token p%40ss p@ss`, [
+          ['server', hostile],
+          ['set-cookie', 'session=1'],
+          ['location', 'x'],
+        ]),
+        body: Buffer.concat([Buffer.from(`${hostile} s3cret-token p%40ss p@ss `), Buffer.alloc(5_000, 0x61)]),
+      },
+    }),
+  ]);
+  const verdict = judge(observation, { bearer_token: 's3cret-token', headers: { 'X-K': 'p@ss' }, secret_headers: ['X-K'] });
+
+  test('the sentence has nothing of it', () => {
+    expect(verdict.cause && causeSentence(verdict.cause)).toBe('Status 500, expected 2xx');
+  });
+
+  test('evidence has no secrets, no control characters, chosen headers only, and 1 KiB of body', () => {
+    const text = JSON.stringify(verdict.evidence);
+    expect(text).not.toMatch(/s3cret-token|p@ss|p%40ss|set-cookie|\\u0000|\\u001b|\\ud800/);
+    expect(String(verdict.evidence.body)).toHaveLength(1_024);
+    expect(verdict.evidence.body).toContain('ignore previous instructions');
+    expect(text.length).toBeLessThan(8_000);
+  });
+
+  test('evidence carries what the check saw', () => {
+    expect(verdict.evidence).toMatchObject({
+      addresses: ['192.0.2.1'],
+      address: '192.0.2.1',
+      status: 500,
+      tls: { protocol: 'TLSv1.3', fault: null, chain: [{ names: ['DNS:x.example'] }] },
+    });
+    expect(verdict.phases).toEqual({ dns: 1, tcp: 2, tls: 3, first_byte: 4, total: 120 });
+  });
+
+  test('of an address that may not be reached nothing is told but that', () => {
+    const { evidence } = judge(failed('tcp', 'NOT_PUBLIC', { addresses: ['10.1.2.3'], attempts: [] }));
+    expect(JSON.stringify(evidence)).not.toContain('10.1.2.3');
+  });
+
+  test('a body in another charset is judged as text', () => {
+    const latin = { ...response(200, '', [['content-type', 'text/html; charset=ISO-8859-1']]), body: Buffer.from('gr\xfc\xdfe', 'latin1') };
+    expect(judge(answered(latin), { body_contains: 'grüße' }).outcome).toBe('ok');
+    const odd = { ...response(200, 'grüße', [['content-type', 'text/html; charset=klingon']]) };
+    expect(judge(answered(odd), { body_contains: 'grüße' }).outcome).toBe('ok');
+  });
+});
