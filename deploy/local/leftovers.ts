@@ -1,6 +1,6 @@
 /** What a launcher that was killed left running: written down while it ran, ended by the next start on the same home. */
 import { existsSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { z } from 'zod';
 import { signal } from './child.ts';
 import { readJson, writeJson } from './json-file.ts';
@@ -45,5 +45,5 @@ export const endLeftovers = async (home: string, say: (line: string) => void): P
   await Promise.all(recorded.map(endOne));
   // Also one that was started in the moment before its launcher was killed: Postgres keeps a record of its own.
   const place = join(home, 'postgres.place');
-  await endLeftPostgres(existsSync(place) ? readFileSync(place, 'utf8').trim() : join(home, 'postgres'));
+  await endLeftPostgres(resolve(home, existsSync(place) ? readFileSync(place, 'utf8').trim() : 'postgres'));
 };

@@ -7,7 +7,7 @@
 import { execFile, spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { chown, mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import type { Command } from './child.ts';
 import { firstPassableFor, isPassableFor, isRoot } from './folders.ts';
@@ -55,15 +55,18 @@ const ownerOf = async (folder: string): Promise<number | undefined> =>
 export const choosePostgresFolder = async (home: string, say: (line: string) => void): Promise<string> => {
   if (!isRoot) return join(home, 'postgres');
   const record = join(home, 'postgres.place');
+  const tell = (folder: string): string => {
+    if (!folder.startsWith(home)) say(`Postgres runs as user ${nobody}, who cannot pass through ${home}: its data is in ${folder}`);
+    return folder;
+  };
   const known = (await readIfThere(record))?.trim();
-  if (known !== undefined) return known;
+  if (known !== undefined) return tell(resolve(home, known));
   const inHome = isPassableFor(nobody, home) || (await ownerOf(join(home, 'postgres', 'data'))) !== undefined;
   const place = inHome ? home : firstPassableFor(nobody, [systemData]);
   if (place === undefined) throw new Error(`user ${nobody}, whom Postgres runs as for root, can reach neither ${home} nor ${systemData}`);
-  const folder = inHome ? join(home, 'postgres') : join(place, `postgres-${randomUUID()}`);
-  if (!inHome) say(`Postgres runs as user ${nobody}, who cannot pass through ${home}: its data is in ${folder}`);
-  await writeFile(record, `${folder}\n`, { mode: 0o600 });
-  return folder;
+  const name = inHome ? 'postgres' : join(place, `postgres-${randomUUID()}`);
+  await writeFile(record, `${name}\n`, { mode: 0o600 });
+  return tell(resolve(home, name));
 };
 
 type RunAs = { readonly uid: number; readonly gid: number } | undefined;
