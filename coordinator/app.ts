@@ -1,3 +1,5 @@
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { type FastifyInstance, fastify } from 'fastify';
 import { type Clock, systemClock } from '../shared/base/clock.ts';
 import { newId } from '../shared/base/ids.ts';
@@ -8,6 +10,7 @@ import { secretsOf } from './access/secrets.ts';
 import { type Engine, startEngine } from './actors/engine.ts';
 import { type Timing, usualTiming } from './actors/timing.ts';
 import type { Config } from './config.ts';
+import { beatRoutes } from './faces/beat/index.ts';
 import { restRoutes, restServerOptions } from './faces/rest/index.ts';
 import { createEntrance } from './gate.ts';
 import { connect } from './store/database.ts';
@@ -69,6 +72,9 @@ export const createApp = (config: Config, overrides: Overrides = {}): App => {
       const applied = await migrate(sql);
       if (applied.length > 0) log.info({ migrations: applied }, 'the database was brought to this version');
       restRoutes(web, { execute: gate.execute, authenticate: tokens.authenticate, limiter, log, baseUrl: () => baseUrl });
+      beatRoutes(web, {
+        take: async (request) => engine?.takeBeat(request) ?? { status: 503, text: 'Starting', headers: { 'retry-after': '2' } },
+      });
       await web.listen({ host: config.HOST, port: config.PORT });
       ends.push(() => web.close());
       const address = web.server.address();
@@ -88,6 +94,7 @@ export const createApp = (config: Config, overrides: Overrides = {}): App => {
           operatorSeed: config.NATS_OPERATOR_SEED,
         },
         secretKey: config.SECRET_KEY,
+        beatSpool: join(config.DATA_DIR ?? join(tmpdir(), `antipode-coordinator-${port}`), 'beats.jsonl'),
         openSecrets: (row) => (row.secrets === null ? Promise.resolve('{}') : secrets.open(sql, row.secrets, secretsOf(row.id))),
         baseUrl: () => baseUrl,
         anchors: () => config.PROBE_ANCHORS ?? [anchorOf(baseUrl)],

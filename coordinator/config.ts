@@ -23,6 +23,8 @@ const variables = z.object({
   NATS_SYSTEM_CREDENTIALS: z.string().includes('NATS USER JWT', { error: 'must be the text of a NATS credentials file' }),
   /** What secrets in the database are encrypted with, and what the keys of the network are derived from. */
   SECRET_KEY: z.string().min(32, 'must have at least 32 characters'),
+  /** Where beats are kept while the bus is away, of this coordinator alone; without it among the machine's temporary files. */
+  DATA_DIR: z.string().min(1).optional(),
   HOST: z.string().default('127.0.0.1'),
   PORT: z.coerce.number().int().min(0).max(65_535).default(8080),
   BASE_URL: z.url({ protocol: /^https?$/ }).optional(),

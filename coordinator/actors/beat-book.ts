@@ -7,6 +7,7 @@ import { beatKeyMessage } from '../../shared/bus/messages.ts';
 import type { Bus } from '../../shared/bus/nats.ts';
 import { streams } from '../../shared/bus/streams.ts';
 import { subjects } from '../../shared/bus/subjects.ts';
+import { createDigest } from '../../shared/checks/digest.ts';
 import { mergeBeats } from '../../shared/checks/heartbeat/state.ts';
 import { allBeatKeys, allStates, type BeatKeyRow, beatKey, countHeartbeats, endOldBeatKeys } from '../store/beats.ts';
 import type { Sql } from '../store/database.ts';
@@ -20,6 +21,8 @@ import { markDone, outboxChannel, waitingLines } from '../store/outbox.ts';
  */
 export type BeatBook = {
   readonly findKey: FindKey;
+  /** The keys that count, of all organisations or of one, as an ear should hold them. */
+  readonly digestOf: (organisation: string | null) => Promise<{ readonly count: number; readonly digest: string }>;
   /** Settles when the bus has all that it should have. */
   readonly restore: () => Promise<void>;
   readonly close: () => Promise<void>;
@@ -31,8 +34,6 @@ type Parts = {
   readonly records: BeatRecords;
   readonly clock: Clock;
   readonly log: Log;
-  /** Called when a stream of beats was made anew, and from time to time: the probes' consumers go with their stream. */
-  readonly onChecked: (keysMade: boolean) => Promise<void>;
   readonly lookAgainMs: number;
 };
 
@@ -48,7 +49,7 @@ const knownOf = ({ organisation, monitor, until }: BeatKeyRow): KnownKey => ({ o
 
 const keyOf = (subject: string): string => subject.slice(subject.lastIndexOf('.') + 1);
 
-export const openBeatBook = async ({ sql, bus, records, clock, log, onChecked, lookAgainMs }: Parts): Promise<BeatBook> => {
+export const openBeatBook = async ({ sql, bus, records, clock, log, lookAgainMs }: Parts): Promise<BeatBook> => {
   let keys = new Map<string, KnownKey>();
   let lookups = 0;
   let lookupsSince = performance.now();
@@ -118,7 +119,6 @@ export const openBeatBook = async ({ sql, bus, records, clock, log, onChecked, l
     ]);
     const short = (onBus?.messages ?? 0) < expected.monitors || (values?.messages ?? 0) < expected.keys;
     if (short || made.includes(true)) await restore();
-    await onChecked(made[0] ?? false);
     for (const { key, organisation } of await endOldBeatKeys(sql)) await publishKey(key, organisation, undefined);
     await drain();
   };
@@ -162,6 +162,11 @@ export const openBeatBook = async ({ sql, bus, records, clock, log, onChecked, l
       });
       if (row && (row.until === null || row.until.getTime() > clock.now())) keys.set(key, knownOf(row));
       return row && knownOf(row);
+    },
+    digestOf: async (organisation) => {
+      const digest = createDigest();
+      for await (const page of allBeatKeys(sql, organisation)) for (const { key } of page) digest.add(key, 0);
+      return { count: digest.count(), digest: digest.text() };
     },
     restore,
     close: async () => {

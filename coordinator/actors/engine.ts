@@ -2,6 +2,7 @@ import { createTicker } from '../../shared/actor/ticker.ts';
 import type { Clock } from '../../shared/base/clock.ts';
 import type { Continent } from '../../shared/base/continents.ts';
 import type { Log } from '../../shared/base/log.ts';
+import { createBeatRecords } from '../../shared/bus/beat-records.ts';
 import { type Key, keyFromSeed } from '../../shared/bus/identity.ts';
 import { type Bus, connectBus } from '../../shared/bus/nats.ts';
 import { streams } from '../../shared/bus/streams.ts';
@@ -14,6 +15,8 @@ import { outboxChannel } from '../store/outbox.ts';
 import type { MonitorRow } from '../store/watched.ts';
 import { createAlerter } from './alerter.ts';
 import { createAssignments } from './assignments.ts';
+import { withBeatTerms } from './beat-terms.ts';
+import { type Beats, startBeats } from './beats.ts';
 import { createDigestCheck } from './digest-check.ts';
 import { createDirectory } from './directory.ts';
 import { createHousekeeper, type Kept, oldestKept } from './housekeeper.ts';
@@ -33,6 +36,7 @@ export type Engine = {
   readonly owner: string;
   readonly bus: Bus;
   readonly partitions: Partitions;
+  readonly takeBeat: Beats['take'];
   readonly health: () => Promise<EngineHealth>;
   readonly close: () => Promise<void>;
 };
@@ -62,6 +66,8 @@ export type EngineOptions = {
   };
   /** What the keys of the network are derived from. */
   readonly secretKey: string;
+  /** The file that keeps beats while the bus is away. */
+  readonly beatSpool: string;
   readonly openSecrets: (row: MonitorRow) => Promise<string>;
   readonly baseUrl: () => string;
   readonly anchors: () => readonly string[];
@@ -101,7 +107,9 @@ export const startEngine = async (options: EngineOptions): Promise<Engine> => {
   const isLeader = (): boolean => partitions.owns(0);
   const network = await createNetwork({ sql, bus, clock, log, timing, directory, isLeader, onRoster: () => undefined });
   const { roster } = network;
-  const assignments = createAssignments({ bus, directory, openSecrets: options.openSecrets, networkKey });
+  const records = createBeatRecords(bus);
+  const plain = createAssignments({ bus, directory, openSecrets: options.openSecrets, networkKey });
+  const assignments = withBeatTerms({ assignments: plain, sql, bus, records, clock });
   const looks = createLooks({ sql, bus, clock, log, roster, assignments });
   const loaded: PartitionParts['loaded'] = new Map();
   const targetsOf = (probe: string): number => {
@@ -146,6 +154,12 @@ export const startEngine = async (options: EngineOptions): Promise<Engine> => {
 
   await partitions.start();
   if (isLeader()) await keeper.ensureAll();
+  const beats = await startBeats({
+    ...{ sql, bus, records, clock, log, refusals, directory, partitions, isLeader },
+    spoolFile: options.beatSpool,
+    lookAgainMs: timing.lookAgainMs,
+  });
+  ends.push(beats.close);
   let wasLeader = isLeader();
   const status = bus.onStatus((now) => {
     // It may have been wiped: streams first, then what partitions put in them.
@@ -199,6 +213,7 @@ export const startEngine = async (options: EngineOptions): Promise<Engine> => {
     owner,
     bus,
     partitions,
+    takeBeat: beats.take,
     health: async () => ({
       bus: bus.isConnected(),
       partitions: (await ownedPartitions(sql)) === partitionCount,

@@ -48,13 +48,14 @@ export const beatKeysByFingerprint = (sql: Queryable, keys: readonly string[]): 
   sql<BeatKeyRow[]>`
     select ${sql.unsafe(keyColumns)} from beat_tokens where fingerprint = any(${keys.map((key) => Buffer.from(key, 'hex'))}::bytea[])`;
 
-/** Every key that still counts, in pages. */
-export async function* allBeatKeys(sql: Queryable): AsyncGenerator<BeatKeyRow[]> {
+/** Every key that there is, of all organisations or of one, in pages. */
+export async function* allBeatKeys(sql: Queryable, organisation: string | null = null): AsyncGenerator<BeatKeyRow[]> {
   let last = '';
   for (;;) {
     const page = await sql<BeatKeyRow[]>`
       select ${sql.unsafe(keyColumns)} from beat_tokens
-      where fingerprint > decode(${last}, 'hex') and (until is null or until > now()) order by fingerprint limit 1000`;
+      where fingerprint > decode(${last}, 'hex') and (${organisation}::uuid is null or organisation_id = ${organisation})
+      order by fingerprint limit 1000`;
     if (page.length === 0) return;
     yield page;
     last = page.at(-1)?.key ?? last;
@@ -65,7 +66,7 @@ export async function* allBeatKeys(sql: Queryable): AsyncGenerator<BeatKeyRow[]>
 export const countHeartbeats = async (sql: Queryable): Promise<{ monitors: number; keys: number }> => {
   const [row] = await sql<{ monitors: number; keys: number }[]>`
     select (select count(*) from beat_states) as monitors,
-      (select count(*) from beat_tokens where until is null or until > now()) as keys`;
+      (select count(*) from beat_tokens) as keys`;
   return row ?? { monitors: 0, keys: 0 };
 };
 

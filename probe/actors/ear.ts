@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { readBounded } from '../../shared/base/bounded-body.ts';
 import type { Log } from '../../shared/base/log.ts';
 import type { BeatReply, BeatRequest } from '../../shared/bus/beat-desk.ts';
 import { keptBodyBytes } from '../../shared/checks/heartbeat/address.ts';
@@ -12,23 +13,6 @@ export type Ear = { readonly address: string; readonly close: () => Promise<void
 
 /** More than this is no log of a job any more. What is kept of it is far less. */
 const mostBodyBytes = 1024 * 1024;
-
-/** The first of the body; the rest is read and dropped, so that a job with a long log need not be changed. undefined: far too long. */
-const readBody = async (request: IncomingMessage): Promise<Uint8Array | undefined> => {
-  const kept: Buffer[] = [];
-  let held = 0;
-  let total = 0;
-  for await (const chunk of request) {
-    if (!Buffer.isBuffer(chunk)) continue;
-    total += chunk.length;
-    if (total > mostBodyBytes) return undefined;
-    if (held >= keptBodyBytes) continue;
-    const part = chunk.subarray(0, keptBodyBytes - held);
-    kept.push(part);
-    held += part.length;
-  }
-  return Buffer.concat(kept);
-};
 
 const send = (response: ServerResponse, isHead: boolean, { status, text, headers }: BeatReply): void => {
   const body = Buffer.from(text);
@@ -53,7 +37,7 @@ export const startEar = async (options: {
   const { host, port, take, log } = options;
   const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const method = request.method ?? 'GET';
-    const body = await readBody(request);
+    const body = await readBounded(request, { keep: keptBodyBytes, most: mostBodyBytes });
     if (body === undefined) return send(response, false, tooLong);
     send(response, method === 'HEAD', await take({ method, address: request.url ?? '/', body }));
   };

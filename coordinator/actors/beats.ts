@@ -1,0 +1,72 @@
+import type { Clock } from '../../shared/base/clock.ts';
+import type { Log } from '../../shared/base/log.ts';
+import { type BeatDesk, createBeatCarrier, createBeatDesk } from '../../shared/bus/beat-desk.ts';
+import type { BeatRecords } from '../../shared/bus/beat-records.ts';
+import { openBeatSpool } from '../../shared/bus/beat-spool.ts';
+import { earKeysMessage } from '../../shared/bus/messages.ts';
+import type { Bus } from '../../shared/bus/nats.ts';
+import { probeConsumers, streams } from '../../shared/bus/streams.ts';
+import { subjects } from '../../shared/bus/subjects.ts';
+import type { Sql } from '../store/database.ts';
+import { openBeatBook } from './beat-book.ts';
+import { startBeatRelay } from './beat-relay.ts';
+import type { Directory } from './directory.ts';
+import type { Partitions } from './partitions.ts';
+import type { Refusals } from './refusals.ts';
+
+/** All that a coordinator does for heartbeats: its own address, the relay into the database, the keys and last beats on the bus. */
+export type Beats = { readonly take: BeatDesk['take']; readonly close: () => Promise<void> };
+
+type Parts = {
+  readonly sql: Sql;
+  readonly bus: Bus;
+  readonly records: BeatRecords;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly refusals: Refusals;
+  readonly directory: Directory;
+  readonly partitions: Partitions;
+  readonly isLeader: () => boolean;
+  /** The file that keeps beats while the bus is away. */
+  readonly spoolFile: string;
+  readonly lookAgainMs: number;
+};
+
+/** A probe that lacks keys says so twice before everything is sent to it anew: what is just under way shall arrive first. */
+const patience = 2;
+
+export const startBeats = async (parts: Parts): Promise<Beats> => {
+  const { sql, bus, records, clock, log, refusals, directory, partitions, isLeader, lookAgainMs } = parts;
+  const book = await openBeatBook({ sql, bus, records, clock, log, lookAgainMs });
+  const spool = await openBeatSpool(parts.spoolFile, log);
+  const carrier = createBeatCarrier(bus, records, 'coordinator');
+  const desk = createBeatDesk({ carrier: () => carrier, spool, findKey: book.findKey, ear: 'coordinator', clock, log });
+  const relay = startBeatRelay({ sql, bus, log, refusals, owns: partitions.owns, tell: partitions.tell });
+
+  const lacking = new Map<string, number>();
+  const hearEar = async (data: Uint8Array): Promise<void> => {
+    if (!isLeader()) return;
+    const { probe, count, digest } = earKeysMessage.parse(JSON.parse(new TextDecoder().decode(data)));
+    const row = directory.byId(probe);
+    if (!row || row.revoked_at !== null) return;
+    const expected = await book.digestOf(row.organisation_id);
+    if (expected.count === count && expected.digest === digest) return void lacking.delete(probe);
+    const times = (lacking.get(probe) ?? 0) + 1;
+    lacking.set(probe, times);
+    if (times < patience) return;
+    lacking.delete(probe);
+    log.warn({ probe, count, expected: expected.count }, 'an ear holds other heartbeat keys than it should: all are sent to it anew');
+    await bus.renewConsumer(streams.beatKeys.name, probeConsumers.beatKeys(probe, row.organisation_id));
+  };
+  const ears = bus.subscribe(subjects.allEarKeys, ({ data }) => hearEar(data));
+
+  return {
+    take: desk.take,
+    close: async () => {
+      ears.stop();
+      await desk.close();
+      await relay.stop();
+      await book.close();
+    },
+  };
+};
