@@ -1,6 +1,5 @@
 /** The environments that the launcher's processes get: what they need of ours, and of the person's only what is not secret to them. */
 import { join } from 'node:path';
-import { parseProbeCredentials, printProbeCredentials } from '../../shared/bus/credentials.ts';
 import type { BusIdentity } from './nats.ts';
 import { type BusEnvironment, busVariables } from './settings.ts';
 
@@ -39,8 +38,9 @@ export type ProbeSeat = {
 
 export const probeEnvironment = (common: Environment, seat: ProbeSeat): Environment => ({
   ...common,
+  PROBE_CREDENTIALS: seat.credentials,
   // The embedded bus may have another port than when the probe was made.
-  PROBE_CREDENTIALS: printProbeCredentials({ ...parseProbeCredentials(seat.credentials), nats_url: seat.natsUrl }),
+  PROBE_NATS_URL: seat.natsUrl,
   PROBE_DATA_DIR: join(seat.home, 'probes', seat.name),
   PROBE_ALLOW_CIDRS: seat.allowCidrs ?? ownNetworks,
   PROBE_EAR_HOST: '127.0.0.1',

@@ -31,9 +31,10 @@ const readyWithinMs = 60_000;
 const largestLog = 20_000_000;
 
 /** Logs grow over many starts; the one before the last is enough to look back. */
-const openLogs = (home: string): string => {
+const openFolders = (home: string): string => {
   const logs = join(home, 'logs');
   mkdirSync(logs, { recursive: true, mode: 0o700 });
+  mkdirSync(join(home, 'coordinator'), { recursive: true, mode: 0o700 });
   for (const part of ['coordinator', 'nats', 'postgres', ...sites.map(({ name }) => name)]) {
     const file = join(logs, `${part}.log`);
     if ((statSync(file, { throwIfNoEntry: false })?.size ?? 0) > largestLog) renameSync(file, `${file}.old`);
@@ -115,7 +116,7 @@ export const launch = async (environment: Environment, stop: AbortSignal, say: S
   await endLeftovers(home, say);
   const state = openState(home, Date.now());
   const cache = openCache(environment, home);
-  const logs = openLogs(home);
+  const logs = openFolders(home);
   const record = openProcessRecord(home);
   let rewrite = (): void => undefined;
   const crew = gatherCrew({
@@ -144,6 +145,7 @@ export const launch = async (environment: Environment, stop: AbortSignal, say: S
       ANTIPODE_HOME: home,
       DATABASE_URL: foundations.databaseUrl,
       ...foundations.bus,
+      DATA_DIR: join(home, 'coordinator'),
       SECRET_KEY: settings.secretKey ?? state.secretKey,
       HOST: settings.host,
       PORT: String(port),

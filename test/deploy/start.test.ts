@@ -1,0 +1,164 @@
+import { mkdtemp, rm, stat } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { signal } from '../../deploy/local/child.ts';
+import { isRoot, isRunnableFor } from '../../deploy/local/folders.ts';
+import { findProcess } from '../../deploy/local/processes.ts';
+import { eventually } from '../support/eventually.ts';
+import { createHome, type Local, processesOf, removeHome, type Service, startService, stopService } from './service.ts';
+
+const nobody = { uid: 65_534, gid: 65_534 };
+
+const ask = async (url: string, token?: string): Promise<{ status: number; body: unknown }> => {
+  const answer = await fetch(url, token === undefined ? {} : { headers: { authorization: `Bearer ${token}` } });
+  return { status: answer.status, body: await answer.json() };
+};
+
+const isWell = async ({ base_url, api_token }: Local): Promise<boolean> => {
+  const health = await ask(`${base_url}/health`);
+  const me = await ask(`${base_url}/api/v1/me`, api_token);
+  return health.status === 200 && me.status === 200;
+};
+
+describe('npm start', { timeout: 60_000 }, () => {
+  let home: string;
+  let service: Service;
+  let first: Local;
+
+  beforeAll(async () => {
+    home = await createHome();
+    service = startService(home);
+    first = await service.ready;
+  }, 60_000);
+  afterAll(async () => {
+    await stopService(service);
+    await removeHome(home);
+  });
+
+  test('ends with an address, a token and a command, and all three probes present', async () => {
+    expect(service.said()).toContain(first.api_token);
+    expect(service.said()).toContain(`${first.base_url}/api/v1/me`);
+    expect(await ask(`${first.base_url}/api/v1/me`, first.api_token)).toMatchObject({ status: 200 });
+    const { status, body } = await ask(`${first.base_url}/health`);
+    expect(status).toBe(200);
+    expect(body).toMatchObject({
+      status: 'ok',
+      parts: {
+        probes: expect.arrayContaining(
+          [
+            { name: 'Frankfurt', continent: 'Europe' },
+            { name: 'Virginia', continent: 'North America' },
+            { name: 'Singapore', continent: 'Asia' },
+          ].map((probe) => expect.objectContaining({ ...probe, present: true })),
+        ),
+      },
+    });
+  });
+
+  test('takes a port below the ephemeral ones when asked for any', () => {
+    expect(Number(new URL(first.base_url).port)).toBeLessThan(32_768);
+  });
+
+  test('tells its secrets to the owner only', async () => {
+    for (const name of ['local.json', 'state.json', 'environment.json']) expect((await stat(join(home, name))).mode & 0o777).toBe(0o600);
+  });
+
+  test('a second one on the same home refuses with one line and disturbs nothing', async () => {
+    const second = startService(home);
+    expect(await second.exited).toBe(1);
+    expect(second.said().trim().split('\n')).toHaveLength(1);
+    expect(second.said()).toContain(`already runs on ${home}`);
+    expect(await service.local()).toEqual(first);
+    expect(await isWell(first)).toBe(true);
+  });
+
+  const parts: Readonly<Record<string, (local: Local) => number>> = {
+    postgres: ({ pids }) => pids.postgres,
+    nats: ({ pids }) => pids.nats,
+    coordinator: ({ pids }) => pids.coordinator,
+    Frankfurt: ({ pids }) => pids.probes.Frankfurt,
+    Virginia: ({ pids }) => pids.probes.Virginia,
+    Singapore: ({ pids }) => pids.probes.Singapore,
+  };
+
+  const heals = async (name: string, pidOf: (local: Local) => number, ...signals: readonly NodeJS.Signals[]): Promise<void> => {
+    const before = await service.local();
+    for (const one of signals) signal(pidOf(before), one);
+    const after = await eventually(async () => {
+      const local = await service.local();
+      return pidOf(local) !== pidOf(before) && (await isWell(local)) ? local : undefined;
+    }, 10_000);
+    expect(await findProcess(pidOf(after)), name).toBeDefined();
+    expect(await findProcess(pidOf(before)), name).toBeUndefined();
+  };
+
+  test.each(Object.entries(parts))('heals kill -9 of %s within 10 s', async (name, pidOf) => {
+    await heals(name, pidOf, 'SIGKILL');
+  });
+
+  test('heals a part that was stopped by a signal and then killed', async () => {
+    await heals('coordinator', ({ pids }) => pids.coordinator, 'SIGSTOP', 'SIGKILL');
+    await heals('Virginia', ({ pids }) => pids.probes.Virginia, 'SIGSTOP', 'SIGKILL');
+  });
+
+  test('kill -9 of the launcher is healed by the next start, which keeps the data', async () => {
+    const before = await service.local();
+    signal(before.pids.launcher, 'SIGKILL');
+    await service.exited;
+    service = startService(home);
+    const after = await service.ready;
+    expect(after.api_token).toBe(before.api_token);
+    expect(await isWell(after)).toBe(true);
+    const { launcher, coordinator, nats, postgres, probes } = before.pids;
+    const olds = await Promise.all([launcher, coordinator, nats, postgres, ...Object.values(probes)].map(findProcess));
+    expect(olds.filter((old) => old !== undefined)).toEqual([]);
+  });
+
+  test('Ctrl-C stops everything within 5 s and leaves nothing running', async () => {
+    await service.ready;
+    const limit = AbortSignal.timeout(5_000);
+    const stopped = await stopService(service);
+    expect(limit.aborted).toBe(false);
+    expect(stopped).toBe(0);
+    expect(await processesOf(home)).toEqual([]);
+    await expect(stat(join(home, 'local.json'))).rejects.toThrow('ENOENT');
+  });
+});
+
+describe('npm start, elsewhere', { timeout: 60_000 }, () => {
+  const homes: string[] = [];
+  const services: Service[] = [];
+  const begin = (home: string, person?: typeof nobody): Service => {
+    const service = startService(home, person);
+    homes.push(home);
+    services.push(service);
+    return service;
+  };
+  afterEach(async () => {
+    await Promise.all(services.splice(0).map(stopService));
+    for (const home of homes.splice(0)) await removeHome(home);
+  });
+
+  const nobodyCan =
+    isRoot && isRunnableFor(nobody.uid, join(import.meta.dirname, 'start.test.ts')) && isRunnableFor(nobody.uid, process.execPath);
+
+  test.runIf(nobodyCan)('works for a user without rights', async () => {
+    const service = begin(await createHome(nobody), nobody);
+    expect(await isWell(await service.ready)).toBe(true);
+  });
+
+  test.runIf(isRoot)('works for root below a folder that only root may enter, and says where the data went', async () => {
+    const closed = await mkdtemp(join(tmpdir(), 'antipode-closed-'));
+    try {
+      const home = await createHome(undefined, closed);
+      const service = begin(home);
+      expect(await isWell(await service.ready)).toBe(true);
+      expect(service.said()).toMatch(/its data is in \/var\/lib\/antipode\/postgres-/);
+    } finally {
+      await Promise.all(services.splice(0).map(stopService));
+      for (const home of homes.splice(0)) await removeHome(home);
+      await rm(closed, { recursive: true, force: true });
+    }
+  });
+});
