@@ -68,7 +68,7 @@ export const oddValue: fc.Arbitrary<unknown> = fc.oneof(
 
 /** Values that get past the form of a field, so that what lies behind it is tried as well. */
 const plausible: Readonly<Record<string, readonly unknown[]>> = {
-  type: ['https', 'dns', 'heartbeat', 'HTTPS'],
+  type: ['https', 'https', 'dns', 'heartbeat', 'heartbeat', 'HTTPS'],
   target: [
     'https://example.org/',
     'http://127.0.0.1/',
@@ -79,9 +79,10 @@ const plausible: Readonly<Record<string, readonly unknown[]>> = {
     '',
     'https://é.example/',
   ],
-  name: ['Shop', ' ', 'é', 'x'.repeat(201)],
-  display_name: ['Shop', ' ', 'x'.repeat(201)],
-  interval_s: [10, 60, '60', 86_400, 9, 31_536_001, true],
+  name: ['Shop', 'Backup', 'Mail', ' ', 'é', 'x'.repeat(201)],
+  display_name: ['Shop', null, 'Mail', ' ', 'x'.repeat(201)],
+  description: ['What customers see', '', null, 'x'.repeat(2001)],
+  interval_s: [10, 60, '60', 86_400, null, 9, 31_536_001, true],
   rrule: [
     'FREQ=DAILY',
     'FREQ=YEARLY;BYMONTH=2;BYMONTHDAY=30',
@@ -90,9 +91,16 @@ const plausible: Readonly<Record<string, readonly unknown[]>> = {
     'FREQ=DAILY;COUNT=0',
     'x',
   ],
-  starts_at: ['2027-01-05T02:00:00', '2027-01-05T02:00:00Z', 1_800_000_000, '0001-01-01T00:00:00', '9999-12-31T23:00:00Z'],
-  ends_at: ['2027-01-05T03:00:00', '2027-01-05T03:00:00Z', 1_800_003_600, '9999-12-31T23:59:59-23:59'],
-  position: [0, 3, -1, 2 ** 40, 0.5],
+  starts_at: [
+    '2027-01-05T02:00:00',
+    '2027-01-05T02:00',
+    '2027-01-05T02:00:00Z',
+    1_800_000_000,
+    '0001-01-01T00:00:00',
+    '9999-12-31T23:00:00Z',
+  ],
+  ends_at: ['2027-01-05T03:00:00', '2027-01-05 03:00', '2027-01-05T03:00:00Z', 1_800_003_600, '9999-12-31T23:59:59-23:59'],
+  position: [null, 0, 3, -1, 2 ** 40, 0.5],
 };
 
 const configKeys = [
@@ -155,25 +163,28 @@ const schemaOf = (schema: unknown): Record<string, unknown> => {
   return schemaOf(document.components.schemas[schema.$ref.split('/').at(-1) ?? '']);
 };
 
-const fieldValue = (key: string, schema: unknown, ids: fc.Arbitrary<string>): fc.Arbitrary<unknown> => {
+/** Texts that may name something, by the name of the field or parameter that they stand in. */
+export type Ids = (name: string) => fc.Arbitrary<string>;
+
+const fieldValue = (key: string, schema: unknown, ids: Ids): fc.Arbitrary<unknown> => {
   const known = plausible[key];
   if (known) return fc.constantFrom(...known);
-  if (key === 'config') return oddConfig;
+  if (key === 'config') return fc.oneof(fc.constantFrom(null, {}), oddConfig);
   const text = JSON.stringify(schema);
-  if (text.includes('"array"')) return fc.array(ids, { maxLength: 3 });
-  if (text.includes('"uuid"')) return ids;
+  if (text.includes('"array"')) return fc.array(ids(key), { maxLength: 3 });
+  if (text.includes('"uuid"')) return ids(key);
   if (text.includes('"boolean"')) return fc.constantFrom(true, false, 'yes', 0);
   if (text.includes('"enum"')) return fc.constantFrom('all', 'open', 'resolved', 'OPEN');
   if (text.includes('"integer"')) return fc.constantFrom(1, 7, 50, '200', 365, 0, 1000);
   return oddText;
 };
 
-const objectOf = (schema: Record<string, unknown>, ids: fc.Arbitrary<string>): fc.Arbitrary<unknown> => {
+const objectOf = (schema: Record<string, unknown>, ids: Ids): fc.Arbitrary<unknown> => {
   const properties = isRecord(schema.properties) ? schema.properties : {};
   const fields = Object.entries(properties).map(([key, field]) =>
     fc
       .oneof(
-        { weight: 14, arbitrary: fieldValue(key, field, ids) },
+        { weight: 25, arbitrary: fieldValue(key, field, ids) },
         { weight: 1, arbitrary: oddValue },
         { weight: 2, arbitrary: fc.constant(undefined) },
       )
@@ -190,7 +201,7 @@ const oddMedia = fc.constantFrom<Record<string, string>[]>(
   { 'content-type': 'application/x+json; charset=utf-16' },
 );
 
-const bodyOf = (entry: OperationEntry, ids: fc.Arbitrary<string>) => {
+const bodyOf = (entry: OperationEntry, ids: Ids) => {
   const content = isRecord(entry.requestBody?.content) ? entry.requestBody.content['application/json'] : undefined;
   const schema = schemaOf(isRecord(content) ? content.schema : undefined);
   const text = objectOf(schema, ids).map((value) => JSON.stringify(value));
@@ -212,7 +223,7 @@ const bodyOf = (entry: OperationEntry, ids: fc.Arbitrary<string>) => {
     ),
     fc.oneof(jsonMedia, oddMedia),
   );
-  return fc.oneof({ weight: 8, arbitrary: described }, { weight: 3, arbitrary: odd });
+  return fc.oneof({ weight: 8, arbitrary: described }, { weight: 2, arbitrary: odd });
 };
 
 /** Percent-encoding for any text, also for halves of surrogate pairs, which encodeURIComponent does not take. */
@@ -220,13 +231,13 @@ const encode = (text: string): string => encodeURIComponent(text.toWellFormed())
 
 const segment = (ids: fc.Arbitrary<string>): fc.Arbitrary<string> =>
   fc.oneof(
-    { weight: 7, arbitrary: ids.map(encode) },
+    { weight: 12, arbitrary: ids.map(encode) },
     { weight: 2, arbitrary: oddText.filter((text) => text !== '').map(encode) },
     { weight: 1, arbitrary: fc.constantFrom('%zz', '%', '%ff%fe', '%00', '%E0%A4%A', 'a%2Fb', '{id}', '~') },
   );
 
-/** Any request to an operation of the document; `ids` are texts that may name something. */
-export const hostileRequest = (ids: fc.Arbitrary<string>): fc.Arbitrary<HostileRequest> => {
+/** Any request to an operation of the document. */
+export const hostileRequest = (ids: Ids): fc.Arbitrary<HostileRequest> => {
   const all = Object.entries(document.paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, entry]) => ({ path, method: method.toUpperCase(), entry })),
   );
@@ -235,16 +246,16 @@ export const hostileRequest = (ids: fc.Arbitrary<string>): fc.Arbitrary<HostileR
     const query = entry.parameters.filter(({ in: where }) => where === 'query');
     const pairs = query.map(({ name, schema }) =>
       fc.oneof(
-        fc.constant(''),
-        fieldValue(name, schema, ids).map((value) => `${name}=${encode(String(value))}`),
-        oddText.map((text) => `${name}=${encode(text)}`),
-        fc.constantFrom(`${name}`, `${name}=%`, `${name}=%ff`),
+        { weight: 9, arbitrary: fc.constant('') },
+        { weight: 4, arbitrary: fieldValue(name, schema, ids).map((value) => `${name}=${encode(String(value))}`) },
+        { weight: 1, arbitrary: oddText.map((text) => `${name}=${encode(text)}`) },
+        { weight: 1, arbitrary: fc.constantFrom(`${name}`, `${name}=%`, `${name}=%ff`) },
       ),
     );
     const verb = method === 'GET' || method === 'POST' || method === 'PATCH' ? method : 'DELETE';
     return fc
       .tuple(
-        fc.tuple(...names.map(() => segment(ids))),
+        fc.tuple(...names.map((name) => segment(ids(name.slice(1, -1))))),
         fc.tuple(...pairs),
         entry.requestBody === undefined ? fc.constant([undefined, {}] as const) : bodyOf(entry, ids),
         fc.constantFrom<Record<string, string>[]>({}, { cookie: 'svc_session=x; svc_session' }, { cookie: ';;=\u00e9' }),
