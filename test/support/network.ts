@@ -6,7 +6,7 @@ import { createProbeIdentities } from '../../coordinator/actors/probe-identities
 import type { Timing } from '../../coordinator/actors/timing.ts';
 import { type App, createApp, type Overrides } from '../../coordinator/app.ts';
 import { readConfig } from '../../coordinator/config.ts';
-import { connect, type Sql } from '../../coordinator/store/database.ts';
+import { connect, type Sql, type Transaction } from '../../coordinator/store/database.ts';
 import { insertMonitor } from '../../coordinator/store/monitors.ts';
 import { insertOrganisation } from '../../coordinator/store/organisations.ts';
 import { enqueue } from '../../coordinator/store/outbox.ts';
@@ -42,6 +42,9 @@ export type Wanted = {
 
 export type MonitorChanges = { readonly target?: string; readonly interval_s?: number; readonly config?: Config };
 
+/** `url`: where the bus is for this probe, if not where everybody has it. */
+export type ProbeMore = { readonly ear?: boolean; readonly url?: string };
+
 export type Network = {
   readonly sql: Sql;
   readonly database: TestDatabase;
@@ -52,9 +55,9 @@ export type Network = {
   readonly startCoordinator: (overrides?: Overrides) => Promise<App & { readonly url: string }>;
   /** Registered, but not running yet. */
   readonly makeProbe: (continent: Continent, name?: string, organisation?: string | null) => Promise<MadeProbe>;
-  readonly startProbe: (made: MadeProbe) => Promise<ProbeApp>;
+  readonly startProbe: (made: MadeProbe, more?: ProbeMore) => Promise<ProbeApp>;
   /** Both; settles when the coordinators count on it. */
-  readonly addProbe: (continent: Continent, name?: string) => Promise<ProbeApp & { readonly made: MadeProbe }>;
+  readonly addProbe: (continent: Continent, name?: string, more?: ProbeMore) => Promise<ProbeApp & { readonly made: MadeProbe }>;
   readonly addMonitor: (wanted: Wanted) => Promise<string>;
   readonly editMonitor: (id: string, changes: MonitorChanges) => Promise<void>;
   readonly pauseMonitor: (id: string, paused: boolean) => Promise<void>;
@@ -67,16 +70,24 @@ export const quick: Partial<Timing> = { networkTickMs: 100, lookAgainMs: 1_000, 
 
 export const testLog = (): Log => createLog({ name: 'test', level: process.env.TEST_LOG ?? 'silent' });
 
-export const createNetwork = async (): Promise<Network> => {
+/** `busVia`: gives another address for the bus, such as a relay that can be cut; everybody but the tests themselves uses it. */
+export const createNetwork = async ({ busVia }: { readonly busVia?: (url: string) => Promise<string> } = {}): Promise<Network> => {
   const database = await createDatabase();
-  const account = await createAccount();
+  const own = await createAccount();
+  const account = busVia ? { ...own, url: await busVia(own.url) } : own;
   const sql = connect(database.url, { name: 'test', connections: 4 });
   const log = testLog();
   const folder = await mkdtemp(join(tmpdir(), 'antipode-network-'));
   const organisation = newId();
   await insertOrganisation(sql, { id: organisation, name: 'Test', plan: 'self_hosted', time_zone: 'UTC' });
   const identities = createProbeIdentities({ account: keyFromSeed(account.accountSeed), clock: systemClock, natsUrl: account.url });
-  const environment = { ...environmentOf(database, account), SECRET_KEY: testSecretKey, PORT: '0', LOG_LEVEL: 'silent' };
+  const environment = {
+    ...environmentOf(database, account),
+    SECRET_KEY: testSecretKey,
+    PORT: '0',
+    LOG_LEVEL: 'silent',
+    DATA_DIR: join(folder, 'coordinator'),
+  };
   const running = new Set<{ readonly close: () => Promise<void> }>();
   const keep = <Part extends { readonly close: () => Promise<void> }>(part: Part): Part => {
     const close = async () => {
@@ -91,14 +102,16 @@ export const createNetwork = async (): Promise<Network> => {
     const made = await sql.begin((transaction) => identities.createProbe(transaction, { name, continent, organisation: of }));
     return { ...made, name, continent, folder: join(folder, made.id) };
   };
-  const startProbe: Network['startProbe'] = async (made) => {
+  const startProbe: Network['startProbe'] = async (made, { ear = false, url } = {}) => {
     const config = readProbeConfig({
       PROBE_CREDENTIALS: made.credentials,
       PROBE_DATA_DIR: made.folder,
       PROBE_ALLOW_CIDRS: '127.0.0.0/8,::1/128',
+      ...(ear ? { PROBE_EAR_PORT: '0' } : {}),
+      ...(url === undefined ? {} : { PROBE_NATS_URL: url }),
       LOG_LEVEL: 'silent',
     });
-    const probe = await createProbe(config, { log });
+    const probe = await createProbe(config, { log, beatSettlingMs: 1_500 });
     await probe.onBus;
     return keep(probe);
   };
@@ -107,11 +120,11 @@ export const createNetwork = async (): Promise<Network> => {
     id: string,
     changed: 'edited' | 'paused' | 'resumed' | 'deleted',
     what_is_checked_changed: boolean,
-    write: (tx: Sql) => unknown,
+    write: (tx: Transaction) => Promise<unknown>,
   ) =>
     sql.begin(async (transaction) => {
       const [row] = await transaction<{ partition: number }[]>`select partition from monitors where id = ${id}`;
-      await write(transaction as unknown as Sql);
+      await write(transaction);
       await enqueue(transaction, {
         topic: 'monitor',
         payload: { monitor: id, change: changed, what_is_checked_changed },
@@ -127,9 +140,9 @@ export const createNetwork = async (): Promise<Network> => {
       const { url } = await app.start();
       return { ...keep(app), url };
     },
-    addProbe: async (continent, name) => {
+    addProbe: async (continent, name, more = {}) => {
       const made = await makeProbe(continent, name);
-      return { ...(await startProbe(made)), made };
+      return { ...(await startProbe(made, more)), made };
     },
     addMonitor: async ({ target, type = 'https', interval_s = 10, config = {}, name = 'a monitor' }) => {
       const id = newId();

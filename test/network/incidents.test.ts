@@ -1,0 +1,139 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { ProbeApp } from '../../probe/app.ts';
+import type { Continent } from '../../shared/base/continents.ts';
+import { eventually } from '../support/eventually.ts';
+import { alertsOf, incidentsOf, incidentThat, isConfirmed, isResolved, resultsOf, seenFrom } from '../support/incidents.ts';
+import { createNetwork, type Network } from '../support/network.ts';
+import { broken, fine, startTarget, type Target } from '../support/targets.ts';
+
+/**
+ * Four continents, each with a probe, real in every part. Each test has a target and a monitor of its own; which continent fails alone goes
+ * round, because one that is refuted in many places at once would be taken for sick (rule 16).
+ */
+
+const places: readonly Continent[] = ['Asia', 'Europe', 'North America', 'South America'];
+let network: Network;
+/** Leaves in the middle; all other monitors do without its continent. */
+let leaving: ProbeApp;
+const targets: Target[] = [];
+
+beforeAll(async () => {
+  network = await createNetwork();
+  await network.startCoordinator();
+  for (const continent of places) await network.addProbe(continent);
+  leaving = await network.addProbe('Africa');
+});
+afterAll(async () => {
+  await network.close();
+  for (const target of targets) await target.close();
+});
+
+const watch = async (interval_s = 1, config: { continents?: Continent[] } = {}): Promise<{ target: Target; monitor: string }> => {
+  const target = await startTarget();
+  targets.push(target);
+  const { continents = places } = config;
+  const monitor = await network.addMonitor({ target: target.url(), interval_s, config: { continents } });
+  await seenFrom(network.sql, monitor, continents.length);
+  return { target, monitor };
+};
+
+describe.concurrent('an incident', () => {
+  test('is confirmed from another continent, in less than a second after the first failing check', async () => {
+    const { target, monitor } = await watch();
+    target.answer(broken);
+    const incident = await incidentThat(network.sql, monitor, isConfirmed);
+    expect(incident.confirmed_continent).not.toBe(incident.seen_continent);
+    const detection = Number(incident.confirmed_at) - Number(incident.started_at);
+    expect(detection).toBeGreaterThanOrEqual(0);
+    expect(detection).toBeLessThan(1_000);
+    const alerts = await eventually(async () => {
+      const rows = await alertsOf(network.sql, monitor);
+      return rows[0]?.state === 'due' ? rows : undefined;
+    });
+    expect(alerts).toEqual([{ event: 'down', state: 'due' }]);
+  });
+
+  test('keeps what the failing checks saw, and what every other continent saw when asked', async () => {
+    const { target, monitor } = await watch();
+    target.answer(broken);
+    const { id } = await incidentThat(network.sql, monitor, isConfirmed);
+    const rows = await eventually(async () => {
+      const found = await network.sql<{ part: string; continent: string; outcome: number; evidence: { status?: number } | null }[]>`
+        select part, continent, outcome, evidence from incident_evidence where incident_id = ${id} order by part, continent`;
+      return found.length === 5 ? found : undefined;
+    });
+    expect(rows.map(({ part }) => part)).toEqual(['confirmed', 'matrix', 'matrix', 'matrix', 'seen']);
+    expect(rows.every(({ outcome, evidence }) => outcome === 1 && JSON.stringify(evidence).includes('503'))).toBe(true);
+  });
+
+  test('seen from one continent only stays unconfirmed, counts as no downtime and alerts nobody', async () => {
+    const { target, monitor } = await watch();
+    target.answer(broken, ['Asia']);
+    const incident = await incidentThat(network.sql, monitor, () => true);
+    // Two more failures of the same continent: everybody else was asked each time.
+    await eventually(async () => (await resultsOf(network.sql, monitor)).filter(({ outcome }) => outcome === 1).length >= 3, 20_000);
+    const [now] = await incidentsOf(network.sql, monitor);
+    expect(now).toMatchObject({ id: incident.id, seen_continent: 'Asia', confirmed_at: null, resolved_at: null });
+    expect(await alertsOf(network.sql, monitor)).toEqual([]);
+  });
+
+  test('seen from one continent only and later by two is two matters: the lonely one closes, and a new one is confirmed', async () => {
+    const { target, monitor } = await watch();
+    target.answer(broken, ['Europe']);
+    await incidentThat(network.sql, monitor, () => true);
+    await eventually(async () => (await resultsOf(network.sql, monitor)).filter(({ outcome }) => outcome === 1).length >= 2, 20_000);
+    target.answer(broken, ['Europe', 'North America']);
+    const confirmed = await incidentThat(network.sql, monitor, isConfirmed, 20_000);
+    const [lonely, second] = await incidentsOf(network.sql, monitor);
+    expect(lonely).toMatchObject({ confirmed_at: null, note: 'seen from one continent only' });
+    expect(second?.id).toBe(confirmed.id);
+    expect(new Set([confirmed.seen_continent, confirmed.confirmed_continent])).toEqual(new Set(['Europe', 'North America']));
+  });
+
+  test('of two continents down and two up is one steady outage without flapping', async () => {
+    const { target, monitor } = await watch();
+    target.answer(broken, ['North America', 'South America']);
+    const { id } = await incidentThat(network.sql, monitor, isConfirmed);
+    // Every continent has its say three times over.
+    const before = (await resultsOf(network.sql, monitor)).length;
+    await eventually(async () => (await resultsOf(network.sql, monitor)).length >= before + 12, 20_000);
+    const all = await incidentsOf(network.sql, monitor);
+    expect(all.filter(({ confirmed_at }) => confirmed_at !== null)).toHaveLength(1);
+    expect(all.at(-1)).toMatchObject({ id, resolved_at: null });
+  });
+
+  test('ends with the recovery, dated by the first check that passed, and whoever got "down" gets "up"', async () => {
+    const { target, monitor } = await watch();
+    target.answer(broken);
+    await incidentThat(network.sql, monitor, isConfirmed);
+    await eventually(async () => (await alertsOf(network.sql, monitor))[0]?.state === 'due');
+    target.answer(fine);
+    const healedAt = Date.now();
+    const { resolved_at } = await incidentThat(network.sql, monitor, isResolved, 15_000);
+    expect(Number(resolved_at)).toBeGreaterThanOrEqual(healedAt - 50);
+    const [firstPass] = (await resultsOf(network.sql, monitor)).filter(({ at, outcome }) => outcome === 0 && Number(at) >= healedAt - 50);
+    expect(Number(resolved_at)).toBeGreaterThanOrEqual(Number(firstPass?.at));
+    expect((await alertsOf(network.sql, monitor)).map(({ event }) => event)).toEqual(['down', 'up']);
+  });
+
+  test('is sampled every five seconds while it is open, although the interval is longer', async () => {
+    const target = await startTarget();
+    targets.push(target);
+    target.answer(broken);
+    const monitor = await network.addMonitor({ target: target.url(), interval_s: 10, config: { continents: places } });
+    await incidentThat(network.sql, monitor, isConfirmed, 20_000);
+    await eventually(() => target.hits.length >= places.length);
+    const before = target.hits.length;
+    // In ten seconds one check is due by schedule, and two samples.
+    await eventually(() => target.hits.length >= before + 3, 11_500);
+  });
+
+  test('lonely, whose continent falls silent, ends as no longer observed', async () => {
+    const { target, monitor } = await watch(1, { continents: ['Africa', 'Asia'] });
+    target.answer(broken, ['Africa']);
+    await incidentThat(network.sql, monitor, ({ seen_continent }) => seen_continent === 'Africa');
+    await leaving.close();
+    const ended = await incidentThat(network.sql, monitor, isResolved, 30_000);
+    expect(ended).toMatchObject({ confirmed_at: null, note: 'no longer observed' });
+  });
+});
