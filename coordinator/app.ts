@@ -11,6 +11,7 @@ import { type Engine, startEngine } from './actors/engine.ts';
 import { type Timing, usualTiming } from './actors/timing.ts';
 import type { Config } from './config.ts';
 import { beatRoutes } from './faces/beat/index.ts';
+import { downloadRoutes } from './faces/downloads/routes.ts';
 import { restRoutes, restServerOptions } from './faces/rest/index.ts';
 import { createEntrance } from './gate.ts';
 import { connect } from './store/database.ts';
@@ -71,6 +72,7 @@ export const createApp = (config: Config, overrides: Overrides = {}): App => {
     start: async () => {
       const applied = await migrate(sql);
       if (applied.length > 0) log.info({ migrations: applied }, 'the database was brought to this version');
+      downloadRoutes(web, { onFailure: (error) => log.error({ err: error }, 'a download could not be bundled') });
       restRoutes(web, { execute: gate.execute, authenticate: tokens.authenticate, limiter, log, baseUrl: () => baseUrl });
       beatRoutes(web, {
         take: async (request) => engine?.takeBeat(request) ?? { status: 503, text: 'Starting', headers: { 'retry-after': '2' } },
