@@ -8,7 +8,6 @@ import { type App, createApp, type Overrides } from '../../coordinator/app.ts';
 import { readConfig } from '../../coordinator/config.ts';
 import { connect, type Sql, type Transaction } from '../../coordinator/store/database.ts';
 import { insertMonitor } from '../../coordinator/store/monitors.ts';
-import { insertOrganisation } from '../../coordinator/store/organisations.ts';
 import { enqueue } from '../../coordinator/store/outbox.ts';
 import { createProbe, type ProbeApp } from '../../probe/app.ts';
 import { readConfig as readProbeConfig } from '../../probe/config.ts';
@@ -20,9 +19,8 @@ import { keyFromSeed } from '../../shared/bus/identity.ts';
 import { partitionOf } from '../../shared/bus/subjects.ts';
 import type { Config } from '../../shared/checks/assignment.ts';
 import type { Kind } from '../../shared/checks/kinds.ts';
+import { createHouse, type House, testSecretKey } from './people.ts';
 import { createAccount, createDatabase, environmentOf, type TestAccount, type TestDatabase } from './services.ts';
-
-export const testSecretKey = 'a secret key for tests, longer than thirty-two characters';
 
 export type MadeProbe = {
   readonly id: string;
@@ -49,6 +47,8 @@ export type Network = {
   readonly sql: Sql;
   readonly database: TestDatabase;
   readonly account: TestAccount;
+  /** The organisation that monitors belong to, with its people and their tokens. */
+  readonly house: House;
   readonly organisation: string;
   readonly log: Log;
   readonly environment: Readonly<Record<string, string>>;
@@ -78,8 +78,8 @@ export const createNetwork = async ({ busVia }: { readonly busVia?: (url: string
   const sql = connect(database.url, { name: 'test', connections: 4 });
   const log = testLog();
   const folder = await mkdtemp(join(tmpdir(), 'antipode-network-'));
-  const organisation = newId();
-  await insertOrganisation(sql, { id: organisation, name: 'Test', plan: 'self_hosted', time_zone: 'UTC' });
+  const house = await createHouse(sql);
+  const { organisation } = house;
   const identities = createProbeIdentities({ account: keyFromSeed(account.accountSeed), clock: systemClock, natsUrl: account.url });
   const environment = {
     ...environmentOf(database, account),
@@ -134,7 +134,7 @@ export const createNetwork = async ({ busVia }: { readonly busVia?: (url: string
     });
 
   return {
-    ...{ sql, database, account, organisation, log, environment, makeProbe, startProbe },
+    ...{ sql, database, account, house, organisation, log, environment, makeProbe, startProbe },
     startCoordinator: async (overrides = {}) => {
       const app = createApp(readConfig(environment), { log, ...overrides, timing: { ...quick, ...overrides.timing } });
       const { url } = await app.start();

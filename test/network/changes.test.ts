@@ -1,0 +1,127 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { Continent } from '../../shared/base/continents.ts';
+import { eventually } from '../support/eventually.ts';
+import { alertsOf, incidentsOf, incidentThat, isConfirmed, isResolved, resultsOf, seenFrom } from '../support/incidents.ts';
+import { createNetwork, type Network } from '../support/network.ts';
+import { broken, fine, startTarget, type Target } from '../support/targets.ts';
+
+/** What people do to monitors while they are checked, and monitors that few may check. */
+
+let network: Network;
+let url: string;
+const targets: Target[] = [];
+
+beforeAll(async () => {
+  network = await createNetwork();
+  ({ url } = await network.startCoordinator());
+  for (const continent of ['Asia', 'Europe'] as const) await network.addProbe(continent);
+});
+afterAll(async () => {
+  await network.close();
+  for (const target of targets) await target.close();
+});
+
+const newTarget = async (): Promise<Target> => {
+  const target = await startTarget();
+  targets.push(target);
+  return target;
+};
+
+const watchBroken = async (): Promise<{ target: Target; monitor: string }> => {
+  const target = await newTarget();
+  target.answer(broken);
+  const monitor = await network.addMonitor({ target: target.url(), interval_s: 1 });
+  await incidentThat(network.sql, monitor, isConfirmed);
+  await eventually(async () => (await alertsOf(network.sql, monitor))[0]?.state === 'due');
+  return { target, monitor };
+};
+
+const silentFor = async (target: Target, turns: number): Promise<void> => {
+  // As long as others are checked so often, this one would have been, too.
+  const other = await newTarget();
+  await network.addMonitor({ target: other.url(), interval_s: 1 });
+  await eventually(() => other.hits.length > 0);
+  const before = target.hits.length;
+  const from = other.hits.length;
+  await eventually(() => other.hits.length >= from + turns);
+  expect(target.hits.length).toBe(before);
+};
+
+const statusOf = async (monitor: string): Promise<{ status: string; uptime: { percent: number; down_seconds: number } }> => {
+  const answer = await fetch(`${url}/api/v1/monitors/${monitor}/status?days=1`, {
+    headers: { authorization: `Bearer ${network.house.owner.readWrite}` },
+  });
+  expect(answer.status).toBe(200);
+  return JSON.parse(await answer.text());
+};
+
+describe.concurrent('a monitor', () => {
+  test('that is paused during an outage is checked no more within a second; its incident closes and says why', async () => {
+    const { target, monitor } = await watchBroken();
+    await network.pauseMonitor(monitor, true);
+    const closed = await incidentThat(network.sql, monitor, isResolved, 1_500);
+    expect(closed.note).toBe('the monitor was paused');
+    expect((await alertsOf(network.sql, monitor)).map(({ event }) => event)).toEqual(['down', 'closed']);
+    await silentFor(target, 3);
+    await network.pauseMonitor(monitor, false);
+    await incidentThat(network.sql, monitor, isConfirmed);
+    const ledger = await network.sql`select ended_at from ledger where monitor_id = ${monitor} and kind = 'paused'`;
+    expect(ledger.map(({ ended_at }) => ended_at !== null)).toEqual([true]);
+  });
+
+  test('whose target is edited during an outage is checked at the new one; the incident closes and says why', async () => {
+    const { monitor } = await watchBroken();
+    const other = await newTarget();
+    await network.editMonitor(monitor, { target: other.url() });
+    const closed = await incidentThat(network.sql, monitor, isResolved, 1_500);
+    expect(closed.note).toBe('what is checked was changed');
+    await eventually(() => other.hits.length >= 2);
+    expect((await incidentsOf(network.sql, monitor)).filter(({ resolved_at }) => resolved_at === null)).toEqual([]);
+  });
+
+  test('that is deleted during an outage is checked no more, and who got "down" gets "closed"', async () => {
+    const { target, monitor } = await watchBroken();
+    await network.deleteMonitor(monitor);
+    await eventually(async () => (await alertsOf(network.sql, monitor)).length === 2, 2_000);
+    expect((await alertsOf(network.sql, monitor)).map(({ event }) => event)).toEqual(['down', 'closed']);
+    await silentFor(target, 3);
+  });
+
+  test('that only one continent may check confirms an outage with two more failures in a row, and nobody else confirms it', async () => {
+    const target = await newTarget();
+    const continents: Continent[] = ['Europe'];
+    const monitor = await network.addMonitor({ target: target.url(), interval_s: 1, config: { continents } });
+    await seenFrom(network.sql, monitor, 1);
+    target.answer(broken);
+    const confirmed = await incidentThat(network.sql, monitor, isConfirmed, 15_000);
+    expect(confirmed).toMatchObject({ seen_continent: 'Europe', confirmed_continent: null });
+    expect((await resultsOf(network.sql, monitor)).filter(({ outcome }) => outcome === 1).length).toBeGreaterThanOrEqual(3);
+    expect(target.hits.every(({ continent }) => continent === 'Europe')).toBe(true);
+    target.answer(fine);
+    await incidentThat(network.sql, monitor, isResolved, 15_000);
+  });
+
+  test('is checked once an interval in all, evenly from its continents in turn', async () => {
+    const target = await newTarget();
+    const monitor = await network.addMonitor({ target: target.url(), interval_s: 1 });
+    await seenFrom(network.sql, monitor, 2);
+    const from = target.hits.length;
+    await eventually(() => target.hits.length >= from + 8, 15_000);
+    const hits = target.hits.slice(from, from + 8);
+    const gaps = hits.slice(1).map(({ at }, index) => at - (hits[index]?.at ?? at));
+    for (const gap of gaps) expect(Math.abs(gap - 1_000)).toBeLessThan(500);
+    expect(
+      hits.map(({ continent }) => continent).filter((continent, index) => index > 0 && continent === hits[index - 1]?.continent),
+    ).toEqual([]);
+  });
+
+  test('that fails from one continent all the time has 100 % uptime, one unconfirmed incident and no alert', async () => {
+    const target = await newTarget();
+    target.answer(broken, ['Asia']);
+    const monitor = await network.addMonitor({ target: target.url(), interval_s: 1 });
+    await eventually(async () => (await resultsOf(network.sql, monitor)).filter(({ outcome }) => outcome === 1).length >= 5, 20_000);
+    expect(await incidentsOf(network.sql, monitor)).toMatchObject([{ confirmed_at: null, resolved_at: null, seen_continent: 'Asia' }]);
+    expect(await alertsOf(network.sql, monitor)).toEqual([]);
+    expect(await statusOf(monitor)).toMatchObject({ status: 'verifying', uptime: { percent: 100, down_seconds: 0 } });
+  });
+});
