@@ -1,0 +1,36 @@
+/** For test files: one of everything that an organisation can have. */
+import { newId } from '../../shared/base/ids.ts';
+import { type Api, call } from './api.ts';
+import type { Person } from './people.ts';
+
+export type Things = {
+  /** In the group, in the window, and on the page. */
+  readonly monitor: string;
+  readonly otherMonitor: string;
+  readonly group: string;
+  readonly otherGroup: string;
+  readonly window: string;
+  readonly page: string;
+  readonly incident: string;
+};
+
+const idOf = (body: unknown): string => {
+  if (typeof body === 'object' && body !== null && 'id' in body && typeof body.id === 'string') return body.id;
+  throw new Error(`what the test needs could not be made: ${JSON.stringify(body)}`);
+};
+
+export const createThings = async (api: Api, { organisation, readWrite }: Person, options = { published: true }): Promise<Things> => {
+  const post = async (url: string, payload: object): Promise<string> =>
+    idOf((await call(api, readWrite, { method: 'POST', url, payload })).body);
+  const [page, incident] = [newId(), newId()];
+  await api.sql`insert into status_pages (id, organisation_id, name, slug) values (${page}, ${organisation}, 'Public', ${`page-${page}`})`;
+  const group = await post('/api/v1/groups', { name: 'Web' });
+  const otherGroup = await post('/api/v1/groups', { name: `Other ${page}` });
+  const monitor = await post('/api/v1/monitors', { type: 'https', target: 'https://example.org/', group });
+  const otherMonitor = await post('/api/v1/monitors', { type: 'heartbeat', name: 'Backup' });
+  const window = await post('/api/v1/maintenance', { starts_at: '2027-01-01', ends_at: '2027-01-02', monitors: [monitor] });
+  await api.sql`insert into incidents (id, organisation_id, monitor_id, started_at, seen_probe, seen_continent)
+    values (${incident}, ${organisation}, ${monitor}, now(), 'probe-Europe', 'Europe')`;
+  if (options.published) await call(api, readWrite, { method: 'POST', url: `/api/v1/status-pages/${page}/groups`, payload: { group } });
+  return { monitor, otherMonitor, group, otherGroup, window, page, incident };
+};
