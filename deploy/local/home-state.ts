@@ -16,7 +16,7 @@ export type SiteName = (typeof sites)[number]['name'];
 const siteNames = z.enum(['Frankfurt', 'Virginia', 'Singapore']);
 
 /** What the first start makes in a database: an organisation, its owner, a token, and the probes; so far as it came. */
-const madeShape = z.object({
+export const madeShape = z.object({
   organisation: z.string().optional(),
   owner: z.object({ email: z.string(), password: z.string() }).optional(),
   apiToken: z.string().optional(),

@@ -6,6 +6,7 @@ import { createHash } from 'node:crypto';
 import { mkdirSync, renameSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
+import { coordinatorMain, environmentFile } from './coordinator-place.ts';
 import { type Crew, gatherCrew } from './crew.ts';
 import { inherited, probeEnvironment } from './environments.ts';
 import { makeNetwork, type Network } from './first-start.ts';
@@ -17,7 +18,6 @@ import { readJson, writeJson } from './json-file.ts';
 import { endLeftovers, openProcessRecord } from './leftovers.ts';
 import { type LocalFile, launcherShape, removeLocalFile, writeLocalFile } from './local-file.ts';
 import { lockHome } from './lock.ts';
-import { coordinatorMain, environmentFile } from './operator-command.ts';
 import { freePort, isFree } from './ports.ts';
 import { readSettings, type Settings } from './settings.ts';
 
@@ -158,8 +158,8 @@ export const launch = async (environment: Environment, stop: AbortSignal, say: S
       keepState(home, state);
     };
     const known = state.made[key] ?? { probes: {} };
-    const network = await makeNetwork({ ...common, ...ours }, stop, known, keep, say);
-    if (stop.aborted) return;
+    if (known.apiToken === undefined) say('making a local organisation, an owner with a token, and three probes');
+    // Already now: it needs the longest, and what the first start makes it finds in the database.
     crew.start({
       command: {
         name: 'coordinator',
@@ -171,6 +171,9 @@ export const launch = async (environment: Environment, stop: AbortSignal, say: S
         log: join(logs, 'coordinator.log'),
       },
     });
+    const ownDatabase = settings.databaseUrl === undefined ? 'no' : 'yes';
+    const network = await makeNetwork({ env: { ...common, ...ours, ANTIPODE_OWN_DATABASE: ownDatabase }, known, keep, stop });
+    if (stop.aborted) return;
     const natsUrl = foundations.bus.NATS_URL;
     startProbes(crew, { home, logs, settings, natsUrl, common, ears }, network);
     await awaitNetwork(direct, stop, say);

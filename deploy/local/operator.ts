@@ -1,10 +1,10 @@
 /** `npm run operator -- …`: the coordinator's operator commands, in the environment of the service that `npm start` runs, or of DATABASE_URL. */
 import { spawn } from 'node:child_process';
 import { z } from 'zod';
+import { coordinatorMain, environmentFile } from './coordinator-place.ts';
 import { openHome, projectFolder } from './folders.ts';
 import { readJson } from './json-file.ts';
 import { lockHome } from './lock.ts';
-import { coordinatorMain, environmentFile } from './operator-command.ts';
 
 const surroundings = (): Record<string, string | undefined> => {
   if (process.env.DATABASE_URL || process.env.DATABASE_URL_FILE) return process.env;
