@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { isRecord } from '../../../shared/api/fields.ts';
 import { docsStyle } from './docs-style.ts';
 import { escapeHtml, prose } from './docs-text.ts';
-import type { ApiDocument, OperationEntry, Parameter, Response } from './openapi.ts';
+import { type ApiDocument, type OperationEntry, type Parameter, type Response, responseIn } from './openapi.ts';
 
 /** Nothing may be loaded and nothing may run; the one style is allowed by its hash. */
 export const docsSecurityPolicy = [
@@ -78,8 +78,8 @@ const refusalsPart = (responses: readonly (readonly [string, Response])[]): stri
     )
     .join('')}</tbody></table></div></details>`;
 
-const operationPart = ({ method, path, entry }: Listed): string => {
-  const responses = Object.entries(entry.responses);
+const operationPart = (document: ApiDocument, { method, path, entry }: Listed): string => {
+  const responses = Object.entries(entry.responses).map(([status, response]) => [status, responseIn(document, response)] as const);
   const successes = responses.filter(([status]) => status < '300');
   const answered = successes.map(([status, response]) => successPart(status, response)).join('');
   const json = jsonOf(successes.at(-1)?.[1]);
@@ -119,7 +119,9 @@ export const docsPage = (document: ApiDocument): string => {
   const chapters = document.tags
     .map(
       ({ name, description }) =>
-        `<h2 id="${anchor(name)}">${escapeHtml(name)}</h2><p>${prose(description)}</p>${under(name).map(operationPart).join('')}`,
+        `<h2 id="${anchor(name)}">${escapeHtml(name)}</h2><p>${prose(description)}</p>${under(name)
+          .map((one) => operationPart(document, one))
+          .join('')}`,
     )
     .join('');
   const objects = Object.entries(document.components.schemas)

@@ -81,10 +81,11 @@ export const restRoutes = <Caller extends TokenCaller>(app: FastifyInstance, par
         });
       }
 
+      // Made when they are first asked for: only then is it known where people reach the service.
       let made: { readonly document: string; readonly page: string } | undefined;
       const texts = () => {
         if (made) return made;
-        const document = apiDocument(typeof parts.baseUrl === 'string' ? parts.baseUrl : parts.baseUrl());
+        const document = apiDocument(parts.baseUrl());
         made = { document: JSON.stringify(document), page: docsPage(document) };
         return made;
       };

@@ -10,6 +10,7 @@ type Json = { readonly [key: string]: unknown };
 
 export type Parameter = { readonly name: string; readonly in: string; readonly required: boolean; readonly schema: JsonSchema };
 export type Response = { readonly description: string; readonly headers?: Json; readonly content?: Json };
+export type Reference = { readonly $ref: string };
 export type OperationEntry = {
   readonly operationId: string;
   readonly tags: readonly string[];
@@ -18,7 +19,7 @@ export type OperationEntry = {
   readonly security: readonly Json[];
   readonly parameters: readonly Parameter[];
   readonly requestBody?: Json;
-  readonly responses: Readonly<Record<string, Response>>;
+  readonly responses: Readonly<Record<string, Response | Reference>>;
 };
 export type ApiDocument = {
   readonly openapi: string;
@@ -26,7 +27,12 @@ export type ApiDocument = {
   readonly servers: readonly Json[];
   readonly tags: readonly { readonly name: string; readonly description: string }[];
   readonly paths: Readonly<Record<string, Readonly<Record<string, OperationEntry>>>>;
-  readonly components: { readonly schemas: Readonly<Record<string, JsonSchema>>; readonly securitySchemes: Json; readonly headers: Json };
+  readonly components: {
+    readonly schemas: Readonly<Record<string, JsonSchema>>;
+    readonly responses: Readonly<Record<string, Response>>;
+    readonly securitySchemes: Json;
+    readonly headers: Json;
+  };
 };
 
 const header = (name: string) => ({ $ref: `#/components/headers/${name}` });
@@ -88,10 +94,43 @@ const validationFailure: Response = {
   content: { 'application/json': { schema: { $ref: '#/components/schemas/HTTPValidationError' }, example: validationExample } },
 };
 
-const refusalsByStatus = (operation: RestOperation): Readonly<Record<string, Response>> =>
+/** Refusals that many operations share, by their codes: the document has them once. */
+const shared: Readonly<Record<string, string>> = {
+  'token_missing token_invalid': 'Unauthenticated',
+  'scope_insufficient role_insufficient': 'MayNotWrite',
+  request_malformed: 'Unreadable',
+  body_too_large: 'BodyTooLarge',
+  headers_too_large: 'HeadersTooLarge',
+  rate_limited: 'TooManyCalls',
+  internal: 'Internal',
+};
+
+const reference = (name: string): Reference => ({ $ref: `#/components/responses/${name}` });
+
+const refusalsByStatus = (operation: RestOperation): Readonly<Record<string, Response | Reference>> =>
   Object.fromEntries(
-    [...Map.groupBy(refusalsOf(operation), statusOfCode)].map(([status, codes]) => [String(status), refusedWith(codes, status)]),
+    [...Map.groupBy(refusalsOf(operation), statusOfCode)].map(([status, codes]) => {
+      const name = shared[codes.join(' ')];
+      return [String(status), name === undefined ? refusedWith(codes, status) : reference(name)];
+    }),
   );
+
+const sharedResponses = (): ApiDocument['components']['responses'] => {
+  const refused = restOperations.flatMap((operation) => [...Map.groupBy(refusalsOf(operation), statusOfCode)]);
+  const named = refused.flatMap(([status, codes]) => {
+    const name = shared[codes.join(' ')];
+    return name === undefined ? [] : [[name, refusedWith(codes, status)] as const];
+  });
+  return { ...Object.fromEntries(named), ValidationFailure: validationFailure };
+};
+
+/** A response as it is, wherever in the document it stands. */
+export const responseIn = (document: ApiDocument, response: Response | Reference): Response => {
+  if (!('$ref' in response)) return response;
+  const found = document.components.responses[response.$ref.replace('#/components/responses/', '')];
+  if (!found) throw new Error(`the document refers to ${response.$ref}, which it does not have`);
+  return found;
+};
 
 const entryOf = (operation: RestOperation): OperationEntry => ({
   operationId: operation.id,
@@ -106,7 +145,7 @@ const entryOf = (operation: RestOperation): OperationEntry => ({
       content: { 'application/json': { schema: operation.body.schema, example: examples[operation.body.name] } },
     },
   }),
-  responses: { ...successOf(operation), ...refusalsByStatus(operation), 422: validationFailure },
+  responses: { ...successOf(operation), ...refusalsByStatus(operation), 422: reference('ValidationFailure') },
 });
 
 /** Every named object that the operations speak of, and those inside them. */
@@ -145,6 +184,7 @@ const components = (): ApiDocument['components'] => ({
       ...Object.entries(validationSchemas),
     ].toSorted(([one], [other]) => (one < other ? -1 : 1)),
   ),
+  responses: sharedResponses(),
   securitySchemes: { HTTPBearer: { type: 'http', scheme: 'bearer', description: 'An API token: `svc_` and forty characters.' } },
   headers: {
     'RateLimit-Remaining': { description: 'Calls left in the present window.', schema: { type: 'integer' } },

@@ -15,6 +15,6 @@ export type RestParts<Caller extends TokenCaller> = {
   readonly authenticate: (authorization: string | undefined) => Promise<Caller>;
   readonly limiter: { readonly count: (subject: string) => Count | Promise<Count> };
   readonly log: Pick<Logger, 'error'>;
-  /** Where people reach the service, for the document; a function where it is known only once the service listens. */
-  readonly baseUrl: string | (() => string);
+  /** Where people reach the service, for the document; known only once the service listens. */
+  readonly baseUrl: () => string;
 };

@@ -33,7 +33,7 @@ export const restServer = async (
     },
     limiter: { count: () => ({ allowed: true, remaining: 119, reset: 60 }) },
     log: { error: (entry: unknown) => logged.push(entry) },
-    baseUrl: 'https://antipode.example.org',
+    baseUrl: () => 'https://antipode.example.org',
     ...over,
   });
   await app.ready();
