@@ -1,0 +1,78 @@
+import { readdirSync } from 'node:fs';
+import { cpus } from 'node:os';
+import { pathToFileURL } from 'node:url';
+import { parseArgs } from 'node:util';
+import type { Bench, Figure } from './figure.ts';
+
+/**
+ * `npm run bench [-- NAME …] [--json]`: every figure is a ratio against a limit or a peer measured in the same run. A bench is a file of
+ * this folder that exports one.
+ */
+const notBenches = new Set(['bench.ts', 'figure.ts', 'processes.ts']);
+
+const isBench = (value: unknown): value is Bench =>
+  typeof value === 'object' && value !== null && 'run' in value && 'about' in value && 'name' in value;
+
+const load = async (): Promise<Bench[]> => {
+  const files = readdirSync(import.meta.dirname).filter((file) => file.endsWith('.ts') && !notBenches.has(file));
+  const modules = await Promise.all(
+    files.toSorted().map((file): Promise<object> => import(pathToFileURL(`${import.meta.dirname}/${file}`).href)),
+  );
+  return modules.flatMap((module) => Object.values(module).filter(isBench));
+};
+
+const { values, positionals } = parseArgs({ allowPositionals: true, options: { json: { type: 'boolean', default: false } } });
+const benches = await load();
+const unknown = positionals.filter((name) => !benches.some((bench) => bench.name === name));
+if (unknown.length > 0) {
+  process.stderr.write(`There is no bench ${unknown.join(', ')}. There are: ${benches.map(({ name }) => name).join(', ')}.\n`);
+  process.exit(2);
+}
+const wanted = positionals.length > 0 ? benches.filter(({ name }) => positionals.includes(name)) : benches;
+
+const onTerminal = process.stderr.isTTY;
+const results: { readonly bench: string; readonly figures: readonly Figure[] }[] = [];
+let failed = false;
+for (const [nth, bench] of wanted.entries()) {
+  const say = (progress: string) => {
+    if (onTerminal) process.stderr.write(`\r\u001b[K[${nth + 1}/${wanted.length}] ${bench.name}: ${progress}`);
+  };
+  say(bench.about);
+  try {
+    results.push({ bench: bench.name, figures: await bench.run(say) });
+  } catch (error) {
+    failed = true;
+    process.stderr.write(
+      `${onTerminal ? '\r\u001b[K' : ''}${bench.name} failed: ${error instanceof Error ? error.stack : String(error)}\n`,
+    );
+  }
+}
+if (onTerminal) process.stderr.write('\r\u001b[K');
+
+if (values.json) process.stdout.write(`${JSON.stringify({ node: process.version, cores: cpus().length, results }, null, 2)}\n`);
+else {
+  const rows = results.flatMap(({ bench, figures }) =>
+    figures.map(({ what, ours, against, ratio, goal, holds }) => [
+      bench,
+      what,
+      ours,
+      against,
+      ratio === null ? '–' : ratio.toFixed(2),
+      goal,
+      holds === null ? '?' : holds ? 'yes' : 'NO',
+    ]),
+  );
+  const table = [['bench', 'figure', 'ours', 'against', 'ratio', 'goal', 'holds'], ...rows];
+  const widths = (table[0] ?? []).map((_, column) => Math.max(...table.map((row) => row[column]?.length ?? 0)));
+  process.stdout.write(
+    `${table
+      .map((row) =>
+        row
+          .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+          .join('  ')
+          .trimEnd(),
+      )
+      .join('\n')}\n`,
+  );
+}
+process.exitCode = failed ? 1 : 0;
