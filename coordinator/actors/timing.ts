@@ -5,9 +5,8 @@ export type Timing = {
   readonly renewMs: number;
   /** How often partitions look whether a monitor is due for a decision without an event. */
   readonly tickMs: number;
-  /** A probe silent for so long is lost (rule 7), and so long when most fell silent at once. */
+  /** A probe silent for so long is lost (rule 7). */
   readonly lostAfterMs: number;
-  readonly massSilenceMs: number;
   readonly networkTickMs: number;
   /** Results that ended longer ago tell of the past; they wait at most so long until everybody has handed over (rule 4). */
   readonly lateMs: number;
@@ -26,7 +25,6 @@ export const usualTiming: Timing = {
   renewMs: 1_500,
   tickMs: 100,
   lostAfterMs: 15_000,
-  massSilenceMs: 60_000,
   networkTickMs: 500,
   lateMs: 15_000,
   catchUpMs: 30_000,
