@@ -1,0 +1,61 @@
+import { describe, expect, test } from 'vitest';
+import { heldUpAfterMs, needsVouching, reachedTarget, settle } from '../../../probe/checks/fault.ts';
+import type { Cause } from '../../../shared/checks/cause.ts';
+import { causeLayer, causeSentence } from '../../../shared/checks/causes.ts';
+import { dnsCauses } from '../../../shared/checks/dns/causes.ts';
+import { heartbeatCauses } from '../../../shared/checks/heartbeat/causes.ts';
+import { httpsCauses } from '../../../shared/checks/https/causes.ts';
+import { noPhases, type Outcome, type Verdict } from '../../../shared/checks/result.ts';
+
+const verdict = (outcome: Outcome, name?: string): Verdict => {
+  const cause: Cause | null = name === undefined ? null : { class: name, params: {} };
+  return { outcome, cause, phases: noPhases, evidence: { seen: 1 } };
+};
+
+describe('a failure below http counts only if the probe vouches for itself', () => {
+  test.each(['name_not_found', 'connection_refused', 'certificate_expired', 'timed_out'])('%s', (name) => {
+    const failed = verdict('fail', name);
+    expect(needsVouching(failed)).toBe(true);
+    expect(reachedTarget(failed)).toBe(false);
+    expect(settle(failed, { vouched: true })).toBe(failed);
+    expect(settle(failed, { vouched: false })).toMatchObject({
+      outcome: 'unknown',
+      cause: { class: 'probe_unvouched' },
+      evidence: { seen: 1, would_be: name },
+    });
+  });
+
+  test.each(['unexpected_status', 'response_malformed', 'body_lacks', 'redirect_loop'])('%s is an answer, and counts by itself', (name) => {
+    const failed = verdict('fail', name);
+    expect(needsVouching(failed)).toBe(false);
+    expect(reachedTarget(failed)).toBe(true);
+    expect(settle(failed, { vouched: false, overrun_ms: 60_000 })).toBe(failed);
+  });
+
+  test('what is fine or unknown already stays as it is', () => {
+    for (const one of [verdict('ok'), verdict('unknown', 'probe_internal')]) expect(settle(one, { vouched: false })).toBe(one);
+    expect(reachedTarget(verdict('ok'))).toBe(true);
+    expect(reachedTarget(verdict('unknown', 'probe_internal'))).toBe(false);
+  });
+
+  test('a check that the probe itself held up says nothing about its target, whoever vouches', () => {
+    const failed = verdict('fail', 'timed_out');
+    expect(settle(failed, { vouched: true, overrun_ms: heldUpAfterMs + 1 })).toMatchObject({
+      outcome: 'unknown',
+      cause: { class: 'probe_held_up' },
+    });
+    expect(settle(failed, { vouched: true, overrun_ms: heldUpAfterMs })).toBe(failed);
+  });
+});
+
+describe('the closed list of causes', () => {
+  test('names each class once over all kinds, so that none hides another', () => {
+    const names = [httpsCauses, dnsCauses, heartbeatCauses].flatMap((table) => Object.keys(table));
+    expect(names.filter((name, i) => names.indexOf(name) !== i)).toEqual([]);
+  });
+
+  test('has a sentence for a class of a newer version too', () => {
+    expect(causeSentence({ class: 'quantum_noise', params: {} })).toBe('Failed (quantum noise)');
+    expect(causeLayer({ class: 'constructor', params: {} })).toBe('assertion');
+  });
+});
