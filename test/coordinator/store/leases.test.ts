@@ -1,0 +1,89 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { commitUnits, emptyUnit } from '../../../coordinator/store/commit.ts';
+import { connect, type Sql } from '../../../coordinator/store/database.ts';
+import { beAlive, Fenced, ownedPartitions, releaseLeases, renewLeases, sayGoodbye, takeLeases } from '../../../coordinator/store/leases.ts';
+import { newId } from '../../../shared/base/ids.ts';
+import { createDatabase, type TestDatabase } from '../../support/services.ts';
+
+let database: TestDatabase;
+let sql: Sql;
+const [ada, bob] = [newId(), newId()];
+
+beforeAll(async () => {
+  database = await createDatabase();
+  sql = connect(database.url);
+});
+afterEach(async () => {
+  await sql`update leases set owner = null, expires_at = 'epoch'`;
+});
+afterAll(async () => {
+  await sql.end();
+  await database.drop();
+});
+
+const expire = () => sql`update leases set expires_at = now() - interval '1 second'`;
+
+describe('leases', () => {
+  test('are taken once each, however many ask at the same time', async () => {
+    const others = [connect(database.url), connect(database.url)];
+    const taken = await Promise.all([sql, ...others].map((each, index) => takeLeases(each, index === 0 ? ada : newId(), 16, 60_000)));
+    const partitions = taken.flat().map(({ partition }) => partition);
+    expect(new Set(partitions).size).toBe(partitions.length);
+    expect(await ownedPartitions(sql)).toBe(partitions.length);
+    await Promise.all(others.map((other) => other.end()));
+  });
+
+  test('that ran out still hold until somebody takes them, and then the epoch goes up', async () => {
+    const [mine] = await takeLeases(sql, ada, 1, 60_000);
+    await expire();
+    expect(await renewLeases(sql, ada, 60_000)).toEqual([mine]);
+    await expire();
+    const [his] = await takeLeases(sql, bob, 1, 60_000);
+    expect(his).toEqual({ partition: mine?.partition, epoch: (mine?.epoch ?? 0) + 1 });
+    expect(await renewLeases(sql, ada, 60_000)).toEqual([]);
+  });
+
+  test('given back are free at once, with a word to those who listen', async () => {
+    const taken = await takeLeases(sql, ada, 32, 60_000);
+    const heard = Promise.withResolvers<void>();
+    const listening = await sql.listen('leases', () => heard.resolve());
+    await releaseLeases(
+      sql,
+      ada,
+      taken.map(({ partition }) => partition),
+    );
+    await heard.promise;
+    expect(await takeLeases(sql, bob, 32, 60_000)).toHaveLength(32);
+    await listening.unlisten();
+  });
+
+  test('let a commit through only for their owner of today', async () => {
+    const [lease] = await takeLeases(sql, ada, 1, 60_000);
+    if (!lease) throw new Error('no lease');
+    const unit = { ...emptyUnit(lease), staleHours: [3_600_000] };
+    await commitUnits(sql, ada, [unit]);
+    await expire();
+    await takeLeases(sql, bob, 1, 60_000);
+    await expect(commitUnits(sql, ada, [unit])).rejects.toThrow(Fenced);
+    await expect(commitUnits(sql, bob, [{ ...unit, staleHours: [7_200_000] }])).rejects.toThrow(Fenced);
+    expect(await sql`select hour from stale_hours`).toEqual([{ hour: new Date(3_600_000) }]);
+  });
+
+  test('cannot be taken in the middle of a commit of their owner', async () => {
+    const [lease] = await takeLeases(sql, ada, 1, 60_000);
+    await expire();
+    await sql.begin(async (transaction) => {
+      await transaction`select 1 from leases where partition = ${lease?.partition ?? 0} for share`;
+      const taken = await takeLeases(sql, bob, 32, 60_000);
+      expect(taken.map(({ partition }) => partition)).not.toContain(lease?.partition);
+      expect(taken).toHaveLength(31);
+    });
+  });
+
+  test('are shared among those who lived lately', async () => {
+    expect(await beAlive(sql, ada, '1', 60_000)).toBe(1);
+    expect(await beAlive(sql, bob, '1', 60_000)).toBe(2);
+    await sayGoodbye(sql, bob);
+    expect(await beAlive(sql, ada, '1', 60_000)).toBe(1);
+  });
+});

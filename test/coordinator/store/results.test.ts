@@ -1,0 +1,111 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { connect, type Sql } from '../../../coordinator/store/database.ts';
+import {
+  dropResultDays,
+  forgetMonitors,
+  hourOf,
+  insertResults,
+  makeResultDays,
+  markStale,
+  type ResultRow,
+  rollUpOneHour,
+} from '../../../coordinator/store/results.ts';
+import { newId } from '../../../shared/base/ids.ts';
+import { createDatabase, type TestDatabase } from '../../support/services.ts';
+
+const day = 86_400_000;
+const noon = Date.UTC(2026, 10, 20, 12);
+let database: TestDatabase;
+let sql: Sql;
+let probe = 0;
+
+beforeAll(async () => {
+  database = await createDatabase();
+  sql = connect(database.url);
+  const [row] = await sql<
+    { key: number }[]
+  >`insert into probes (id, name, continent) values (${newId()}, 'Frankfurt', 'Europe') returning key`;
+  probe = row?.key ?? 0;
+  await makeResultDays(sql, noon - 2 * day, noon + day);
+});
+afterAll(async () => {
+  await sql.end();
+  await database.drop();
+});
+
+const result = (monitor_key: number, at: number, more: Partial<ResultRow> = {}): ResultRow => ({
+  ...{ monitor_key, at, probe_key: probe, took_ms: 12.5, outcome: 'ok', cause_class: null, phases: null },
+  ...more,
+});
+
+describe('results', () => {
+  test('come back as they were written, whatever a stranger put into their texts', async () => {
+    const phases = { dns: 1.5, tcp: null, tls: 2, first_byte: null, total: 9 };
+    const nasty = 'a"b\\c,{d}NULL\'';
+    await insertResults(sql, [
+      result(1, noon + 7, { outcome: 'fail', cause_class: nasty, phases }),
+      result(1, noon + 8, { outcome: 'unknown' }),
+    ]);
+    const rows =
+      await sql`select at, probe_key, took_ms, outcome, cause_class, to_json(phases) as phases from results where monitor_key = 1 order by at`;
+    expect(rows[0]).toEqual({
+      at: new Date(noon + 7),
+      probe_key: probe,
+      took_ms: 12.5,
+      outcome: 1,
+      cause_class: nasty,
+      phases: [1.5, null, 2, null, 9],
+    });
+    expect(rows[1]).toMatchObject({ outcome: 2, cause_class: null, phases: null });
+  });
+
+  test('have their day made ahead, and made again it stays as it is', async () => {
+    for (const _ of [1, 2]) await makeResultDays(sql, noon + 2 * day, noon + 4 * day);
+    await insertResults(sql, [result(2, noon + 3 * day)]);
+    await makeResultDays(sql, noon + 2 * day, noon + 4 * day);
+    expect(await sql`select at from results where monitor_key = 2`).toEqual([{ at: new Date(noon + 3 * day) }]);
+  });
+
+  test('are dropped a day at a time, and only days that are over', async () => {
+    await makeResultDays(sql, noon - 10 * day, noon - 8 * day);
+    await insertResults(sql, [result(3, noon - 9 * day), result(3, noon)]);
+    const dropped = await dropResultDays(sql, Math.floor(noon / day) * day - 7 * day);
+    expect(dropped).toEqual(['results_20261110', 'results_20261111', 'results_20261112']);
+    expect(await sql`select at from results where monitor_key = 3`).toEqual([{ at: new Date(noon) }]);
+    expect(await dropResultDays(sql, Math.floor(noon / day) * day - 7 * day)).toEqual([]);
+  });
+
+  test('are rolled up by the hour and the continent, and again when a late one comes', async () => {
+    const hour = hourOf(noon) + 2 * 3_600_000;
+    await insertResults(sql, [
+      result(4, hour + 1, { took_ms: 10 }),
+      result(4, hour + 2, { took_ms: 30 }),
+      result(4, hour + 3, { outcome: 'fail' }),
+    ]);
+    await markStale(sql, [hour, hour + 3_600_000]);
+    expect(await rollUpOneHour(sql, hour + 3_600_000)).toBe(true);
+    expect(await rollUpOneHour(sql, hour + 3_600_000)).toBe(false);
+    const rollup = () => sql`select continent, ok, failed, unknown, took_sum, took_min, took_max from rollups where monitor_key = 4`;
+    expect(await rollup()).toEqual([{ continent: 'Europe', ok: 2, failed: 1, unknown: 0, took_sum: 40, took_min: 10, took_max: 30 }]);
+    await insertResults(sql, [result(4, hour + 4, { outcome: 'unknown' })]);
+    await markStale(sql, [hour]);
+    await rollUpOneHour(sql, hour + 3_600_000);
+    expect(await rollup()).toMatchObject([{ ok: 2, failed: 1, unknown: 1 }]);
+  });
+
+  test('of a deleted monitor go in small bites, and those of others stay', async () => {
+    await insertResults(
+      sql,
+      [...Array(25).keys()].map((index) => result(index % 2 === 0 ? 5 : 6, noon + index)),
+    );
+    await sql`insert into forgotten_monitors (monitor_key, monitor_id) values (5, ${newId()})`;
+    const left = async () => Number((await sql`select count(*) as count from results where monitor_key = 5`)[0]?.count);
+    expect(await left()).toBe(13);
+    await sql.begin((transaction) => forgetMonitors(transaction, 10));
+    expect(await left()).toBe(3);
+    while (await sql.begin((transaction) => forgetMonitors(transaction, 10)));
+    expect(await left()).toBe(0);
+    expect(await sql`select 1 from forgotten_monitors`).toHaveLength(0);
+    expect((await sql`select count(*) as count from results where monitor_key = 6`)[0]?.count).toBe(12);
+  });
+});
