@@ -46,7 +46,8 @@ export const beatKey = async (sql: Queryable, key: string): Promise<BeatKeyRow |
 
 export const beatKeysByFingerprint = (sql: Queryable, keys: readonly string[]): Promise<BeatKeyRow[]> =>
   sql<BeatKeyRow[]>`
-    select ${sql.unsafe(keyColumns)} from beat_tokens where fingerprint = any(${keys.map((key) => Buffer.from(key, 'hex'))}::bytea[])`;
+    select ${sql.unsafe(keyColumns)} from beat_tokens
+    where fingerprint in (select decode(k, 'hex') from unnest(${[...keys]}::text[]) as k)`;
 
 /** Every key that there is, of all organisations or of one, in pages. */
 export async function* allBeatKeys(sql: Queryable, organisation: string | null = null): AsyncGenerator<BeatKeyRow[]> {
@@ -123,7 +124,7 @@ export const writeBeats = async (sql: Transaction, beats: readonly BeatRow[]): P
     on conflict (id) do nothing`;
   const monitors = [...new Set(beats.map(({ monitor }) => monitor))];
   await sql`delete from beats where id in (
-    select id from unnest(${monitors}::uuid[]) as m (monitor),
+    select id from unnest(${monitors}::text[]::uuid[]) as m (monitor),
       lateral (select id from beats where monitor_id = m.monitor order by at desc, id desc offset ${keptBeats}) old)`;
 };
 

@@ -20,3 +20,6 @@ export const eventually = async <Value>(
     await pause(everyMs);
   }
 };
+
+/** For what must not happen, or must have stood for a time: settles when so much time is over. */
+export const passed = (ms: number): Promise<void> => pause(ms);

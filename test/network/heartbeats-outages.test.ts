@@ -1,0 +1,183 @@
+import { describe, expect, test } from 'vitest';
+import type { ProbeApp } from '../../probe/app.ts';
+import type { Continent } from '../../shared/base/continents.ts';
+import { type Bus, connectBus } from '../../shared/bus/nats.ts';
+import { streams } from '../../shared/bus/streams.ts';
+import { type CutProxy, createCutProxy } from '../probe/support/cut-proxy.ts';
+import { eventually, passed } from '../support/eventually.ts';
+import { addHeartbeat, beat, beatsWritten, call } from '../support/heartbeats.ts';
+import { incidentsOf, incidentThat, isConfirmed, isResolved, resultsOf } from '../support/incidents.ts';
+import { createNetwork, type MadeProbe, type Network } from '../support/network.ts';
+
+/** What becomes of heartbeats when parts are away: a network of its own for each test, behind a bus that can be cut. */
+
+type AtEnd = (end: () => Promise<void>) => void;
+
+type Small = {
+  readonly network: Network;
+  readonly proxy: CutProxy;
+  /** To the bus itself, past what can be cut. */
+  readonly bus: Bus;
+  readonly probes: readonly (ProbeApp & { readonly made: MadeProbe })[];
+};
+
+const small = async (atEnd: AtEnd): Promise<Small> => {
+  let direct = '';
+  let made: CutProxy | undefined;
+  const busVia = async (url: string): Promise<string> => {
+    direct = url;
+    made = await createCutProxy(url);
+    return made.url;
+  };
+  const network = await createNetwork({ busVia });
+  if (!made) throw new Error('the network has no bus');
+  const proxy = made;
+  atEnd(proxy.close);
+  atEnd(network.close);
+  const continents: readonly Continent[] = ['Africa', 'Asia'];
+  const probes = [];
+  const bus = await connectBus({ url: direct, credentials: network.account.coordinatorCredentials, name: 'test', log: network.log });
+  atEnd(bus.close);
+  for (const continent of continents) probes.push(await network.addProbe(continent, continent, { ear: true }));
+  return { network, proxy, bus, probes };
+};
+
+const earOf = (probe: ProbeApp | undefined): string => {
+  if (!probe?.ear) throw new Error('this probe has no ear');
+  return probe.ear;
+};
+
+const failures = async ({ network }: Small, monitor: string): Promise<number> =>
+  (await resultsOf(network.sql, monitor)).filter(({ outcome }) => outcome === 1).length;
+
+describe.concurrent('a heartbeat', () => {
+  test('that came while the coordinator was down is kept, counts as of then, and raises no alarm', async ({ onTestFinished }) => {
+    const all = await small(onTestFinished);
+    const { network, probes } = all;
+    const coordinator = await network.startCoordinator();
+    const quiet = await addHeartbeat(network, { grace_s: 2 }, 4);
+    const failed = await addHeartbeat(network, {}, 3_600);
+    await beat(earOf(probes[0]), quiet);
+    await beat(earOf(probes[0]), failed);
+    await beatsWritten(network.sql, quiet.monitor, 1);
+    await coordinator.close();
+
+    await beat(earOf(probes[1]), failed, '/3');
+    const before = Date.now();
+    for (let round = 0; round < 4; round += 1) {
+      await beat(earOf(probes[round % 2]), quiet);
+      await passed(2_000);
+    }
+    await beat(earOf(probes[0]), failed);
+    expect(await beatsWritten(network.sql, quiet.monitor, 1)).toHaveLength(1);
+    await network.startCoordinator();
+    const beats = await beatsWritten(network.sql, quiet.monitor, 5);
+    expect(Number(beats[1]?.at)).toBeLessThan(before + 2_000);
+    expect(await incidentsOf(network.sql, quiet.monitor)).toEqual([]);
+    // What failed and was mended meanwhile is told as what it was.
+    const past = await incidentThat(network.sql, failed.monitor, isResolved);
+    const [, bad, good] = await beatsWritten(network.sql, failed.monitor, 3);
+    expect(past).toMatchObject({ started_at: bad?.at, resolved_at: good?.at });
+  }, 60_000);
+
+  test('that came while the bus was down is answered, kept on the disk of the place that took it, and raises no alarm', async ({
+    onTestFinished,
+  }) => {
+    const all = await small(onTestFinished);
+    const { network, probes, proxy } = all;
+    const { url } = await network.startCoordinator();
+    const heartbeat = await addHeartbeat(network, { grace_s: 1 }, 3);
+    for (const address of [url, earOf(probes[0]), earOf(probes[1])]) await beat(address, heartbeat);
+    await beatsWritten(network.sql, heartbeat.monitor, 3);
+
+    proxy.cut();
+    for (let round = 0; round < 6; round += 1) {
+      for (const address of [url, earOf(probes[0]), earOf(probes[1])])
+        expect(await call(address, heartbeat.token)).toEqual({ status: 200, text: 'OK' });
+      expect((await call(earOf(probes[0]), 'an-unknown-token-as-before')).status).toBe(404);
+      await passed(1_000);
+    }
+    expect(await beatsWritten(network.sql, heartbeat.monitor, 3)).toHaveLength(3);
+    proxy.heal();
+    const beats = await beatsWritten(network.sql, heartbeat.monitor, 21);
+    expect(beats.map(({ at }) => Number(at))).toEqual(beats.map(({ at }) => Number(at)).toSorted((a, b) => a - b));
+    expect(await failures(all, heartbeat.monitor)).toBe(0);
+    expect(
+      (await incidentsOf(network.sql, heartbeat.monitor)).filter(({ started_at, resolved_at }) => Number(resolved_at) < Number(started_at)),
+    ).toEqual([]);
+    // It is judged as ever afterwards: silence is an outage again.
+    const down = await incidentThat(network.sql, heartbeat.monitor, isConfirmed, 20_000);
+    const last = (await beatsWritten(network.sql, heartbeat.monitor, 21)).at(-1);
+    expect(Number(down.started_at)).toBe(Number(last?.at) + 4_000);
+  }, 60_000);
+
+  test('that an ear kept on its disk outlives the ear', async ({ onTestFinished }) => {
+    const { network, probes, proxy } = await small(onTestFinished);
+    await network.startCoordinator();
+    const heartbeat = await addHeartbeat(network, {}, 3_600);
+    const [first] = probes;
+    if (!first) throw new Error('there is no probe');
+    await beat(earOf(first), heartbeat);
+    await beatsWritten(network.sql, heartbeat.monitor, 1);
+    proxy.cut();
+    expect((await call(earOf(first), `${heartbeat.token}/5`, { method: 'POST', body: 'kept' })).status).toBe(200);
+    await first.close();
+    proxy.heal();
+    await network.startProbe(first.made, { ear: true });
+    const beats = await beatsWritten(network.sql, heartbeat.monitor, 2);
+    expect(beats.at(-1)).toMatchObject({ kind: 'fail', exit_code: 5, body: 'kept' });
+    await incidentThat(network.sql, heartbeat.monitor, isConfirmed);
+  }, 60_000);
+
+  test('is not late because the bus was wiped: keys and last beats come back from the database', async ({ onTestFinished }) => {
+    const all = await small(onTestFinished);
+    const { network, probes, bus, proxy } = all;
+    const { url } = await network.startCoordinator();
+    const heartbeat = await addHeartbeat(network, { grace_s: 4 }, 6);
+    const daily = await addHeartbeat(network, { max_run_s: 600 }, 86_400);
+    await beat(earOf(probes[0]), heartbeat);
+    await beat(earOf(probes[0]), daily);
+    await beat(earOf(probes[0]), daily, '/start');
+    await beatsWritten(network.sql, daily.monitor, 2);
+    await beatsWritten(network.sql, heartbeat.monitor, 1);
+
+    proxy.cut();
+    for (const { name } of Object.values(streams)) await bus.deleteStream(name);
+    proxy.heal();
+    await eventually(async () => (await bus.streamState(streams.lastBeats.name))?.messages === 2, 20_000);
+    expect(await bus.streamState(streams.beatKeys.name)).toMatchObject({ messages: 2 });
+    for (let round = 0; round < 8; round += 1) {
+      await eventually(async () => (await call(round % 2 === 0 ? url : earOf(probes[1]), heartbeat.token)).status === 200);
+      await passed(1_500);
+    }
+    expect(await failures(all, heartbeat.monitor)).toBe(0);
+    expect(await incidentsOf(network.sql, heartbeat.monitor)).toEqual([]);
+    expect(await incidentsOf(network.sql, daily.monitor)).toEqual([]);
+    // And what is late after that is seen as ever.
+    await incidentThat(network.sql, heartbeat.monitor, isConfirmed, 30_000);
+  }, 90_000);
+
+  test('is not late because the probe that judges it is cut off from the bus, or loses it for a moment', async ({ onTestFinished }) => {
+    const all = await small(onTestFinished);
+    const { network } = all;
+    const { url } = await network.startCoordinator();
+    const heartbeat = await addHeartbeat(network, { grace_s: 1 }, 3);
+    await beat(url, heartbeat);
+    const own = await createCutProxy(network.account.url);
+    onTestFinished(own.close);
+    // All other probes stay; this one alone, wherever the heartbeat is judged, loses its bus again and again.
+    for (const probe of all.probes) await probe.close();
+    const restarted = [];
+    for (const { made } of all.probes) restarted.push(await network.startProbe(made, { ear: true, url: own.url }));
+    for (let round = 0; round < 10; round += 1) {
+      if (round % 3 === 0) own.cut();
+      if (round % 3 === 2) own.heal();
+      expect((await call(url, heartbeat.token)).status).toBe(200);
+      await passed(1_500);
+    }
+    expect(await failures(all, heartbeat.monitor)).toBe(0);
+    expect(await incidentsOf(network.sql, heartbeat.monitor)).toEqual([]);
+    own.heal();
+    await incidentThat(network.sql, heartbeat.monitor, isConfirmed, 30_000);
+  }, 90_000);
+});

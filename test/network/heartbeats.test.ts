@@ -1,0 +1,207 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { ProbeApp } from '../../probe/app.ts';
+import { newId } from '../../shared/base/ids.ts';
+import { createBeatCarrier } from '../../shared/bus/beat-desk.ts';
+import { createBeatRecords } from '../../shared/bus/beat-records.ts';
+import type { BeatMessage, beatKinds } from '../../shared/bus/messages.ts';
+import { type Bus, connectBus } from '../../shared/bus/nats.ts';
+import { eventually, passed } from '../support/eventually.ts';
+import { addHeartbeat, addToken, beat, beatsWritten, call, type Heartbeat } from '../support/heartbeats.ts';
+import { incidentsOf, incidentThat, isConfirmed, isResolved, resultsOf } from '../support/incidents.ts';
+import { createNetwork, type Network } from '../support/network.ts';
+
+/** A coordinator and probes on three continents, two of them with an ear; real in every part. */
+
+let network: Network;
+let coordinator: string;
+let europe: ProbeApp;
+let asia: ProbeApp;
+let bus: Bus;
+
+const earOf = ({ ear }: ProbeApp): string => {
+  if (ear === null) throw new Error('this probe has no ear');
+  return ear;
+};
+
+beforeAll(async () => {
+  network = await createNetwork();
+  coordinator = (await network.startCoordinator()).url;
+  europe = await network.addProbe('Europe', 'europe', { ear: true });
+  asia = await network.addProbe('Asia', 'asia', { ear: true });
+  await network.addProbe('Oceania');
+  const { url, coordinatorCredentials: credentials } = network.account;
+  bus = await connectBus({ url, credentials, name: 'test', log: network.log });
+});
+afterAll(async () => {
+  await bus?.close();
+  await network?.close();
+});
+
+/** Two beats of one moment, in this order, as one ear would hand them over. */
+const atOnce = async ({ monitor, key }: Heartbeat, kinds: readonly (typeof beatKinds)[number][], at: number): Promise<void> => {
+  const carrier = createBeatCarrier(bus, createBeatRecords(bus), 'Europe');
+  const made = kinds.map(
+    (kind): BeatMessage => ({
+      ...{ v: 1, id: newId(), key, kind, at, rid: null, method: 'GET', body: '', ear: 'europe' },
+      exit_code: kind === 'fail' ? 7 : null,
+    }),
+  );
+  await Promise.all(made.map((one) => carrier.handOver({ organisation: network.organisation, monitor, beat: one })));
+};
+
+describe.concurrent('a heartbeat', () => {
+  test('that is late is an incident from its deadline on, seen again from another continent; the next good beat alone closes it', async () => {
+    const heartbeat = await addHeartbeat(network, { grace_s: 1 });
+    await beat(earOf(europe), heartbeat);
+    const [first] = await beatsWritten(network.sql, heartbeat.monitor, 1);
+    const down = await incidentThat(network.sql, heartbeat.monitor, isConfirmed, 15_000);
+    expect(Number(down.started_at)).toBe(Number(first?.at) + 3_000);
+    expect(down.seen_continent).not.toBeNull();
+    expect(down.confirmed_continent).not.toBeNull();
+    expect(down.confirmed_continent).not.toBe(down.seen_continent);
+    await beat(earOf(asia), heartbeat);
+    const closed = await incidentThat(network.sql, heartbeat.monitor, isResolved);
+    const beats = await beatsWritten(network.sql, heartbeat.monitor, 2);
+    expect(Number(closed.resolved_at)).toBe(Number(beats.at(-1)?.at));
+  });
+
+  test('that comes in time, at whatever address, is never an incident', async () => {
+    const heartbeat = await addHeartbeat(network, { grace_s: 3 });
+    const addresses = [earOf(europe), coordinator, earOf(asia)];
+    for (let round = 0; round < 6; round += 1) {
+      await beat(addresses[round % 3] ?? coordinator, heartbeat);
+      await passed(1_000);
+    }
+    expect(await incidentsOf(network.sql, heartbeat.monitor)).toEqual([]);
+    const ears = (await beatsWritten(network.sql, heartbeat.monitor, 6)).map(({ ear }) => ear);
+    expect(new Set(ears)).toEqual(new Set(['europe', 'asia', 'coordinator']));
+  });
+
+  test('that has never come is pending, and no incident', async () => {
+    const heartbeat = await addHeartbeat(network, {}, 1);
+    await beat(coordinator, heartbeat, '/log');
+    // Judged again and again: 2 stands for unknown.
+    await eventually(async () => (await resultsOf(network.sql, heartbeat.monitor)).filter(({ outcome }) => outcome === 2).length >= 3);
+    expect(await incidentsOf(network.sql, heartbeat.monitor)).toEqual([]);
+  });
+
+  test('that failed by /fail is down at once, confirmed by nobody, until a good one comes', async () => {
+    const heartbeat = await addHeartbeat(network, {}, 3_600);
+    await beat(earOf(europe), heartbeat);
+    await beat(earOf(europe), heartbeat, '/fail', { method: 'POST', body: 'no space left' });
+    const down = await incidentThat(network.sql, heartbeat.monitor, isConfirmed);
+    const [, failed] = await beatsWritten(network.sql, heartbeat.monitor, 2);
+    expect(down).toMatchObject({ started_at: failed?.at, confirmed_at: failed?.at, confirmed_continent: null });
+    await beat(coordinator, heartbeat, '/start');
+    await beat(coordinator, heartbeat, '/log');
+    await beat(coordinator, heartbeat);
+    const closed = await incidentThat(network.sql, heartbeat.monitor, isResolved);
+    const last = (await beatsWritten(network.sql, heartbeat.monitor, 5)).at(-1);
+    expect(closed.resolved_at).toEqual(last?.at);
+  });
+
+  test('that failed by exit code says which, and 0 is a success', async () => {
+    const heartbeat = await addHeartbeat(network, {}, 3_600);
+    await beat(coordinator, heartbeat, '/0');
+    await beat(coordinator, heartbeat, '/17');
+    await incidentThat(network.sql, heartbeat.monitor, isConfirmed);
+    const [row] = await network.sql<{ cause: unknown }[]>`select cause from incidents where monitor_id = ${heartbeat.monitor}`;
+    expect(row?.cause).toMatchObject({ class: 'heartbeat_exit_code', params: { exit_code: 17 } });
+    await beat(coordinator, heartbeat, '/0');
+    await incidentThat(network.sql, heartbeat.monitor, isResolved);
+    expect((await call(coordinator, `${heartbeat.token}/256`)).status).toBe(404);
+  });
+
+  test('that fails and succeeds within one millisecond ends as what came last', async () => {
+    const mended = await addHeartbeat(network, {}, 3_600);
+    const broken = await addHeartbeat(network, {}, 3_600);
+    await Promise.all([beat(coordinator, mended), beat(coordinator, broken)]);
+    const at = Date.now();
+    await atOnce(mended, ['fail', 'success'], at);
+    await atOnce(broken, ['success', 'fail'], at);
+    const closed = await incidentThat(network.sql, mended.monitor, isResolved);
+    expect(closed).toMatchObject({ started_at: new Date(at), confirmed_at: new Date(at), resolved_at: new Date(at) });
+    const open = await incidentThat(network.sql, broken.monitor, isConfirmed);
+    expect(open).toMatchObject({ started_at: new Date(at), resolved_at: null });
+  });
+
+  test('whose run started and never ended is an incident when its time is over', async () => {
+    const heartbeat = await addHeartbeat(network, { max_run_s: 2 }, 3_600);
+    await beat(coordinator, heartbeat);
+    await beat(coordinator, heartbeat, '/start');
+    const down = await incidentThat(network.sql, heartbeat.monitor, isConfirmed, 15_000);
+    const start = (await beatsWritten(network.sql, heartbeat.monitor, 2)).at(-1);
+    expect(Number(down.started_at)).toBe(Number(start?.at) + 2_000);
+    expect(down.confirmed_continent).not.toBeNull();
+  });
+
+  test('tells overlapping runs apart by rid, and keeps how long each took', async () => {
+    const heartbeat = await addHeartbeat(network, { max_run_s: 4 }, 3_600);
+    const [lost, done] = [newId(), newId()];
+    await beat(coordinator, heartbeat);
+    await beat(coordinator, heartbeat, `/start?rid=${lost}`);
+    await beat(earOf(europe), heartbeat, `/start?rid=${done}`);
+    await beat(earOf(asia), heartbeat, `?rid=${done}`);
+    const beats = await beatsWritten(network.sql, heartbeat.monitor, 4);
+    const [, begun, second, end] = beats;
+    expect(end).toMatchObject({ kind: 'success', rid: done, run_ms: Number(end?.at) - Number(second?.at) });
+    const down = await incidentThat(network.sql, heartbeat.monitor, isConfirmed, 15_000);
+    expect(Number(down.started_at)).toBe(Number(begun?.at) + 4_000);
+  });
+
+  test('is taken as GET, HEAD and POST, and its body is kept up to 10 kB', async () => {
+    const heartbeat = await addHeartbeat(network, {}, 3_600);
+    for (const address of [coordinator, earOf(europe)]) {
+      expect(await beat(address, heartbeat)).toEqual({ status: 200, text: 'OK' });
+      expect(await beat(address, heartbeat, '', { method: 'HEAD' })).toEqual({ status: 200, text: '' });
+      const body = `first\0${'x'.repeat(20_000)}`;
+      expect(await beat(address, heartbeat, '', { method: 'POST', body, headers: { 'content-type': 'application/octet-stream' } })).toEqual(
+        { status: 200, text: 'OK' },
+      );
+      expect((await call(address, heartbeat.token, { method: 'PUT' })).status).toBe(405);
+      expect((await call(address, `${heartbeat.token}?rid=seven`)).status).toBe(400);
+    }
+    const beats = await beatsWritten(network.sql, heartbeat.monitor, 6);
+    expect(beats.map(({ method }) => method)).toEqual(['GET', 'HEAD', 'POST', 'GET', 'HEAD', 'POST']);
+    expect(beats[2]?.body).toHaveLength(10_000);
+    expect(beats[2]?.body.startsWith('first\ufffdxx')).toBe(true);
+  });
+
+  test('with an unknown token is 404 everywhere, and a flood of them harms nobody', async () => {
+    const heartbeat = await addHeartbeat(network, {}, 3_600);
+    for (const address of [coordinator, earOf(europe)]) {
+      await beat(address, heartbeat);
+      const flood = Array.from({ length: 400 }, (_, index) => call(address, `${'unknown-token-'.padEnd(24, '0')}${index}`));
+      const between = call(address, heartbeat.token);
+      expect(new Set((await Promise.all(flood)).map(({ status }) => status))).toEqual(new Set([404]));
+      expect((await between).status).toBe(200);
+      for (const path of ['short', '', `${heartbeat.token}/unknown`, `${heartbeat.token}/start/more`])
+        expect((await call(address, path)).status).toBe(404);
+    }
+  });
+
+  test('whose token was rotated is taken at both addresses until the old one ends', async () => {
+    const old = await addHeartbeat(network, {}, 3_600);
+    const next = await addToken(network, old.monitor);
+    await beat(earOf(europe), old);
+    await beat(earOf(europe), next);
+    await network.sql.begin(async (tx) => {
+      await tx`update beat_tokens set until = now() where fingerprint = decode(${old.key}, 'hex')`;
+    });
+    await eventually(async () => (await call(earOf(europe), old.token)).status === 404);
+    expect((await call(earOf(europe), next.token)).status).toBe(200);
+    expect((await call(coordinator, next.token)).status).toBe(200);
+    await eventually(async () => (await call(coordinator, old.token)).status === 404);
+  });
+
+  test('that is resumed gets its whole time anew', async () => {
+    const heartbeat = await addHeartbeat(network, { grace_s: 1 }, 3);
+    await beat(coordinator, heartbeat);
+    await network.pauseMonitor(heartbeat.monitor, true);
+    await passed(5_000);
+    const resumed = Date.now();
+    await network.pauseMonitor(heartbeat.monitor, false);
+    const down = await incidentThat(network.sql, heartbeat.monitor, isConfirmed, 15_000);
+    expect(Number(down.started_at)).toBeGreaterThanOrEqual(resumed + 4_000);
+  });
+});

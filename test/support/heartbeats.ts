@@ -1,0 +1,57 @@
+/** For test files: heartbeat monitors with their addresses, and calls of them. */
+import { insertBeatToken } from '../../coordinator/store/beat-tokens.ts';
+import type { Sql } from '../../coordinator/store/database.ts';
+import type { Config } from '../../shared/checks/assignment.ts';
+import { beatFingerprint, newBeatToken } from '../../shared/checks/heartbeat/token.ts';
+import { eventually } from './eventually.ts';
+import type { Network } from './network.ts';
+
+export type Heartbeat = { readonly monitor: string; readonly token: string; readonly key: string };
+
+export const addToken = async (network: Network, monitor: string): Promise<Heartbeat> => {
+  const token = newBeatToken();
+  const key = beatFingerprint(token);
+  const { organisation } = network;
+  await network.sql.begin((tx) => insertBeatToken(tx, { fingerprint: key, monitor, organisation, box: Buffer.from(token) }));
+  return { monitor, token, key };
+};
+
+export const addHeartbeat = async (network: Network, config: Config = {}, interval_s = 2): Promise<Heartbeat> => {
+  const monitor = await network.addMonitor({ type: 'heartbeat', target: '', interval_s, config: { grace_s: 0, ...config } });
+  return addToken(network, monitor);
+};
+
+export type Answer = { readonly status: number; readonly text: string };
+
+export const call = async (address: string, path: string, init: RequestInit = {}): Promise<Answer> => {
+  const answer = await fetch(`${address}/beat/${path}`, init);
+  return { status: answer.status, text: await answer.text() };
+};
+
+/** Calls until the address knows the token: it was made a moment ago. */
+export const beat = async (address: string, { token }: Pick<Heartbeat, 'token'>, more = '', init: RequestInit = {}): Promise<Answer> =>
+  eventually(async () => {
+    const answer = await call(address, `${token}${more}`, init);
+    return answer.status === 200 ? answer : undefined;
+  });
+
+export type StoredBeat = {
+  readonly kind: string;
+  readonly at: Date;
+  readonly exit_code: number | null;
+  readonly rid: string | null;
+  readonly run_ms: number | null;
+  readonly body: string;
+  readonly ear: string;
+  readonly method: string;
+};
+
+export const beatsOf = (sql: Sql, monitor: string): Promise<StoredBeat[]> =>
+  sql<StoredBeat[]>`select kind, at, exit_code, rid, run_ms, body, ear, method from beats where monitor_id = ${monitor} order by at, id`;
+
+/** Settles when so many beats of the monitor are written down. */
+export const beatsWritten = (sql: Sql, monitor: string, count: number): Promise<StoredBeat[]> =>
+  eventually(async () => {
+    const beats = await beatsOf(sql, monitor);
+    return beats.length >= count ? beats : undefined;
+  });
