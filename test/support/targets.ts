@@ -138,12 +138,10 @@ export const startTarget = async (options: TargetOptions = {}): Promise<Target> 
   };
 };
 
+export type RawTarget = Listening & { readonly url: (scheme?: string) => string };
+
 /** A target below http: what it does with a connection is the test's own. */
-export const startRawTarget = async (
-  onSocket: (socket: Socket) => void,
-  host = '127.0.0.1',
-  port = 0,
-): Promise<Listening & { readonly url: (scheme?: string) => string }> => {
+export const startRawTarget = async (onSocket: (socket: Socket) => void, host = '127.0.0.1', port = 0): Promise<RawTarget> => {
   const listening = await listen(createTcp(onSocket), host, port);
   const shown = host.includes(':') ? `[${host}]` : host;
   return { ...listening, url: (scheme = 'http') => `${scheme}://${shown}:${listening.port}/` };
