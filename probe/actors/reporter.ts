@@ -47,8 +47,12 @@ type Route = {
 const tickMs = 100;
 const latestAfterMs = 800;
 const mostFlights = 4;
-const firstPatienceMs = 15_000;
-const mostPatienceMs = 300_000;
+/** A coordinator holds back what it stores for up to 30 s after an absence (rule 4): longer than that, and the bus must have lost it. */
+const defaultPatienceMs = 40_000;
+const mostPatienceMs = 600_000;
+/** A bus that comes back may have come back empty. */
+const patienceAfterReturnMs = 10_000;
+const hearingMs = 15_000;
 const oldAfterMs = 2_000;
 
 export const createReporter = (options: {
@@ -56,9 +60,11 @@ export const createReporter = (options: {
   readonly continent: Continent;
   readonly key: Key;
   readonly spool: Spool;
+  /** How long a result that was sent may stay uncommitted while a coordinator is there, before it goes again. */
+  readonly patienceMs?: number;
   readonly log: Log;
 }): Reporter => {
-  const { probe, continent, key, spool, log } = options;
+  const { probe, continent, key, spool, log, patienceMs: firstPatienceMs = defaultPatienceMs } = options;
   const routes: readonly Route[] = Array.from({ length: partitionCount }, () => ({
     sent: 0,
     flights: [],
@@ -173,7 +179,7 @@ export const createReporter = (options: {
   /** Sent, landed, and never committed although a coordinator is there: the bus lost it. */
   const watchCommits = (partition: number, route: Route, at: number): void => {
     if (route.outstandingSince === undefined || route.flights.length > 0) return;
-    if (at - route.outstandingSince < route.patienceMs || at - heardAt > firstPatienceMs) return;
+    if (at - route.outstandingSince < route.patienceMs || at - heardAt > hearingMs) return;
     log.warn({ partition, committed: spool.committedOf(partition), sent: route.sent }, 'sent results were never committed; they go again');
     route.outstandingSince = undefined;
     route.patienceMs = Math.min(mostPatienceMs, route.patienceMs * 2);
@@ -211,6 +217,10 @@ export const createReporter = (options: {
     retryAt = 0;
     for (const [partition, route] of routes.entries()) {
       for (const { before } of route.flights.splice(0)) route.sent = Math.min(route.sent, before);
+      if (route.outstandingSince !== undefined) {
+        route.outstandingSince = now();
+        route.patienceMs = Math.min(route.patienceMs, patienceAfterReturnMs);
+      }
       if (spool.nextAfter(partition, route.sent) !== undefined) void pump(partition);
     }
   };

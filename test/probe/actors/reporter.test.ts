@@ -18,9 +18,9 @@ let spool: Spool;
 let reporter: Reporter;
 let taker: Taker | undefined;
 
-const openReporter = async (): Promise<void> => {
+const openReporter = async (patienceMs = 60_000): Promise<void> => {
   spool = await openSpool({ folder, mostBytes: 16 * 1024 * 1024, log: silentLog });
-  reporter = createReporter({ probe: wire.probe.id, continent: wire.probe.continent, key: wire.key, spool, log: silentLog });
+  reporter = createReporter({ probe: wire.probe.id, continent: wire.probe.continent, key: wire.key, spool, patienceMs, log: silentLog });
 };
 
 const attach = async (): Promise<Bus> => {
@@ -123,6 +123,25 @@ describe('the reporter', () => {
     expect(times(taken)).toEqual(range(0, 96));
     expect(taken.batches.some(({ after }) => after !== null)).toBe(true);
     await expect.poll(() => spool.status().waiting, waitFor).toBe(0);
+  });
+
+  test('sends again what a bus that was wiped has lost, although nothing new follows it', async () => {
+    await reporter.close();
+    await openReporter(400);
+    await attach();
+    fill(0, 64, true);
+    const inStream = async () => (await wire.coordinator.streamState(streams.results.name))?.messages;
+    await expect.poll(inStream, waitFor).toBeGreaterThanOrEqual(32);
+    await wire.coordinator.deleteStream(streams.results.name);
+    await wire.coordinator.ensureStream(streams.results);
+    for (let partition = 0; partition < 32; partition += 1) {
+      await wire.coordinator.ensureConsumer(streams.results.name, partitionConsumer(partition));
+    }
+    const taken = take();
+    // As presence does: a coordinator is there, and knows of nothing.
+    reporter.receive({ generation: spool.generation, committed: {}, again: [] });
+    await expect.poll(() => taken.accepted.length, waitFor).toBe(64);
+    expect(times(taken)).toEqual(range(0, 64));
   });
 
   test('waits while the stream does not take results, and goes on when it does', async () => {

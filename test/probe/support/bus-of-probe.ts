@@ -7,6 +7,7 @@ import { probeLimits, probePermissions } from '../../../shared/bus/probe-user.ts
 import { partitionConsumer, probeConsumers, streams } from '../../../shared/bus/streams.ts';
 import { inboxOf, partitionCount, subjects } from '../../../shared/bus/subjects.ts';
 import { createAccount } from '../../support/services.ts';
+import type { Services } from '../../support/services-run.ts';
 import { type CutProxy, createCutProxy } from './cut-proxy.ts';
 
 /** A bus of its own with the streams of today, the coordinators' connection to it, and one probe with the rights of a probe. */
@@ -24,15 +25,17 @@ export type BusOfProbe = {
 
 export const silentLog = createLog({ name: 'test', level: process.env.TEST_LOG ?? 'silent' });
 
-export const createBusOfProbe = async (options: { continent?: Continent; organisation?: string } = {}): Promise<BusOfProbe> => {
-  const account = await createAccount();
+export const createBusOfProbe = async (
+  options: { continent?: Continent; organisation?: string; services?: Services } = {},
+): Promise<BusOfProbe> => {
+  const account = await createAccount(options.services);
   const id = randomUUID();
   const probe = { id, name: 'eu-1', continent: options.continent ?? 'Europe', organisation: options.organisation ?? null } as const;
   const issued = issueCredentials(
     {
       name: id,
       account: keyFromSeed(account.accountSeed, 'account'),
-      permissions: probePermissions(id, probe.continent),
+      permissions: probePermissions(id, probe.continent, probe.organisation),
       limits: probeLimits,
     },
     Date.now(),
