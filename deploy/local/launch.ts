@@ -2,6 +2,7 @@
  * `npm start`: all parts as processes of their own, kept running until it is told to stop. Modes: starting → ready → stopping → stopped;
  * a start that fails stops what it had begun.
  */
+import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { mkdirSync, renameSync, statSync } from 'node:fs';
 import { join } from 'node:path';
@@ -78,6 +79,19 @@ const startProbes = (
   }
 };
 
+/** Settles when the compiled code of all programs is in the cache; a failure only costs speed, and shows when the programs start. */
+const warmUp = async (env: Readonly<Record<string, string>>): Promise<void> => {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const reader = spawn(process.execPath, [join(import.meta.dirname, 'warm-up.ts')], {
+    env: { ...env },
+    cwd: projectFolder,
+    stdio: 'ignore',
+  });
+  reader.once('close', () => resolve());
+  reader.once('error', () => resolve());
+  await promise;
+};
+
 /** Network of which database on which bus: another pair is another network, with an organisation and probes of its own. */
 const networkKey = ({ databaseUrl, bus }: Foundations, settings: Settings): string => {
   const database = settings.databaseUrl === undefined ? 'embedded' : databaseUrl;
@@ -136,11 +150,13 @@ export const launch = async (environment: Environment, stop: AbortSignal, say: S
     state.ports.ears = ears;
     keepState(home, state);
     say('starting the database and the bus');
+    const common = inherited(environment, join(cache, 'compile'));
+    const warm = Object.keys(state.made).length === 0 ? warmUp(common) : undefined;
     const foundations = await layFoundations({ home, cache, logs, settings, state, crew, say }, environment.PATH ?? '');
+    await warm;
     const host = ['0.0.0.0', '::', '127.0.0.1'].includes(settings.host) ? '127.0.0.1' : settings.host;
     const direct = `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
     const base = settings.baseUrl ?? direct;
-    const common = inherited(environment, join(cache, 'compile'));
     const ours = {
       ANTIPODE_HOME: home,
       DATABASE_URL: foundations.databaseUrl,
