@@ -1,0 +1,117 @@
+import { execFile } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { promisify } from 'node:util';
+import { connect, type Sql } from '../../coordinator/store/database.ts';
+import { migrate } from '../../coordinator/store/migrate.ts';
+import { createHouse, testSecretKey } from '../support/people.ts';
+import { createDatabase } from '../support/services.ts';
+import { startServices } from '../support/services-run.ts';
+import { answersPerSecond } from './api/load.ts';
+import { seedMonitors, seedYear } from './api/seed.ts';
+import { type Bench, type Figure, interleaved } from './figure.ts';
+import { cores, cpuOf, find, pinned, start, stop } from './processes.ts';
+
+const run = promisify(execFile);
+
+const connections = 50;
+const roundMs = 3_000;
+
+/** The query of the page as the store asks it, once for each transaction, on as many connections as the API is asked on. */
+const pgbench = async (program: string, databaseUrl: string, organisation: string): Promise<number> => {
+  const folder = await mkdtemp(join(tmpdir(), 'antipode-bench-'));
+  try {
+    const script = join(folder, 'page.sql');
+    await writeFile(
+      script,
+      `select key, id, name, type, target, interval_s, enabled, config, group_id, affects_group_status, created_at
+         from monitors where organisation_id = '${organisation}' and key > 0 order by key limit 51;`.replaceAll('\n', ' '),
+    );
+    const given = ['-n', '-M', 'prepared', '-c', String(connections), '-j', '1', '-T', String(roundMs / 1000), '-f', script, databaseUrl];
+    const [command, ...rest] = pinned(cores.load, [program, ...given]);
+    const { stdout } = await run(command, rest);
+    return Number(/tps = ([\d.]+)/.exec(stdout)?.[1] ?? Number.NaN);
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+};
+
+/** CPU of the server and of the database for one call, in milliseconds; the calls come one after the other. */
+const cpuOfCalls = async (url: URL, token: string, server: number, sql: Sql): Promise<number> => {
+  const used = async (): Promise<number> => {
+    const backends = await sql<{ pid: number }[]>`select pid from pg_stat_activity where application_name = 'bench'`;
+    return cpuOf(server) + backends.reduce((sum, { pid }) => sum + cpuOf(pid), 0);
+  };
+  const before = await used();
+  const calls = (await answersPerSecond(url, token, 1, roundMs)) * (roundMs / 1000);
+  return ((await used()) - before) / calls;
+};
+
+const figure = (what: string, ours: string, against: string, ratio: number | null, goal: string, holds: boolean | null): Figure => ({
+  ...{ what, ours, against, ratio, goal, holds },
+});
+
+export const api: Bench = {
+  name: 'api',
+  about: 'a page of 50 monitors against pgbench, the status of a monitor with a year of history',
+  run: async (say) => {
+    const { services, stop: end } = await startServices(async (url) => {
+      const sql = connect(url, { name: 'bench-template', connections: 1 });
+      await migrate(sql).finally(() => sql.end());
+    });
+    const database = await createDatabase(services);
+    const sql = connect(database.url, { name: 'bench-seed', connections: 2 });
+    const server = start(cores.subject, [process.execPath, new URL('api/server.ts', import.meta.url).pathname], {
+      env: { ...process.env, DATABASE_URL: database.url, SECRET_KEY: testSecretKey },
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    try {
+      const { organisation, owner } = await createHouse(sql);
+      await seedMonitors(sql, organisation);
+      const year = await seedYear(sql, organisation);
+      if (!server.stdout || server.pid === undefined) throw new Error('the server of the bench did not start');
+      const [address] = await once(createInterface(server.stdout), 'line');
+      const page = new URL('/api/v1/monitors', String(address));
+      const status = new URL(`/api/v1/monitors/${year}/status?days=365`, String(address));
+      const program = find('pgbench');
+      const rates = await interleaved(
+        {
+          ours: () => answersPerSecond(page, owner.read, connections, roundMs),
+          pgbench: () => (program ? pgbench(program, database.url, organisation) : Promise.resolve(Number.NaN)),
+        },
+        5,
+        say,
+      );
+      say('a year of history');
+      await answersPerSecond(status, owner.read, 1, 1_000);
+      const cpu = await cpuOfCalls(status, owner.read, server.pid, sql);
+      const ratio = program ? rates.ours / rates.pgbench : null;
+      return [
+        figure(
+          'page of 50 monitors, with token, limits and headers',
+          `${rates.ours.toFixed(0)} answers/s`,
+          program ? `pgbench, same query, ${rates.pgbench.toFixed(0)}/s` : 'pgbench is not on this machine',
+          ratio,
+          '≥ 0.60',
+          ratio === null ? null : ratio >= 0.6,
+        ),
+        figure(
+          'status with 365 days of history, server and database',
+          `${cpu.toFixed(2)} ms CPU`,
+          'no peer: a plain time',
+          null,
+          '< 5 ms',
+          cpu < 5,
+        ),
+      ];
+    } finally {
+      await stop(server);
+      await sql.end();
+      await database.drop();
+      await end();
+    }
+  },
+};

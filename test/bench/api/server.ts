@@ -1,0 +1,32 @@
+/** The API as the coordinator serves it, in a process of its own that a bench can pin; says its address on standard output. */
+import { fastify } from 'fastify';
+import type { ProbesPart } from '../../../coordinator/access/probes.ts';
+import { createRateLimiter } from '../../../coordinator/access/rate-limit.ts';
+import { createSecretsAtRest } from '../../../coordinator/access/secrets.ts';
+import { createTokens } from '../../../coordinator/access/tokens.ts';
+import { restRoutes, restServerOptions } from '../../../coordinator/faces/rest/index.ts';
+import { createOperations } from '../../../coordinator/operations/index.ts';
+import { connect } from '../../../coordinator/store/database.ts';
+import { systemClock as clock } from '../../../shared/base/clock.ts';
+import { createLog } from '../../../shared/base/log.ts';
+import { partitionOf } from '../../../shared/bus/subjects.ts';
+
+const { DATABASE_URL = '', SECRET_KEY: secretKey = '' } = process.env;
+
+const noProbes = (): Promise<never> => Promise.reject(new Error('a bench makes no probes'));
+const probes: ProbesPart = { createProbe: noProbes, rotateProbe: noProbes, revokeProbe: noProbes, listProbes: noProbes };
+
+const sql = connect(DATABASE_URL, { name: 'bench', connections: 20 });
+const log = createLog({ name: 'bench', level: 'warn' });
+const tokens = createTokens({ sql, secretKey, clock, log });
+const gate = createOperations({
+  ...{ sql, clock, secretKey, probes, partitionOf, mintToken: tokens.mint, baseUrl: () => '' },
+  secrets: createSecretsAtRest(secretKey),
+});
+const app = fastify({ ...restServerOptions, logger: false });
+restRoutes(app, {
+  ...{ execute: gate.execute, authenticate: tokens.authenticate, log, baseUrl: () => '' },
+  // The calls of a bench are counted like all others, towards a limit that is never met.
+  limiter: createRateLimiter({ sql, clock, log, perMinute: 100_000_000 }),
+});
+process.stdout.write(`${await app.listen({ host: '127.0.0.1', port: 0 })}\n`);
