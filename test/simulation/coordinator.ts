@@ -1,0 +1,283 @@
+import { beginHandover, handedOver, isOver } from '../../coordinator/domain/handover.ts';
+import type { MonitorState } from '../../coordinator/domain/incident-types.ts';
+import { observe, type Trust, trusting } from '../../coordinator/domain/quarantine.ts';
+import { reachOf } from '../../coordinator/domain/reach.ts';
+import { checkpointOf, nextTick, restore } from '../../coordinator/domain/restore.ts';
+import type { Rules } from '../../coordinator/domain/rules.ts';
+import { othersSay } from '../../coordinator/domain/views.ts';
+import { probeOf } from '../../shared/checks/placement.ts';
+import type { Agenda } from './agenda.ts';
+import { type Alerter, createAlerter } from './alerter.ts';
+import type { Bus, Waiting } from './bus.ts';
+import { noise } from './chance.ts';
+import type { Database } from './database.ts';
+import type { Listener, Network } from './network.ts';
+import type { Probe } from './probe.ts';
+import type { Record } from './record.ts';
+import { createRound, type Round } from './round.ts';
+import type { Story } from './story.ts';
+import { placedOf } from './watched.ts';
+
+/**
+ * A simulated coordinator: one partition, the real core, one round at a time in four steps (taken, decided, committed, told), between
+ * any two of which it can die or hang. Modes: holding (what was kept arrives; rule 4) → working; hanging; dead.
+ */
+export type Coordinator = Listener & {
+  readonly wake: () => void;
+  readonly isWell: () => boolean;
+  /** Dies when the next round comes to this step. */
+  readonly dieAt: (step: number) => void;
+  readonly die: () => void;
+  readonly hang: () => void;
+  readonly goOn: () => void;
+  readonly holdAgain: () => void;
+  readonly isQuiet: () => boolean;
+  readonly states: () => readonly MonitorState[];
+  readonly setStates: (states: readonly MonitorState[]) => void;
+  readonly alerter: Alerter;
+};
+
+export type CoordinatorParts = {
+  readonly story: Story;
+  readonly agenda: Agenda;
+  readonly bus: Bus;
+  readonly database: Database;
+  readonly network: Network;
+  readonly probes: readonly Probe[];
+  readonly record: Record;
+  readonly rules: Rules;
+  readonly owner: number;
+  readonly isBusAway: () => boolean;
+  readonly onDeath: () => void;
+  readonly onCommit: (round: Round) => void;
+  readonly assigned: (monitor: number) => void;
+};
+
+const mostInRound = 20;
+const ackWait = 5_000;
+const tickStep = 100;
+const checkpointEvery = 60_000;
+
+export const createCoordinator = (parts: CoordinatorParts): Coordinator => {
+  const { story, agenda, bus, database, network, probes, record, rules, owner } = parts;
+  const epoch = database.takeOver();
+  let life: 'well' | 'hanging' | 'dead' = 'well';
+  let deathStep: number | null = null;
+  let busy = false;
+  let delayed: (() => void)[] = [];
+  let states: MonitorState[] = database.watched.map((watched, monitor) => {
+    const { checkpoint, since } = database.checkpoint(monitor);
+    const pause = database.ledger(monitor, 'paused').at(-1);
+    const paused_at = pause?.ended_at === null ? pause.began_at : null;
+    const restored = { ...watched, paused_at };
+    return restore({
+      watched: restored,
+      checkpoint,
+      results: since,
+      resumed_at: pause?.ended_at ?? null,
+      incident: database.openIncident(monitor),
+      gaps: database.gaps(monitor),
+    });
+  });
+  let handover = beginHandover(agenda.now(), healthyProbes());
+  let tickAt = Number.POSITIVE_INFINITY;
+  let checkpointAt = agenda.now() + noise(story.seed, owner, 1, 12) * checkpointEvery;
+  let rounds = 0;
+  const trust: Trust[] = story.probes.map(({ index }) => {
+    const since = database.quarantined.get(index);
+    return since === undefined ? trusting : { ...trusting, sick_since: since };
+  });
+  bus.giveBack(null);
+
+  function healthyProbes(): string[] {
+    return network.roster().probes.flatMap(({ id, healthy, quarantined }) => (healthy && !quarantined ? [id] : []));
+  }
+
+  const later = (wait: number, act: () => void) => {
+    agenda.at(agenda.now() + wait, () => {
+      if (life === 'hanging') delayed.push(act);
+      else if (life === 'well') act();
+    });
+  };
+
+  const die = () => {
+    if (life === 'dead') return;
+    life = 'dead';
+    agenda.at(agenda.now() + ackWait, () => bus.giveBack(owner));
+    alerter.stop();
+    parts.onDeath();
+  };
+  const diesAt = (step: number): boolean => {
+    if (deathStep !== step) return false;
+    die();
+    return true;
+  };
+
+  const isHolding = () => !isOver(handover, agenda.now());
+
+  const alerter = createAlerter({ agenda, database, record, rules, seed: story.seed + owner, later });
+
+  const tell = (round: Round) => {
+    for (const { probe, generation, committed, again } of round.receipts) {
+      const to = probes[probe];
+      if (to) bus.say(probe, () => to.receive({ generation, committed, again }));
+    }
+    for (const { monitor, look, continents } of round.looks) {
+      const watched = states[monitor]?.watched;
+      if (!watched) continue;
+      for (const continent of continents) {
+        const chosen = probeOf(placedOf(monitor, watched), continent, network.roster());
+        const to = probes.find(({ spec }) => spec.id === chosen?.id);
+        if (to) bus.say(to.spec.index, () => to.look(monitor, watched.config_version, look));
+      }
+    }
+    for (const monitor of round.reassigned) parts.assigned(monitor);
+  };
+
+  const judgeProbes = (round: Round) => {
+    for (const { seen, made } of round.results) {
+      const state = states[made.monitor];
+      const before = trust[made.probe];
+      if (!state || !before || seen.outcome === 'unknown') continue;
+      const { turn_ms } = reachOf(state.watched, network.roster());
+      const others = othersSay(state.views, made.continent, state.clock, turn_ms);
+      const after = observe(
+        before,
+        { target: String(made.monitor), at: seen.at, ok: seen.outcome === 'ok', others },
+        story.monitors.length,
+      );
+      trust[made.probe] = after;
+      if ((before.sick_since === null) === (after.sick_since === null)) continue;
+      if (after.sick_since === null) database.quarantined.delete(made.probe);
+      else {
+        database.quarantined.set(made.probe, agenda.now());
+        const event = { is: 'quarantined', at: agenda.now(), probe: seen.from.probe } as const;
+        for (const monitor of states.keys()) database.outbox.push({ monitor, event });
+      }
+      network.setQuarantine();
+    }
+  };
+
+  const scheduleTick = () => {
+    const due = states.reduce(
+      (least, state) => Math.min(least, nextTick(state, network.roster()) ?? Number.POSITIVE_INFINITY),
+      Number.POSITIVE_INFINITY,
+    );
+    const time = Math.max(due, agenda.now() + tickStep);
+    if (!Number.isFinite(time) || time >= tickAt) return;
+    tickAt = time;
+    agenda.at(
+      time,
+      () => {
+        if (tickAt !== time) return;
+        tickAt = Number.POSITIVE_INFINITY;
+        if (life === 'well') wake();
+      },
+      true,
+    );
+  };
+
+  const commit = (round: Round, taken: readonly Waiting[]) => {
+    if (diesAt(1)) return;
+    // What is checked changed: the views of before must not come back with an older checkpoint.
+    const withCheckpoint = agenda.now() >= checkpointAt || round.changesMonitors();
+    if (withCheckpoint) checkpointAt = agenda.now() + checkpointEvery;
+    const checkpoints = withCheckpoint ? new Map(round.states.map((state, monitor) => [monitor, checkpointOf(state)])) : null;
+    if (!database.commit({ ...round.unit(epoch), checkpoints })) {
+      record.fenced += 1;
+      die();
+      return;
+    }
+    states = [...round.states];
+    parts.onCommit(round);
+    if (diesAt(2)) return;
+    judgeProbes(round);
+    later(1, () => {
+      bus.ack(taken);
+      if (diesAt(3)) return;
+      tell(round);
+      alerter.wake();
+      busy = false;
+      wake();
+    });
+  };
+
+  const work = (fill: (round: Round) => void, taken: readonly Waiting[]) => {
+    busy = true;
+    rounds += 1;
+    if (diesAt(0)) return;
+    const round = createRound({ story, database, states, now: agenda.now(), network: network.roster(), rules, name: `${owner}.${rounds}` });
+    fill(round);
+    later(3 + noise(story.seed, owner, rounds, 13) * 25, () => commit(round, taken));
+  };
+
+  const isDue = (state: MonitorState): boolean => (nextTick(state, network.roster()) ?? Number.POSITIVE_INFINITY) <= agenda.now();
+
+  /** Whatever there is to do, one round at a time. */
+  const wake = () => {
+    if (life !== 'well' || busy) return;
+    if (database.outboxDone < database.outbox.length) {
+      work((round) => round.drain(), []);
+      return;
+    }
+    if (parts.isBusAway()) return;
+    if (!isHolding()) {
+      const taken = bus.take(owner, mostInRound);
+      if (taken.length > 0) {
+        work((round) => round.receive(taken.map(({ batch }) => batch)), taken);
+        return;
+      }
+      if (states.some(isDue)) {
+        work((round) => round.tick(isDue), []);
+        return;
+      }
+    } else later(500, wake);
+    scheduleTick();
+  };
+
+  later(1, wake);
+  alerter.wake();
+  network.beginListening();
+  return {
+    wake,
+    alerter,
+    isWell: () => life === 'well',
+    dieAt: (step) => {
+      deathStep = step;
+    },
+    die,
+    hang: () => {
+      if (life === 'well') life = 'hanging';
+    },
+    goOn: () => {
+      if (life !== 'hanging') return;
+      life = 'well';
+      const acts = delayed;
+      delayed = [];
+      for (const act of acts) later(0, act);
+      later(1, wake);
+    },
+    holdAgain: () => {
+      handover = beginHandover(agenda.now(), healthyProbes());
+    },
+    present: (probe, isHandedOver) => {
+      if (isHandedOver) handover = handedOver(handover, story.probes[probe]?.id ?? '');
+    },
+    lost: (probe) => {
+      handover = handedOver(handover, story.probes[probe]?.id ?? '');
+    },
+    isQuiet: () =>
+      life === 'well' &&
+      !busy &&
+      !isHolding() &&
+      database.unsettled.size === 0 &&
+      states.every((state) => state.incident === null && state.gaps.at(-1)?.to !== null),
+    states: () => states,
+    setStates: (next) => {
+      states = [...next];
+      tickAt = Number.POSITIVE_INFINITY;
+      checkpointAt = Math.max(checkpointAt, agenda.now());
+      scheduleTick();
+    },
+  };
+};

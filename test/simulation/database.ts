@@ -1,0 +1,141 @@
+import { type Alert, downs, settle } from '../../coordinator/domain/alerting.ts';
+import { type CoveringWindow, coverOf, type Membership } from '../../coordinator/domain/cover.ts';
+import type {
+  Checkpoint,
+  Effect,
+  Gap,
+  Incident,
+  LedgerRow,
+  MonitorEvent,
+  SeenResult,
+  Watched,
+} from '../../coordinator/domain/incident-types.ts';
+import { allRules, type Rules } from '../../coordinator/domain/rules.ts';
+import type { Interval } from '../../shared/base/interval.ts';
+import type { Made } from './record.ts';
+
+/** The simulated Postgres: rows, transactions that are whole or nothing, and a lease whose epoch fences off a stale owner. */
+
+export type Stored = { readonly seen: SeenResult; readonly made: Made };
+export type OutboxLine = { readonly monitor: number; readonly event: MonitorEvent };
+
+/** What one round wants committed. */
+export type Unit = {
+  readonly epoch: number;
+  readonly watermarks: ReadonlyMap<string, number>;
+  readonly results: readonly Stored[];
+  readonly effects: readonly { readonly monitor: number; readonly effect: Effect }[];
+  readonly outboxDone: number;
+  readonly checkpoints: ReadonlyMap<number, Checkpoint> | null;
+};
+
+export type IncidentRow = { readonly monitor: number; readonly incident: Incident };
+export type Window = CoveringWindow & { readonly monitor: number | null };
+
+export type Database = {
+  readonly watched: Watched[];
+  readonly watermarks: Map<string, number>;
+  readonly incidents: Map<string, IncidentRow>;
+  readonly alerts: Map<string, { readonly monitor: number; rows: readonly Alert[] }>;
+  /** Incidents with alerts that are held or due. */
+  readonly unsettled: Set<string>;
+  readonly outbox: OutboxLine[];
+  readonly windows: Window[];
+  readonly memberships: { monitor: number; group: string; from: number; to: number | null }[];
+  readonly quarantined: Map<number, number>;
+  outboxDone: number;
+  epoch: number;
+  readonly takeOver: () => number;
+  /** False when the epoch is another's by now: then nothing was written. */
+  readonly commit: (unit: Unit) => boolean;
+  readonly cover: (monitor: number) => Interval[];
+  readonly ledger: (monitor: number, kind: 'paused' | 'unknown') => LedgerRow[];
+  readonly gaps: (monitor: number) => Gap[];
+  readonly openIncident: (monitor: number) => Incident | null;
+  readonly checkpoint: (monitor: number) => { readonly checkpoint: Checkpoint | null; readonly since: readonly SeenResult[] };
+  /** After a jump through a calm time: the checkpoint as passes alone would have left it. */
+  readonly keep: (monitor: number, checkpoint: Checkpoint) => void;
+};
+
+type Since = { checkpoint: Checkpoint | null; since: SeenResult[] };
+
+export const createDatabase = (
+  watched: readonly Watched[],
+  channels: readonly (readonly string[])[],
+  rules: Rules = allRules,
+): Database => {
+  const ledgers = watched.map(() => ({ paused: new Map<number, LedgerRow>(), unknown: new Map<number, LedgerRow>() }));
+  const checkpoints = watched.map((): Since => ({ checkpoint: null, since: [] }));
+  const open = new Map<number, Incident>();
+
+  const applyAlert = (monitor: number, effect: Extract<Effect, { is: 'alert' }>) => {
+    const before = database.alerts.get(effect.incident);
+    if (effect.event === 'down') {
+      // Unique by (incident, event, channel): a second "down" for an incident writes nothing.
+      if (!before) database.alerts.set(effect.incident, { monitor, rows: downs(channels[monitor] ?? [], effect.due_at) });
+      database.unsettled.add(effect.incident);
+      return;
+    }
+    if (!before) return;
+    const changed = settle(before.rows, effect.event, effect.at, rules);
+    const kept = before.rows.filter((row) => !changed.some((other) => other.event === row.event && other.channel === row.channel));
+    before.rows = [...kept, ...changed];
+    database.unsettled.add(effect.incident);
+  };
+
+  const apply = (monitor: number, effect: Effect) => {
+    if (effect.is === 'incident') {
+      database.incidents.set(effect.incident.id, { monitor, incident: effect.incident });
+      if (effect.incident.resolved_at === null) open.set(monitor, effect.incident);
+      else if (open.get(monitor)?.id === effect.incident.id) open.delete(monitor);
+    } else if (effect.is === 'ledger') {
+      const rows = ledgers[monitor]?.[effect.kind];
+      for (const began of effect.drop) rows?.delete(began);
+      for (const row of effect.put) rows?.set(row.began_at, row);
+    } else if (effect.is === 'alert') applyAlert(monitor, effect);
+  };
+
+  const database: Database = {
+    watched: [...watched],
+    watermarks: new Map(),
+    incidents: new Map(),
+    alerts: new Map(),
+    unsettled: new Set(),
+    outbox: [],
+    windows: [],
+    memberships: [],
+    quarantined: new Map(),
+    outboxDone: 0,
+    epoch: 0,
+    takeOver: () => {
+      database.epoch += 1;
+      return database.epoch;
+    },
+    commit: (unit) => {
+      if (unit.epoch !== database.epoch) return false;
+      for (const [name, seq] of unit.watermarks) database.watermarks.set(name, seq);
+      for (const { seen, made } of unit.results) {
+        made.counted += 1;
+        checkpoints[made.monitor]?.since.push(seen);
+      }
+      for (const { monitor, effect } of unit.effects) apply(monitor, effect);
+      database.outboxDone = Math.max(database.outboxDone, unit.outboxDone);
+      for (const [monitor, checkpoint] of unit.checkpoints ?? []) database.keep(monitor, checkpoint);
+      return true;
+    },
+    cover: (monitor) => {
+      const memberships: Membership[] = database.memberships.filter((each) => each.monitor === monitor);
+      const windows = database.windows.map((window) => ({ ...window, direct: window.monitor === monitor }));
+      return coverOf(windows, memberships);
+    },
+    ledger: (monitor, kind) => [...(ledgers[monitor]?.[kind].values() ?? [])].toSorted((a, b) => a.began_at - b.began_at),
+    gaps: (monitor) =>
+      database.ledger(monitor, 'unknown').map(({ began_at, ended_at, interval_ms }) => ({ from: began_at, to: ended_at, interval_ms })),
+    openIncident: (monitor) => open.get(monitor) ?? null,
+    checkpoint: (monitor) => checkpoints[monitor] ?? { checkpoint: null, since: [] },
+    keep: (monitor, checkpoint) => {
+      checkpoints[monitor] = { checkpoint, since: [] };
+    },
+  };
+  return database;
+};

@@ -1,0 +1,111 @@
+import type { Continent } from '../../shared/base/continents.ts';
+import type { Chance } from './chance.ts';
+import type { Happening, MonitorSpec, ProbeSpec } from './story.ts';
+
+/** One happening after another, as likely as they are telling. */
+type Scene = {
+  readonly from: number;
+  readonly long: number;
+  readonly probes: readonly ProbeSpec[];
+  readonly monitors: readonly MonitorSpec[];
+  readonly places: readonly Continent[];
+};
+type Maker = (chance: Chance, scene: Scene) => Happening;
+
+const second = 1000;
+const minute = 60_000;
+
+/** A span inside the episode; ends may lie at the very beginning of others. */
+const span = (chance: Chance, { from, long }: Scene, most = long): { at: number; until: number } => {
+  const at = from + chance.between(0, Math.floor(long * 0.6));
+  return { at, until: at + chance.between(second, Math.max(2 * second, Math.min(most, long))) };
+};
+const moment = (chance: Chance, { from, long }: Scene): { at: number; until: number } => {
+  const at = from + chance.between(0, long);
+  return { at, until: at };
+};
+const monitorOf = (chance: Chance, { monitors }: Scene): number => chance.pick(monitors).index;
+const probeOf = (chance: Chance, { probes }: Scene): number => chance.pick(probes).index;
+
+const outage: Maker = (chance, scene) => {
+  const where = chance.happens(0.55) ? [...scene.places] : chance.some(scene.places, 1, scene.places.length);
+  const slow = chance.happens(0.3) ? chance.some(where, 1, where.length) : [];
+  const every = chance.happens(0.15) ? chance.between(3, 90) * second : null;
+  return { is: 'outage', ...span(chance, scene), monitor: monitorOf(chance, scene), where, slow, every };
+};
+
+const window: Maker = (chance, scene) => {
+  const { at, until } = span(chance, scene);
+  const made = chance.happens(0.7) ? at - 10 * minute : chance.between(at, until);
+  const deleted = chance.happens(0.3) ? chance.between(made, until) : null;
+  const group = chance.happens(0.4) ? 'group' : null;
+  return { is: 'window', at, until, monitor: group === null ? monitorOf(chance, scene) : null, group, made, deleted };
+};
+
+/** Only probes of one continent ever lie: against two continents that lie at once there is no defence, and none is promised. */
+const sick: Maker = (chance, scene) => {
+  const chosen = chance.pick(scene.probes);
+  const lies = chance.happens(0.6) && chosen.continent === scene.places[0];
+  return { is: 'probe sick', ...span(chance, scene), probe: chosen.index, lies };
+};
+
+const makers: readonly (readonly [weight: number, Maker])[] = [
+  [30, outage],
+  [7, (chance, scene) => ({ is: 'probe cut off', ...span(chance, scene, 300 * minute), probe: probeOf(chance, scene) })],
+  [5, (chance, scene) => ({ is: 'probe dead', ...span(chance, scene), probe: probeOf(chance, scene), keepsSpool: chance.happens(0.7) })],
+  [6, sick],
+  [
+    2,
+    (chance, scene) => ({
+      is: 'probe skewed',
+      ...span(chance, scene),
+      probe: probeOf(chance, scene),
+      by: chance.pick([-60, -20, -2, 2, 20, 60]) * second,
+    }),
+  ],
+  [3, (chance, scene) => ({ is: 'continent cut off', ...span(chance, scene), continent: chance.pick(scene.places) })],
+  [
+    8,
+    (chance, scene) => ({
+      is: 'coordinator killed',
+      ...span(chance, scene, chance.pick([5, 60, 600]) * second),
+      step: chance.between(0, 3),
+    }),
+  ],
+  [4, (chance, scene) => ({ is: 'coordinator frozen', ...span(chance, scene, 5 * minute) })],
+  [4, (chance, scene) => ({ is: 'bus away', ...span(chance, scene, 10 * minute) })],
+  [3, (chance, scene) => ({ is: 'bus wiped', ...moment(chance, scene) })],
+  [
+    6,
+    (chance, scene) => ({
+      is: 'rough bus',
+      ...span(chance, scene),
+      drops: chance.pick([0, 0.05, 0.3]),
+      repeats: chance.pick([0, 0.05, 0.3]),
+      delays: chance.pick([0, 0.05, 0.2]),
+      delay_ms: chance.pick([2 * second, 30 * second, 60 * minute]),
+    }),
+  ],
+  [3, (chance, scene) => ({ is: 'edited', ...moment(chance, scene), monitor: monitorOf(chance, scene) })],
+  [3, (chance, scene) => ({ is: 'paused', ...span(chance, scene), monitor: monitorOf(chance, scene) })],
+  [7, window],
+  [
+    3,
+    (chance, scene) => ({
+      is: 'moved',
+      ...moment(chance, scene),
+      monitor: monitorOf(chance, scene),
+      group: chance.happens(0.6) ? 'group' : null,
+    }),
+  ],
+];
+const weights = makers.reduce((sum, [weight]) => sum + weight, 0);
+
+export const makeHappening = (chance: Chance, scene: Scene): Happening => {
+  let left = chance.next() * weights;
+  for (const [weight, make] of makers) {
+    left -= weight;
+    if (left < 0) return make(chance, scene);
+  }
+  return outage(chance, scene);
+};

@@ -1,0 +1,49 @@
+import { type Continent, continents } from '../../shared/base/continents.ts';
+import { type Chance, createChance } from './chance.ts';
+import { makeHappening } from './happenings.ts';
+import type { Happening, MonitorSpec, Story } from './story.ts';
+
+const day = 86_400_000;
+const minute = 60_000;
+const epoch = 1_800_000_000_000;
+
+const idOf = (what: number, index: number): string =>
+  `00000000-0000-4000-8000-${String(what).padStart(4, '0')}${String(index).padStart(8, '0')}`;
+
+const makeMonitor = (chance: Chance, index: number, places: readonly Continent[]): MonitorSpec => {
+  const interval_ms = chance.pick([10, 20, 30, 60, 60, 60, 120, 300, 900]) * 1000;
+  return {
+    index,
+    id: idOf(7, chance.between(1, 9_999_999)),
+    interval_ms,
+    timeout_ms: Math.min(10_000, interval_ms / 2),
+    continents: chance.happens(0.25) ? chance.some(places, 1, places.length) : null,
+    alert_after_ms: chance.happens(0.25) ? chance.pick([5_000, 60_000, 300_000]) : 0,
+    sampled: chance.happens(0.85),
+    channels: chance.happens(0.5) ? ['mail'] : ['mail', 'chat'],
+  };
+};
+
+/** Clusters of trouble, hours of calm between them: a fault alone seldom shows what two at once do. */
+export const makeStory = (seed: number): Story => {
+  const chance = createChance(seed);
+  const wheel = chance.happens(0.04);
+  const places = chance.some(continents, 1, chance.happens(0.8) ? 5 : 2);
+  const probes = places
+    .flatMap((continent) => Array.from({ length: chance.happens(0.3) ? 2 : 1 }, () => continent))
+    .map((continent, index) => ({ index, id: idOf(3, index), continent }));
+  const monitors = Array.from({ length: chance.between(1, 5) }, (_, index) => makeMonitor(chance, index, places));
+  const start = epoch + chance.between(0, day);
+  const happenings: Happening[] = [];
+  const episodes = wheel ? 1 : chance.between(2, 8);
+  let from = start + 20 * minute;
+  for (let episode = 0; episode < episodes; episode += 1) {
+    from += wheel ? minute : chance.between(30 * minute, 4 * day);
+    const long = chance.between(4, wheel ? 10 : 40) * minute;
+    const count = chance.between(1, 5);
+    for (let each = 0; each < count; each += 1) happenings.push(makeHappening(chance, { from, long, probes, monitors, places }));
+    from += long + 90 * minute;
+  }
+  const end = Math.max(from, ...happenings.map(({ until }) => until + 90 * minute)) + (wheel ? 0 : chance.between(0, 3 * day));
+  return { seed, start, end, probes, monitors, happenings: happenings.toSorted((a, b) => a.at - b.at), wheel };
+};
