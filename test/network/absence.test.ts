@@ -1,14 +1,9 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { newId } from '../../shared/base/ids.ts';
-import { parseProbeCredentials } from '../../shared/bus/credentials.ts';
-import { keyFromSeed, parseCredentials } from '../../shared/bus/identity.ts';
-import { connectBus } from '../../shared/bus/nats.ts';
-import { signatureOf } from '../../shared/bus/signature.ts';
-import { inboxOf, partitionOf, subjects } from '../../shared/bus/subjects.ts';
 import { eventually } from '../support/eventually.ts';
 import { alertsOf, incidentsOf, incidentThat, isConfirmed, isResolved, resultsOf, seenFrom } from '../support/incidents.ts';
-import { createNetwork, type MadeProbe, type Network } from '../support/network.ts';
+import { createNetwork, type Network } from '../support/network.ts';
 import { broken, fine, startTarget, type Target } from '../support/targets.ts';
+import { speakAs } from '../support/voice.ts';
 
 /** Parts that come, go, fall silent, or say things twice and late. */
 
@@ -23,33 +18,6 @@ afterEach(async () => {
   await network.close();
   await target.close();
 });
-
-/** Speaks on the bus as this probe would, with its own credentials and signature. */
-const speakAs = async (made: MadeProbe) => {
-  const credentials = parseProbeCredentials(made.credentials);
-  const key = keyFromSeed(parseCredentials(credentials.nats_credentials).seed);
-  const bus = await connectBus({
-    url: credentials.nats_url,
-    credentials: credentials.nats_credentials,
-    name: 'double',
-    inboxPrefix: inboxOf(made.id),
-    log: network.log,
-  });
-  const generation = newId();
-  return {
-    close: bus.close,
-    say: async (monitor: string, results: readonly { seq: number; at: number; outcome: 'ok' | 'fail' }[], after: number | null) => {
-      const partition = partitionOf(monitor);
-      const full = results.map((result) => ({
-        ...result,
-        ...{ monitor, config_version: 1, took_ms: 5, phases: null, evidence: null, look: null },
-        cause: result.outcome === 'ok' ? null : { class: 'http_status', params: { status: 503 } },
-      }));
-      const body = Buffer.from(JSON.stringify({ v: 1, probe: made.id, generation, partition, after, results: full }));
-      await bus.store(subjects.result(made.continent, partition, made.id), body, { headers: signatureOf(key, body) });
-    },
-  };
-};
 
 describe('results', () => {
   test('that come twice change nothing, and those that come an hour late go to the charts and alert nobody', async () => {

@@ -55,6 +55,9 @@ export type Network = {
   readonly startCoordinator: (overrides?: Overrides) => Promise<App & { readonly url: string }>;
   /** Registered, but not running yet. */
   readonly makeProbe: (continent: Continent, name?: string, organisation?: string | null) => Promise<MadeProbe>;
+  readonly revokeProbe: (id: string) => Promise<void>;
+  /** The same probe with new credentials. */
+  readonly rotateProbe: (made: MadeProbe) => Promise<MadeProbe>;
   readonly startProbe: (made: MadeProbe, more?: ProbeMore) => Promise<ProbeApp>;
   /** Both; settles when the coordinators count on it. */
   readonly addProbe: (continent: Continent, name?: string, more?: ProbeMore) => Promise<ProbeApp & { readonly made: MadeProbe }>;
@@ -140,6 +143,8 @@ export const createNetwork = async ({ busVia }: { readonly busVia?: (url: string
       const { url } = await app.start();
       return { ...keep(app), url };
     },
+    revokeProbe: (id) => sql.begin((transaction) => identities.revokeProbe(transaction, id)),
+    rotateProbe: async (made) => ({ ...made, ...(await sql.begin((transaction) => identities.rotateProbe(transaction, made.id))) }),
     addProbe: async (continent, name, more = {}) => {
       const made = await makeProbe(continent, name);
       return { ...(await startProbe(made, more)), made };
