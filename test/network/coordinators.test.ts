@@ -1,0 +1,114 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { type CoordinatorProcess, startCoordinatorProcess } from '../support/coordinator-process.ts';
+import { eventually } from '../support/eventually.ts';
+import { alertsOf, incidentsOf, incidentThat, isConfirmed, isResolved, resultsOf, seenFrom } from '../support/incidents.ts';
+import { createNetwork, type Network } from '../support/network.ts';
+import { broken, fine, startTarget, type Target } from '../support/targets.ts';
+
+/** Several coordinators, equal, as processes: one is killed, frozen and thawed, replaced. */
+
+let network: Network;
+let target: Target;
+let running: CoordinatorProcess[] = [];
+
+beforeEach(async () => {
+  network = await createNetwork();
+  target = await startTarget();
+});
+afterEach(async () => {
+  for (const each of running) each.signal('SIGKILL');
+  await Promise.all(running.map(({ exited }) => exited));
+  running = [];
+  await network.close();
+  await target.close();
+});
+
+const start = async (): Promise<CoordinatorProcess> => {
+  const made = await startCoordinatorProcess(network.environment);
+  running.push(made);
+  return made;
+};
+
+/** How many partitions each owner holds whose lease is in force. */
+const shares = async (): Promise<number[]> => {
+  const rows = await network.sql<{ held: number }[]>`
+    select count(*) as held from leases where expires_at > now() and owner is not null group by owner order by held desc`;
+  return rows.map(({ held }) => held);
+};
+
+const monitors = async (count: number): Promise<string[]> => {
+  const made = [];
+  for (let index = 0; index < count; index += 1) made.push(await network.addMonitor({ target: target.url(`/${index}`), interval_s: 1 }));
+  for (const monitor of made) await seenFrom(network.sql, monitor, 2);
+  return made;
+};
+
+/** Every check that a target saw is a result in the database, once. */
+const nothingLostNothingDoubled = async (all: readonly string[]): Promise<void> => {
+  const seen = target.hits.filter(({ at }) => at < Date.now() - 2_000).length;
+  const stored = async () => (await Promise.all(all.map((monitor) => resultsOf(network.sql, monitor)))).flat();
+  await eventually(async () => (await stored()).length >= seen, 20_000);
+  const rows = (
+    await Promise.all(
+      all.map(async (monitor) => (await resultsOf(network.sql, monitor)).map((row) => `${monitor} ${row.continent} ${Number(row.at)}`)),
+    )
+  ).flat();
+  expect(new Set(rows).size).toBe(rows.length);
+  expect(rows.length).toBeLessThanOrEqual(target.hits.length);
+};
+
+describe('several coordinators', () => {
+  test('share the partitions evenly, and again when one stops; nothing is lost on the way', async () => {
+    const [first, second] = [await start(), await start()];
+    await eventually(async () => (await shares()).join() === '16,16');
+    for (const continent of ['Asia', 'Europe'] as const) await network.addProbe(continent);
+    const all = await monitors(8);
+    const third = await start();
+    await eventually(async () => (await shares()).join() === '11,11,10');
+    expect(await first.stop()).toBe(0);
+    await eventually(async () => (await shares()).join() === '16,16', 5_000);
+    expect(await second.stop()).toBe(0);
+    await eventually(async () => (await shares()).join() === '32', 5_000);
+    await nothingLostNothingDoubled(all);
+    expect(third.output()).not.toContain('"level":50');
+  }, 60_000);
+
+  test('take over within ten seconds from one that was killed, and an outage in that time is confirmed once', async () => {
+    const [first] = [await start(), await start()];
+    await eventually(async () => (await shares()).join() === '16,16');
+    for (const continent of ['Asia', 'Europe'] as const) await network.addProbe(continent);
+    const all = await monitors(8);
+    first.signal('SIGKILL');
+    const killed = performance.now();
+    target.answer(broken);
+    await eventually(async () => (await shares()).join() === '32', 10_000);
+    expect(performance.now() - killed).toBeLessThan(10_000);
+    for (const monitor of all) await incidentThat(network.sql, monitor, isConfirmed, 20_000);
+    for (const monitor of all) await eventually(async () => (await alertsOf(network.sql, monitor)).length === 1, 15_000);
+    for (const monitor of all) expect((await incidentsOf(network.sql, monitor)).filter(isConfirmed)).toHaveLength(1);
+    await nothingLostNothingDoubled(all);
+  }, 90_000);
+
+  test('take over from one that was frozen, which after its thaw writes nothing, alerts nobody and takes its share again', async () => {
+    const [first] = [await start(), await start()];
+    await eventually(async () => (await shares()).join() === '16,16');
+    for (const continent of ['Asia', 'Europe'] as const) await network.addProbe(continent);
+    const all = await monitors(8);
+    first.signal('SIGSTOP');
+    target.answer(broken);
+    await eventually(async () => (await shares()).join() === '32', 10_000);
+    for (const monitor of all) await incidentThat(network.sql, monitor, isConfirmed, 20_000);
+    first.signal('SIGCONT');
+    await eventually(async () => (await shares()).join() === '16,16', 15_000);
+    target.answer(fine);
+    for (const monitor of all) await incidentThat(network.sql, monitor, isResolved, 30_000);
+    for (const monitor of all) {
+      const incidents = (await incidentsOf(network.sql, monitor)).filter(({ confirmed_at }) => confirmed_at !== null);
+      expect(incidents).toHaveLength(1);
+      expect((await alertsOf(network.sql, monitor)).filter(({ event }) => event === 'down').length).toBeLessThanOrEqual(1);
+    }
+    // Nobody was taken for lost because one of us stood still.
+    expect(await network.sql`select kind from notices`).toEqual([]);
+    await nothingLostNothingDoubled(all);
+  }, 120_000);
+});
