@@ -28,6 +28,7 @@ import { getBeatAddress } from './monitors/get-beat-address.ts';
 import { getMonitor } from './monitors/get-monitor.ts';
 import { getMonitorStatus } from './monitors/get-monitor-status.ts';
 import { listMonitors } from './monitors/list-monitors.ts';
+import { rotateBeatAddress } from './monitors/rotate-beat-address.ts';
 import { updateMonitor } from './monitors/update-monitor.ts';
 import { createProbe } from './probes/create-probe.ts';
 import { listProbes } from './probes/list-probes.ts';
@@ -98,6 +99,7 @@ export const organisationHandlers: { readonly [Id in keyof typeof operations | k
   revokeToken: bind(accountOperations.revokeToken, revokeToken),
   createStatusPage: bind(accountOperations.createStatusPage, createStatusPage),
   getBeatAddress: bind(accountOperations.getBeatAddress, getBeatAddress),
+  rotateBeatAddress: bind(accountOperations.rotateBeatAddress, rotateBeatAddress),
   showIncident: bind(accountOperations.showIncident, showIncident),
 };
 

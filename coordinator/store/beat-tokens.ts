@@ -25,3 +25,12 @@ export const beatTokenBox = async (sql: Queryable, organisation: string, monitor
     select token from beat_tokens where monitor_id = ${monitor} and organisation_id = ${organisation} and until is null`;
   return row?.token;
 };
+
+/** The token in force gets an end; the next one is written by `insertBeatToken`. False when there was none. */
+export const retireBeatToken = async (sql: Queryable, organisation: string, monitor: string, until: number): Promise<boolean> => {
+  const rows = await sql<{ key: string }[]>`
+    update beat_tokens set until = ${new Date(until)} where monitor_id = ${monitor} and organisation_id = ${organisation} and until is null
+    returning encode(fingerprint, 'hex') as key`;
+  for (const { key } of rows) await enqueue(sql, { topic: 'beat_key', payload: { key, monitor, until }, partition: null, organisation });
+  return rows.length > 0;
+};

@@ -93,6 +93,16 @@ export const getBeatAddress = innerOperation({
   refusals: ['monitor_not_found', 'not_a_heartbeat'],
 });
 
+export const rotateBeatAddress = innerOperation({
+  id: 'rotateBeatAddress',
+  access: 'write',
+  faces: ['web', 'operator'],
+  summary: 'Give a heartbeat monitor a new address; the old one goes on working for a day',
+  params: { monitor_id: uuid() },
+  response: object('RotatedBeatAddressOut', { id: uuid(), address: string(), old_until: dateTime() }),
+  refusals: ['monitor_not_found', 'not_a_heartbeat'],
+});
+
 const EvidenceOut = object('EvidenceOut', {
   part: string({ description: '`seen`, `confirmed` or `matrix`.' }),
   continent: string(),
@@ -190,6 +200,7 @@ export const accountOperations = {
   revokeToken,
   createStatusPage,
   getBeatAddress,
+  rotateBeatAddress,
   showIncident,
 } as const;
 

@@ -59,6 +59,6 @@ export const judgeBeats = (state: BeatState, terms: BeatTerms, now: number): Jud
 export const nextLook = (judgement: Judgement, terms: BeatTerms, now: number): number => {
   if (judgement.is === 'failing') return now + Math.min(60_000, terms.interval_ms);
   const run = terms.max_run_ms === null ? Number.POSITIVE_INFINITY : now + terms.max_run_ms;
-  const known = judgement.is === 'good' ? judgement.until : deadlineAfter(terms, now);
-  return Math.min(known, run);
+  const known = judgement.is === 'good' ? judgement.until : Number.POSITIVE_INFINITY;
+  return Math.min(known, run, deadlineAfter(terms, now));
 };

@@ -29,7 +29,7 @@ export type BeatState = {
   readonly bad: Mark | null;
   /** Which of the two came last; times cannot tell when both fell into one millisecond. */
   readonly latest: 'good' | 'bad' | null;
-  /** Runs that began and have not ended, oldest first. */
+  /** Begins of runs that have not ended, oldest first. */
   readonly open: readonly Run[];
   /** Runs that ended lately, by the time of their end: a start that arrives after its own end is none. */
   readonly ended: readonly Run[];
@@ -52,11 +52,11 @@ const mostRuns = 16;
 
 const sameRun = (rid: string | null) => (run: Run) => run.rid === rid;
 
-const started = (state: BeatState, { rid, at }: Beat): BeatState => {
+/** A run that begins again without having ended is one more that has not ended: its first begin is what its limit counts from. */
+const started = (state: BeatState, { rid, at }: Run): BeatState => {
   if (state.ended.some((run) => run.rid === rid && run.at >= at)) return state;
-  const known = state.open.find(sameRun(rid));
-  if (known && known.at >= at) return state;
-  const open = [...state.open.filter((run) => run.rid !== rid), { rid, at }].toSorted((a, b) => a.at - b.at);
+  if (state.open.some((run) => run.rid === rid && run.at === at)) return state;
+  const open = [...state.open, { rid, at }].toSorted((one, other) => one.at - other.at);
   return { ...state, open: open.slice(-mostRuns) };
 };
 
@@ -68,8 +68,9 @@ export const foldBeat = (state: BeatState, beat: Beat): { readonly state: BeatSt
   if (beat.kind === 'log' || beat.id === state.good?.id || beat.id === state.bad?.id) return { state, run_ms: null };
   if (beat.kind === 'start') return { state: started(state, beat), run_ms: null };
 
-  const run = state.open.find((one) => one.rid === beat.rid && one.at <= beat.at);
-  const open = run ? state.open.filter((one) => one !== run) : state.open;
+  const isOver = (run: Run): boolean => run.rid === beat.rid && run.at <= beat.at;
+  const run = state.open.findLast(isOver);
+  const open = run ? state.open.filter((one) => !isOver(one)) : state.open;
   const lastEnd = Math.max(beat.at, state.ended.find(sameRun(beat.rid))?.at ?? 0);
   const ended = [...state.ended.filter((one) => one.rid !== beat.rid), { rid: beat.rid, at: lastEnd }].slice(-mostRuns);
   const mark: Mark = { id: beat.id, at: beat.at, exit_code: beat.exit_code };
@@ -115,10 +116,7 @@ export const mergeBeats = (known: BeatState, seen: BeatState): BeatState => {
     open: [],
     ended,
   };
-  return [...known.open, ...seen.open].reduce<BeatState>(
-    (state, run) => started(state, { id: '', kind: 'start', exit_code: null, rid: run.rid, at: run.at }),
-    base,
-  );
+  return [...known.open, ...seen.open].reduce<BeatState>(started, base);
 };
 
 /**

@@ -1,0 +1,47 @@
+import { beforeAll, describe, expect, test } from 'vitest';
+import { getBeatAddress, rotateBeatAddress } from '../../../shared/api/account.ts';
+import { createMonitor } from '../../../shared/api/monitors.ts';
+import { beatFingerprint, tokenOverlapMs } from '../../../shared/checks/heartbeat/token.ts';
+import { gateBench } from '../../support/gate.ts';
+import { createHouse, type House } from '../../support/people.ts';
+
+const bench = gateBench();
+let house: House;
+let stranger: House;
+
+beforeAll(async () => {
+  house = await createHouse(bench.sql, { name: 'Shop' });
+  stranger = await createHouse(bench.sql);
+  await bench.addProbe('Europe');
+});
+
+const keyIn = (address: string): string => beatFingerprint(address.slice(address.lastIndexOf('/') + 1));
+
+describe('rotateBeatAddress', () => {
+  test('gives a new address at once, and lets the old one count for a day', async () => {
+    const { id } = await bench.call(createMonitor, house.owner, { type: 'heartbeat', name: 'Backup', interval_s: 300 });
+    const before = await bench.call(getBeatAddress, house.viewer, { monitor_id: id });
+    const rotated = await bench.call(rotateBeatAddress, house.member, { monitor_id: id });
+    expect(rotated.address).not.toBe(before.address);
+    expect(await bench.call(getBeatAddress, house.viewer, { monitor_id: id })).toEqual({ id, address: rotated.address });
+    const keys = await bench.sql<{ key: string; until: Date | null }[]>`
+      select encode(fingerprint, 'hex') as key, until from beat_tokens where monitor_id = ${id} order by until nulls last`;
+    expect(keys).toEqual([
+      { key: keyIn(before.address), until: new Date(rotated.old_until) },
+      { key: keyIn(rotated.address), until: null },
+    ]);
+    expect(Math.abs(Date.parse(rotated.old_until) - Date.now() - tokenOverlapMs)).toBeLessThan(60_000);
+    const lines = await bench.sql<{ payload: { key: string; until: number | null } }[]>`
+      select payload from outbox where topic = 'beat_key' and payload ->> 'monitor' = ${id} order by id`;
+    expect(lines.map(({ payload }) => payload.key)).toEqual([keyIn(before.address), keyIn(before.address), keyIn(rotated.address)]);
+    expect(lines[1]?.payload.until).toBe(Date.parse(rotated.old_until));
+  });
+
+  test('is for those who may write, for heartbeats, and in their own organisation', async () => {
+    const { id } = await bench.call(createMonitor, house.owner, { type: 'heartbeat', name: 'Backup', interval_s: 300 });
+    const other = await bench.call(createMonitor, house.owner, { type: 'https', target: 'https://example.com' });
+    expect(await bench.refusal(rotateBeatAddress, house.viewer, { monitor_id: id })).toBe('role_insufficient');
+    expect(await bench.refusal(rotateBeatAddress, stranger.owner, { monitor_id: id })).toBe('monitor_not_found');
+    expect(await bench.refusal(rotateBeatAddress, house.owner, { monitor_id: other.id })).toBe('not_a_heartbeat');
+  });
+});

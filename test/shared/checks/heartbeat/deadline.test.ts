@@ -1,0 +1,205 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { causeSentence } from '../../../../shared/checks/causes.ts';
+import { type BeatTerms, beatTerms } from '../../../../shared/checks/heartbeat/config.ts';
+import { judgeBeats, nextLook } from '../../../../shared/checks/heartbeat/deadline.ts';
+import { type Beat, type BeatState, foldBeat, mergeBeats, noBeats, underTerms } from '../../../../shared/checks/heartbeat/state.ts';
+
+const minute = 60_000;
+const terms = (config: Parameters<typeof beatTerms>[0]['config'] = {}, interval_ms = 5 * minute): BeatTerms =>
+  beatTerms({ interval_ms, config });
+
+let made = 0;
+const beatAt = (at: number, kind: Beat['kind'] = 'success', more: Partial<Beat> = {}): Beat => {
+  made += 1;
+  return { id: `beat-${made}`, kind, exit_code: null, at, rid: null, ...more };
+};
+const stateAfter = (...beats: readonly Beat[]): BeatState => beats.reduce((state, beat) => foldBeat(state, beat).state, noBeats);
+
+describe('a heartbeat is judged', () => {
+  test('pending before its first beat, whatever the time; logs are no beats', () => {
+    expect(judgeBeats(noBeats, terms(), 1e12)).toEqual({ is: 'pending' });
+    expect(judgeBeats(stateAfter(beatAt(0, 'log')), terms(), 1e12)).toEqual({ is: 'pending' });
+  });
+
+  test('good until last beat, interval and grace are over, and late from that very millisecond', () => {
+    const state = stateAfter(beatAt(1_000));
+    expect(judgeBeats(state, terms(), 361_000 - 1)).toEqual({ is: 'good', until: 361_000 });
+    const late = judgeBeats(state, terms(), 361_000);
+    expect(late).toMatchObject({
+      is: 'failing',
+      since: 361_000,
+      cause: { class: 'heartbeat_late', params: { deadline: 361_000, after: 1_000 } },
+    });
+  });
+
+  test('with a grace of a fifth of the interval, at least half a minute, unless it is given', () => {
+    expect([terms({}, 3_600_000), terms({}, 30_000), terms({ grace_s: 0 })].map(({ grace_ms }) => grace_ms)).toEqual([720_000, 30_000, 0]);
+  });
+
+  test('by its schedule in its zone, in the night when an hour happens twice', () => {
+    const nightly = terms({ schedule: '30 2 * * *', timezone: 'Europe/Berlin', grace_s: 600 });
+    const ran = Date.parse('2026-10-25T00:31:00Z');
+    // The second 02:30 of that night is no time of its own: the next beat is due the day after, at 02:30 of winter.
+    expect(judgeBeats(stateAfter(beatAt(ran)), nightly, ran + 3_600_000)).toEqual({
+      is: 'good',
+      until: Date.parse('2026-10-26T01:40:00Z'),
+    });
+  });
+
+  test('by its schedule in the night when its time does not exist', () => {
+    const nightly = terms({ schedule: '30 2 * * *', timezone: 'Europe/Berlin', grace_s: 600 });
+    const ran = Date.parse('2026-03-28T01:30:20Z');
+    expect(judgeBeats(stateAfter(beatAt(ran)), nightly, ran)).toEqual({ is: 'good', until: Date.parse('2026-03-29T01:10:00Z') });
+    const made_up = Date.parse('2026-03-29T01:00:15Z');
+    expect(judgeBeats(stateAfter(beatAt(ran), beatAt(made_up)), nightly, made_up)).toEqual({
+      is: 'good',
+      until: Date.parse('2026-03-30T00:40:00Z'),
+    });
+  });
+
+  test('failing by /fail or an exit code until the next good beat, which alone mends it', () => {
+    const broken = stateAfter(beatAt(0), beatAt(10, 'fail', { exit_code: 3 }), beatAt(20, 'start'), beatAt(30, 'log'));
+    expect(judgeBeats(broken, terms(), 40)).toMatchObject({
+      is: 'failing',
+      since: 10,
+      cause: { class: 'heartbeat_exit_code', params: { exit_code: 3 } },
+    });
+    expect(judgeBeats(foldBeat(broken, beatAt(50)).state, terms(), 60)).toEqual({ is: 'good', until: 50 + 6 * minute });
+  });
+
+  test('by what came last when fail and success fell into one millisecond', () => {
+    expect(judgeBeats(stateAfter(beatAt(10, 'fail'), beatAt(10)), terms(), 11).is).toBe('good');
+    expect(judgeBeats(stateAfter(beatAt(10), beatAt(10, 'fail')), terms(), 11).is).toBe('failing');
+  });
+
+  test('failing when a run does not end in its time, and told apart by rid when runs overlap', () => {
+    const limited = terms({ max_run_s: 60 });
+    const state = stateAfter(
+      beatAt(0),
+      beatAt(1_000, 'start', { rid: 'a' }),
+      beatAt(2_000, 'start', { rid: 'b' }),
+      beatAt(3_000, 'success', { rid: 'b' }),
+    );
+    expect(judgeBeats(state, limited, 60_999)).toEqual({ is: 'good', until: 61_000 });
+    expect(judgeBeats(state, limited, 61_000)).toMatchObject({ is: 'failing', since: 61_000, cause: { class: 'heartbeat_unfinished' } });
+    // A good beat after that makes up for it, although that run never ended.
+    expect(judgeBeats(foldBeat(state, beatAt(70_000)).state, limited, 80_000).is).toBe('good');
+  });
+
+  test('not late while a run that began in time is under way within its limit', () => {
+    const state = stateAfter(beatAt(0), beatAt(5 * minute, 'start'));
+    expect(judgeBeats(state, terms({ max_run_s: 3_600 }), 20 * minute)).toEqual({ is: 'good', until: 65 * minute });
+    expect(judgeBeats(state, terms(), 20 * minute)).toMatchObject({ is: 'failing', cause: { class: 'heartbeat_late' } });
+  });
+
+  test('with its whole time anew after a pause or a change of its terms', () => {
+    const state = underTerms(stateAfter(beatAt(0)), { version: 1, paused: false }, 0);
+    const paused = underTerms(state, { version: 1, paused: true }, minute);
+    const resumed = underTerms(paused, { version: 1, paused: false }, 60 * minute);
+    expect(judgeBeats(resumed, terms(), 61 * minute)).toEqual({ is: 'good', until: 66 * minute });
+    const edited = underTerms(state, { version: 2, paused: false }, 4 * minute);
+    expect(judgeBeats(edited, terms({}, minute), 4 * minute)).toEqual({ is: 'good', until: 5.5 * minute });
+    expect(underTerms(state, { version: 1, paused: false }, 9 * minute)).toBe(state);
+    expect(underTerms(edited, { version: 1, paused: false }, 9 * minute)).toBe(edited);
+  });
+
+  test('never later than a beat that comes right after could make it overdue', () => {
+    const kinds = fc.constantFrom<Beat['kind']>('success', 'start', 'fail');
+    const config = fc.record({
+      grace_s: fc.integer({ min: 0, max: 300 }),
+      max_run_s: fc.option(fc.integer({ min: 1, max: 600 }), { nil: null }),
+    });
+    fc.assert(
+      fc.property(
+        config,
+        fc.array(fc.tuple(kinds, fc.integer({ min: 0, max: 900_000 })), { maxLength: 6 }),
+        fc.integer({ min: 0, max: 900_000 }),
+        kinds,
+        fc.integer({ min: 0, max: 900_000 }),
+        (given, beats, now, kind, later) => {
+          const agreed = terms(given);
+          const past = beats.filter(([, at]) => at <= now).toSorted((a, b) => a[1] - b[1]);
+          const state = stateAfter(...past.map(([one, at]) => beatAt(at, one)));
+          const judgement = judgeBeats(state, agreed, now);
+          const look = nextLook(judgement, agreed, now);
+          expect(look).toBeGreaterThan(now);
+          if (judgement.is === 'failing' || kind === 'fail') return;
+          // Whatever good or start comes after this look: at the moment of the next one it cannot already have been overdue for long.
+          const beat = beatAt(now + later, kind);
+          if (beat.at > look) return;
+          const then = judgeBeats(foldBeat(state, beat).state, agreed, look);
+          if (then.is === 'failing') expect(then.since).toBeGreaterThanOrEqual(look);
+        },
+      ),
+      { numRuns: 2_000 },
+    );
+  });
+});
+
+describe('what beats come to', () => {
+  test('says how long each run took, and forgets nothing when its end overtakes its start', () => {
+    const begun = foldBeat(noBeats, beatAt(1_000, 'start', { rid: 'a' })).state;
+    expect(foldBeat(begun, beatAt(4_500, 'success', { rid: 'a' })).run_ms).toBe(3_500);
+    expect(foldBeat(begun, beatAt(4_500, 'success', { rid: 'b' })).run_ms).toBeNull();
+    const overtaken = stateAfter(beatAt(4_500, 'success', { rid: 'a' }), beatAt(1_000, 'start', { rid: 'a' }));
+    expect(overtaken.open).toEqual([]);
+  });
+
+  test('is small however many runs begin', () => {
+    const state = stateAfter(...Array.from({ length: 500 }, (_, index) => beatAt(index, 'start', { rid: String(index) })));
+    expect(state.open.length).toBeLessThanOrEqual(16);
+  });
+
+  test('is the same in whatever order beats of different moments arrive, and however often', () => {
+    const kinds = fc.constantFrom<Beat['kind']>('success', 'start', 'fail', 'log');
+    const moments = fc.uniqueArray(fc.integer({ min: 0, max: 10_000 }), { minLength: 1, maxLength: 8 });
+    fc.assert(
+      fc.property(
+        moments,
+        fc.array(kinds, { minLength: 8, maxLength: 8 }),
+        fc.array(fc.nat(100), { minLength: 8, maxLength: 8 }),
+        (times, kind, order) => {
+          const beats = times.map((at, index) => beatAt(at, kind[index] ?? 'success', { rid: null }));
+          const straight = stateAfter(...beats.toSorted((a, b) => a.at - b.at));
+          const shuffled = beats.toSorted((a, b) => (order[beats.indexOf(a)] ?? 0) - (order[beats.indexOf(b)] ?? 0));
+          const any = stateAfter(...shuffled, ...shuffled);
+          expect({ good: any.good, bad: any.bad, latest: any.latest }).toEqual({
+            good: straight.good,
+            bad: straight.bad,
+            latest: straight.latest,
+          });
+          expect(any.open).toEqual(straight.open);
+        },
+      ),
+      { numRuns: 1_000 },
+    );
+  });
+
+  test('comes back whole from what the database knew and what the bus heard since', () => {
+    const [first, second, third] = [beatAt(0), beatAt(10, 'start', { rid: 'a' }), beatAt(20, 'fail')];
+    const known = underTerms(stateAfter(first, second), { version: 3, paused: false }, 5);
+    const seen = stateAfter(third);
+    expect(mergeBeats(known, seen)).toMatchObject({
+      terms: 3,
+      good: { at: 0 },
+      bad: { at: 20 },
+      latest: 'bad',
+      open: [{ rid: 'a', at: 10 }],
+    });
+    expect(mergeBeats(known, noBeats)).toEqual(known);
+  });
+});
+
+test('causes are plain sentences', () => {
+  const say = (cls: string, params: Record<string, string | number>) => causeSentence({ class: cls, params });
+  expect(say('heartbeat_late', { silent_ms: 12.4 * minute, every_ms: 5 * minute })).toBe('No heartbeat for 12 minutes (expected every 5)');
+  expect(say('heartbeat_late', { silent_ms: 90 * minute, every_ms: 60 * minute })).toBe('No heartbeat for 1 hour (expected every hour)');
+  expect(say('heartbeat_late', { silent_ms: 50 * 3_600_000, every_ms: 90 * minute })).toBe(
+    'No heartbeat for 2 days (expected every 90 minutes)',
+  );
+  expect(say('heartbeat_late', { silent_ms: 26 * 3_600_000, schedule: '30 2 * * *' })).toBe(
+    'No heartbeat for 1 day (expected by the schedule 30 2 * * *)',
+  );
+  expect(say('heartbeat_unfinished', { max_run_ms: 600_000 })).toBe('The job started and did not end within 10 minutes');
+});
