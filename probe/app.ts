@@ -15,6 +15,7 @@ import { openAssignments } from './actors/assignments.ts';
 import { createBeatView } from './actors/beat-view.ts';
 import { watchBusEndpoints } from './actors/bus-endpoints.ts';
 import { createCorrectedClock } from './actors/corrected-clock.ts';
+import { claimDataFolder } from './actors/data-folder.ts';
 import { startEar } from './actors/ear.ts';
 import { openEarKeys } from './actors/ear-keys.ts';
 import { createHeartbeats } from './actors/heartbeats.ts';
@@ -80,6 +81,7 @@ export const createProbe = async (config: Config, overrides: Overrides = {}): Pr
   const key = keyFromSeed(parseCredentials(credentials.nats_credentials).seed, 'user');
   const stopping = new AbortController();
   await mkdir(folder, { recursive: true, mode: 0o700 });
+  const claim = await claimDataFolder(folder, id);
 
   const clock = createCorrectedClock(host);
   const knowledge = await openNetworkKnowledge({ folder, log });
@@ -112,6 +114,7 @@ export const createProbe = async (config: Config, overrides: Overrides = {}): Pr
     witness,
     unseal: knowledge.unseal,
     report: reporter.report,
+    isCurrent: (assignment) => assignments.find(assignment.monitor) === assignment,
     log,
   });
   const schedule = createSchedule({ self: id, clock, onDue: runner.turn });
@@ -222,6 +225,7 @@ export const createProbe = async (config: Config, overrides: Overrides = {}): Pr
       await knowledge.settled();
       endpoints.stop();
       await bus?.close();
+      await claim.release();
       log.info('stopped');
     },
   };

@@ -60,9 +60,11 @@ export const createRunner = (options: {
   /** The assignment with its secrets in their places. @throws when they cannot be opened. */
   readonly unseal: (assignment: Assignment) => Assignment;
   readonly report: (result: Omit<Result, 'seq'>, urgent: boolean) => void;
+  /** Whether this is still what is to be checked: a turn that waited for room is not taken for a monitor that was changed or paused meanwhile. */
+  readonly isCurrent?: (assignment: Assignment) => boolean;
   readonly log: Log;
 }): Runner => {
-  const { checks, clock, guard, identity, witness, unseal, report, log } = options;
+  const { checks, clock, guard, identity, witness, unseal, report, isCurrent = () => true, log } = options;
   const lanes = createLanes({ concurrency: options.concurrency });
   const busy = new Map<string, Busy>();
   const hosts = new WeakMap<Assignment, string>();
@@ -169,9 +171,15 @@ export const createRunner = (options: {
     const { promise: done, resolve } = Promise.withResolvers<void>();
     const entry: Busy = { config_version: assignment.config_version, startedAt: undefined, looks, done, settle: resolve };
     busy.set(assignment.monitor, entry);
-    lanes.run(lane, () => {
-      if (dueAt !== undefined) lateMs = Math.max(lateMs, clock.now() - dueAt - slotMs);
-      return run(entry, check, assignment);
+    lanes.run(lane, async () => {
+      if (dueAt !== undefined) {
+        lateMs = Math.max(lateMs, clock.now() - dueAt - slotMs);
+        if (busy.get(assignment.monitor) === entry && !isCurrent(assignment)) {
+          busy.delete(assignment.monitor);
+          return entry.settle();
+        }
+      }
+      await run(entry, check, assignment);
     });
     return entry;
   };

@@ -103,6 +103,28 @@ describe('the probe process', () => {
     await expect.poll(() => coordinator.taker.accepted.length, waitFor).toBe(visits.length);
   });
 
+  test('refuses a folder that another process is using, or that is another probe’s', async () => {
+    await start();
+    await expect.poll(() => coordinator.presences.length, waitFor).toBeGreaterThan(0);
+    const refusal = async (probe: string): Promise<string> => {
+      const credentials = { probe, name: 'eu-1', continent: 'Europe', organisation: null, nats_url: 'nats://127.0.0.1:1' } as const;
+      const env = {
+        PROBE_CREDENTIALS: printProbeCredentials({ ...credentials, nats_credentials: wire.credentials }),
+        PROBE_DATA_DIR: join(folder, 'data'),
+      };
+      const second = spawn(process.execPath, [main], { env, stdio: ['ignore', 'ignore', 'pipe'] });
+      let said = '';
+      second.stderr.on('data', (data: Buffer) => {
+        said += data.toString();
+      });
+      await once(second, 'close');
+      expect(second.exitCode).toBe(1);
+      return said;
+    };
+    expect(await refusal(wire.probe.id)).toContain('another process of this probe uses');
+    expect(await refusal('0198c0de-0000-7000-8000-000000000001')).toContain('holds the data of another probe');
+  });
+
   test('without its credentials says what is missing and ends with 1', async () => {
     const alone = spawn(process.execPath, [main], { env: { PROBE_ALLOW_CIDRS: 'here' }, stdio: ['ignore', 'ignore', 'pipe'] });
     let said = '';

@@ -18,6 +18,7 @@ let started: Started[];
 let reported: { result: Omit<Result, 'seq'>; urgent: boolean }[];
 let runner: Runner;
 let reachable: boolean;
+const gone = new Set<string>();
 const clock = { at: 1_000_000, now: () => clock.at };
 
 const good: Verdict = { outcome: 'ok', cause: null, phases: null, evidence: { seen: 'body' } };
@@ -49,6 +50,7 @@ const start = (concurrency = 40): void => {
       return { ...assignment, config: { ...assignment.config, bearer_token: 'open' } };
     },
     report: (result, urgent) => reported.push({ result, urgent }),
+    isCurrent: ({ monitor }) => !gone.has(monitor),
     log: silentLog,
   });
 };
@@ -268,6 +270,22 @@ describe('lanes', () => {
     // Overdue checks give their places back, up to as many again.
     await expect.poll(() => started.length, { timeout: 4_000, interval: 20 }).toBe(20);
     expect(runner.load().in_flight).toBe(20);
+  });
+
+  test('do not take a turn that waited so long that its monitor is gone', async () => {
+    await runner.close();
+    start(8);
+    const full = [1, 2].map((number) => assignmentOf(`https://busy-${number}.example/`, { timeout_ms: 60_000 }));
+    for (const one of full) turn(one);
+    await untilStarted(2);
+    const deleted = assignmentOf('https://deleted.example/');
+    const kept = assignmentOf('https://kept.example/');
+    turn(deleted);
+    turn(kept);
+    gone.add(deleted.monitor);
+    for (const index of [0, 1]) started[index]?.end();
+    await untilStarted(3);
+    expect(started[2]?.context.assignment.target).toBe('https://kept.example/');
   });
 
   test('let fast targets pass while slow ones hang', async () => {
