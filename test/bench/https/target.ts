@@ -1,0 +1,25 @@
+/** What all contestants check: a page of 2 KB by https, with an ECDSA and with an RSA certificate, in a process of its own. Says its ports on standard output. */
+import { readFileSync } from 'node:fs';
+import { createServer, type ServerOptions } from 'node:https';
+import type { AddressInfo } from 'node:net';
+
+const [folder = '.'] = process.argv.slice(2);
+const page = Buffer.alloc(2_048, 0x61);
+
+const serve = (name: string, options: ServerOptions, hang: boolean): Promise<number> =>
+  new Promise((resolve) => {
+    const server = createServer(
+      { cert: readFileSync(`${folder}/${name}.pem`), key: readFileSync(`${folder}/${name}.key`), honorCipherOrder: false, ...options },
+      (_request, response) => {
+        if (!hang) response.writeHead(200, { 'content-type': 'text/plain', 'content-length': page.length }).end(page);
+      },
+    );
+    server.on('tlsClientError', () => undefined); // Clients that leave in the middle are part of the day.
+    server.listen({ port: 0, host: '127.0.0.1', backlog: 8_192 }, () => {
+      const address: AddressInfo | string | null = server.address();
+      resolve(typeof address === 'object' && address !== null ? address.port : 0);
+    });
+  });
+
+const ports = { ecdsa: await serve('ecdsa', {}, false), rsa: await serve('rsa', {}, false), hang: await serve('ecdsa', {}, true) };
+process.stdout.write(`${JSON.stringify(ports)}\n`);
