@@ -3,11 +3,11 @@ import { createLog } from '../../../shared/base/log.ts';
 import { monitorIn, resultOf } from './results.ts';
 
 /** A process that fills a spool until it is killed, and says after each save up to which number it is on disk. */
-const [folder = ''] = process.argv.slice(2);
+const [folder = '', segmentBytes = '65536'] = process.argv.slice(2);
 const spool = await openSpool({
   folder,
   mostBytes: 64 * 1024 * 1024,
-  segmentBytes: 64 * 1024,
+  segmentBytes: Number(segmentBytes),
   log: createLog({ name: 'writer', level: 'silent' }),
 });
 process.stdout.write(`generation ${spool.generation}\n`);

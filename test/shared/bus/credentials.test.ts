@@ -33,6 +33,13 @@ describe('the credentials of a probe', () => {
 
   test('never stand in the message of a refusal', () => {
     const broken = Buffer.from(JSON.stringify({ ...given, v: 2 })).toString('base64url');
-    expect(() => parseProbeCredentials(broken)).toThrow(expect.not.stringContaining(given.nats_credentials.slice(100, 160)));
+    let said = '';
+    try {
+      parseProbeCredentials(broken);
+    } catch (error) {
+      said = String(error);
+    }
+    expect(said).toContain('do not fit');
+    for (const line of given.nats_credentials.split('\n').filter((text) => text.length > 40)) expect(said).not.toContain(line);
   });
 });
