@@ -1,12 +1,13 @@
 import { ConfigurationFault } from '../shared/base/env.ts';
 import { createLog } from '../shared/base/log.ts';
-import { createApp } from './app.ts';
 import { readConfig } from './config.ts';
 
 /** `node coordinator/main.ts` serves until it is told to stop. */
 const serve = async (): Promise<void> => {
   const config = readConfig(process.env);
   const log = createLog({ name: 'coordinator', level: config.LOG_LEVEL });
+  // A command of the operator need not wait for what only serving loads.
+  const { createApp } = await import('./app.ts');
   const app = createApp(config, { log });
   let stopping = false;
   const stop = async (why: string, code: number): Promise<void> => {
@@ -33,8 +34,17 @@ const serve = async (): Promise<void> => {
   }
 };
 
+/** `node coordinator/main.ts operator …` runs one of the operator's commands. */
+const operator = async (argv: readonly string[]): Promise<void> => {
+  const { operate } = await import('./operate.ts');
+  const { stdout, stderr } = process;
+  const streams = { out: (text: string) => stdout.write(text), err: (text: string) => stderr.write(text), watched: stderr.isTTY === true };
+  process.exitCode = await operate(argv, process.env, streams);
+};
+
 try {
-  await serve();
+  const [word, ...argv] = process.argv.slice(2);
+  await (word === 'operator' ? operator(argv) : serve());
 } catch (error) {
   if (!(error instanceof ConfigurationFault)) throw error;
   process.stderr.write(`${error.message}\n`);

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
-import { createReadStream } from 'node:fs';
+import { constants, createReadStream } from 'node:fs';
+import { access } from 'node:fs/promises';
 import type { Readable } from 'node:stream';
 import { setImmediate } from 'node:timers/promises';
 import { createGunzip } from 'node:zlib';
@@ -142,6 +143,7 @@ const restoreAll = async (transaction: Transaction, source: Readable, replace: b
 
 /** Puts a backup into a database with today's schema: all of it, or nothing. @throws NoBackup when the file or the database is unfit. */
 export const readBackup = async (sql: Sql, file: string, replace: boolean, progress: Progress): Promise<BackupDone> => {
+  await access(file, constants.R_OK);
   const source = unpacked(file);
   try {
     return await sql.begin((transaction) => restoreAll(transaction, source, replace, progress));

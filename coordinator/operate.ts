@@ -1,0 +1,45 @@
+import { systemClock } from '../shared/base/clock.ts';
+import { createLog } from '../shared/base/log.ts';
+import { createOrganisationLookup } from './access/organisation-lookup.ts';
+import { readConfig } from './config.ts';
+import { createEntrance } from './gate.ts';
+import { runUnderstood, type Streams, understand } from './operator/index.ts';
+import { writeBackup } from './store/backup.ts';
+import { connect } from './store/database.ts';
+import { migrate } from './store/migrate.ts';
+import { readBackup } from './store/restore.ts';
+
+/**
+ * `node coordinator/main.ts operator …`: one of the operator's commands, on the coordinator's machine and in its environment. Its exit
+ * code: 0 done, 1 refused, 2 not a command that there is. @throws ConfigurationFault when the environment describes no coordinator.
+ */
+export const operate = async (
+  argv: readonly string[],
+  environment: Readonly<Record<string, string | undefined>>,
+  streams: Streams,
+): Promise<number> => {
+  const understood = understand(argv, streams);
+  if (typeof understood === 'number') return understood;
+  const config = readConfig(environment);
+  const log = createLog({ name: 'operator', level: 'silent' });
+  const sql = connect(config.DATABASE_URL, { name: 'antipode operator', connections: 2 });
+  const baseUrl = () => config.BASE_URL ?? `http://${config.HOST}:${config.PORT}`;
+  const { gate, tokens, secrets } = createEntrance({ config, sql, clock: systemClock, log, baseUrl });
+  try {
+    return await runUnderstood(
+      understood,
+      {
+        gate,
+        organisations: createOrganisationLookup(sql),
+        migrate: () => migrate(sql),
+        backup: (file, progress) => writeBackup(sql, file, progress),
+        restore: (file, replace, progress) => readBackup(sql, file, replace, progress),
+        rotateKey: () => secrets.rotate(sql),
+      },
+      streams,
+    );
+  } finally {
+    await tokens.close();
+    await sql.end({ timeout: 5 });
+  }
+};

@@ -1,0 +1,77 @@
+import { nearest } from '../../shared/base/nearest.ts';
+import { type Command, commandName, type Flag, type Given, UsageFault } from './command.ts';
+
+/** Flags that every command takes. */
+const everywhere: Readonly<Record<string, Flag>> = {
+  json: { what: 'print one JSON object', alone: true },
+  help: { what: 'say what the command takes', alone: true },
+};
+
+const hint = (word: string, known: readonly string[], sort: string): string => {
+  const meant = nearest(word, known);
+  return meant === undefined ? `There are: ${known.join(', ')}.` : `Did you mean ${sort}${meant}?`;
+};
+
+/** The command that the first words name, and what is left of the line. @throws UsageFault that says what would do. */
+export const findCommand = (commands: readonly Command[], argv: readonly string[]): { command: Command; rest: readonly string[] } => {
+  for (const length of [2, 1]) {
+    const name = argv.slice(0, length).join(' ');
+    const command = argv.length >= length ? commands.find((one) => commandName(one) === name) : undefined;
+    if (command) return { command, rest: argv.slice(length) };
+  }
+  const [noun = '', verb] = argv;
+  const verbs = commands.flatMap(({ words: [first, second] }) => (first === noun && second !== undefined ? [second] : []));
+  if (verbs.length > 0 && (verb === undefined || verb.startsWith('--')))
+    throw new UsageFault(`"${noun}" needs a verb: ${verbs.join(', ')}.`);
+  if (verbs.length > 0) throw new UsageFault(`There is no "${noun} ${verb}". ${hint(verb ?? '', verbs, `${noun} `)}`);
+  throw new UsageFault(`There is no command "${noun}". ${hint(noun, [...new Set(commands.map(({ words: [first = ''] }) => first))], '')}`);
+};
+
+/** What the flags say. @throws UsageFault for one that is unknown, stands twice, lacks its value or is missing. */
+export const readFlags = (command: Command, rest: readonly string[]): Given => {
+  const known = { ...command.flags, ...everywhere };
+  const values = new Map<string, string>();
+  for (let at = 0; at < rest.length; at += 1) {
+    const word = rest[at] ?? '';
+    const [, name, joined] = /^--([^=]+)(?:=([\s\S]*))?$/.exec(word) ?? [];
+    if (name === undefined) throw new UsageFault(`"${word}" is no flag; flags begin with --. ${usage(command)}`);
+    const flag = Object.hasOwn(known, name) ? known[name] : undefined;
+    if (!flag) throw new UsageFault(`"${commandName(command)}" has no flag --${name}. ${hint(name, Object.keys(known), '--')}`);
+    if (values.has(name)) throw new UsageFault(`--${name} stands twice; give it once.`);
+    if (flag.alone) {
+      if (joined !== undefined) throw new UsageFault(`--${name} takes no value.`);
+      values.set(name, 'true');
+      continue;
+    }
+    const next = joined ?? rest[at + 1];
+    // A value that itself begins with -- is more likely a forgotten one; with = it can be given all the same.
+    if (next === undefined || (joined === undefined && next.startsWith('--')))
+      throw new UsageFault(`--${name} needs a value: ${flag.what}.`);
+    if (joined === undefined) at += 1;
+    values.set(name, next);
+  }
+  const missing = Object.entries(command.flags).filter(([name, { required }]) => required && !values.has(name));
+  if (missing.length > 0 && !values.has('help'))
+    throw new UsageFault(`"${commandName(command)}" needs ${missing.map(([name, { what }]) => `--${name} (${what})`).join(', ')}.`);
+  return { get: (name) => values.get(name), has: (name) => values.has(name) };
+};
+
+/** One line: the command with its flags, those that may be left out in brackets. */
+export const usage = (command: Command): string => {
+  const flags = Object.entries(command.flags).map(([name, { alone, required }]) => {
+    const text = alone ? `--${name}` : `--${name} …`;
+    return required ? text : `[${text}]`;
+  });
+  return `npm run operator -- ${[commandName(command), ...flags, '[--json]'].join(' ')}`;
+};
+
+export const helpOf = (command: Command): string => {
+  const lines = Object.entries({ ...command.flags, ...everywhere }).map(([name, { what }]) => `  --${name.padEnd(16)} ${what}`);
+  return [command.what, '', usage(command), '', ...lines].join('\n');
+};
+
+export const helpOfAll = (commands: readonly Command[]): string => {
+  const width = Math.max(...commands.map((command) => commandName(command).length));
+  const lines = commands.map((command) => `  ${commandName(command).padEnd(width)}  ${command.what}`);
+  return ["The operator's commands (each takes --help and --json):", '', ...lines].join('\n');
+};

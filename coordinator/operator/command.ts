@@ -1,0 +1,47 @@
+import type { OrganisationLookup } from '../access/organisation-lookup.ts';
+import type { Gate } from '../operations/index.ts';
+
+/** What a command may use. Everything about people, monitors and probes goes through the gate; the rest is the house's own. */
+export type OperatorParts = {
+  readonly gate: Gate;
+  readonly organisations: OrganisationLookup;
+  /** The names of the migrations that the schema was brought up to date with. */
+  readonly migrate: () => Promise<readonly string[]>;
+  readonly backup: (file: string, progress: Progress) => Promise<Copied>;
+  readonly restore: (file: string, replace: boolean, progress: Progress) => Promise<Copied>;
+  readonly rotateKey: () => Promise<{ readonly id: string; readonly rewritten: number }>;
+};
+
+export type Progress = (table: string, rows: number) => void;
+export type Copied = { readonly tables: number; readonly rows: number };
+
+/** The command line is not one that there is; the message says what would do. Exit code 2. */
+export class UsageFault extends Error {
+  constructor(message: string) {
+    super(message);
+    this.name = 'UsageFault';
+  }
+}
+
+export type Flag = {
+  readonly what: string;
+  readonly required?: true;
+  /** Stands alone, without a value. */
+  readonly alone?: true;
+};
+
+/** The flags that were given, by name. */
+export type Given = { readonly get: (flag: string) => string | undefined; readonly has: (flag: string) => boolean };
+
+export type Command = {
+  /** Noun and verb, or one word. */
+  readonly words: readonly string[];
+  readonly what: string;
+  readonly flags: Readonly<Record<string, Flag>>;
+  /** Whether the schema must be up to date before it runs. */
+  readonly onToday: boolean;
+  /** @returns the one object that is printed. */
+  readonly run: (parts: OperatorParts, given: Given, progress: Progress) => Promise<unknown>;
+};
+
+export const commandName = ({ words }: Command): string => words.join(' ');

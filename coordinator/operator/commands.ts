@@ -1,0 +1,224 @@
+import { accountOperations, installationOperations } from '../../shared/api/account.ts';
+import { operations } from '../../shared/api/index.ts';
+import { type Operation, rawInput } from '../../shared/api/operation.ts';
+import { operatorIn } from '../access/caller.ts';
+import { type Command, type Flag, type Given, type OperatorParts, UsageFault } from './command.ts';
+
+const required = (what: string): Flag => ({ what, required: true });
+
+const organisation = required('id or name of the organisation');
+const email = required('e-mail address of the user');
+const id = (of: string): Flag => required(`id of the ${of}`);
+
+/** The flags as the operation's input, under the names that it uses. */
+const input = (given: Given, names: Readonly<Record<string, string>>): Record<string, unknown> =>
+  Object.fromEntries(Object.entries(names).flatMap(([flag, key]) => (given.has(flag) ? [[key, given.get(flag)]] : [])));
+
+type Names = Readonly<Record<string, string>>;
+
+/** Done in the organisation that --organisation names. */
+const within =
+  (operation: Operation, names: Names) =>
+  async ({ gate, organisations }: OperatorParts, given: Given) => {
+    const caller = operatorIn(await organisations.named(given.get('organisation') ?? ''));
+    return (await gate.execute(operation, caller, rawInput(operation, input(given, names)))).body;
+  };
+
+/** Done in the organisation that owns what --id names. */
+const upon =
+  (kind: 'monitor' | 'incident' | 'token', operation: Operation) =>
+  async ({ gate, organisations }: OperatorParts, given: Given) => {
+    const caller = operatorIn(await organisations.owning(kind, given.get('id') ?? ''));
+    return (await gate.execute(operation, caller, rawInput(operation, { [`${kind}_id`]: given.get('id') }))).body;
+  };
+
+const onInstallation =
+  (operation: Operation, names: Names) =>
+  async ({ gate }: OperatorParts, given: Given) =>
+    (await gate.executeForInstallation(operation, rawInput(operation, input(given, names)))).body;
+
+const configOf = (text: string | undefined): unknown => {
+  if (text === undefined) return undefined;
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error;
+    throw new UsageFault(`--config is not JSON (${error.message}); write such as --config '{"method":"HEAD"}'.`);
+  }
+};
+
+const createMonitor: Command['run'] = async ({ gate, organisations }, given) => {
+  const config = configOf(given.get('config'));
+  const caller = operatorIn(await organisations.named(given.get('organisation') ?? ''));
+  const flat = {
+    ...input(given, { type: 'type', target: 'target', name: 'name', 'interval-s': 'interval_s' }),
+    ...(config === undefined ? {} : { config }),
+  };
+  return (await gate.execute(operations.createMonitor, caller, rawInput(operations.createMonitor, flat))).body;
+};
+
+const createProbe: Command['run'] = async ({ gate, organisations }, given) => {
+  const named = given.get('organisation');
+  const owner = named === undefined ? {} : { organisation: (await organisations.named(named)).id };
+  const flat = { ...input(given, { name: 'name', continent: 'continent' }), ...owner };
+  return (await gate.executeForInstallation(installationOperations.createProbe, rawInput(installationOperations.createProbe, flat))).body;
+};
+
+const today = { onToday: true } as const;
+
+/** Every command of the operator: its words, its flags, and what it asks of the gate or the house. */
+export const commands: readonly Command[] = [
+  {
+    ...today,
+    words: ['organisation', 'create'],
+    what: 'Create an organisation',
+    flags: {
+      name: required('what it is called'),
+      plan: { what: 'free, team, business or self_hosted (default)' },
+      'time-zone': { what: 'its IANA time zone; default UTC' },
+    },
+    run: onInstallation(installationOperations.createOrganisation, { name: 'name', plan: 'plan', 'time-zone': 'time_zone' }),
+  },
+  {
+    ...today,
+    words: ['user', 'create'],
+    what: 'Create a user as a member of an organisation',
+    flags: { email, password: required('at least 10 characters'), organisation, role: required('owner, admin, member or viewer') },
+    run: within(accountOperations.createUser, { email: 'email', password: 'password', role: 'role' }),
+  },
+  {
+    ...today,
+    words: ['member', 'role'],
+    what: 'Give a user another role in an organisation, which ends their tokens there',
+    flags: { email, organisation, role: required('owner, admin, member or viewer') },
+    run: within(accountOperations.setMemberRole, { email: 'email', role: 'role' }),
+  },
+  {
+    ...today,
+    words: ['member', 'remove'],
+    what: 'Take a user out of an organisation, and their tokens with them',
+    flags: { email, organisation },
+    run: within(accountOperations.removeMember, { email: 'email' }),
+  },
+  {
+    ...today,
+    words: ['token', 'create'],
+    what: 'Create an API token of a member; it is shown once',
+    flags: {
+      email,
+      organisation,
+      name: required('what the token is for'),
+      scope: required('read or read_write'),
+      'expires-at': { what: 'when it ends; default never' },
+    },
+    run: within(accountOperations.createToken, { email: 'email', name: 'name', scope: 'scope', 'expires-at': 'expires_at' }),
+  },
+  {
+    ...today,
+    words: ['token', 'revoke'],
+    what: 'End an API token',
+    flags: { id: id('token') },
+    run: upon('token', accountOperations.revokeToken),
+  },
+  {
+    ...today,
+    words: ['probe', 'create'],
+    what: 'Create a probe; its credentials are shown once',
+    flags: {
+      name: required('what it is called'),
+      continent: required('where it stands, such as Europe or "North America"'),
+      organisation: { what: 'id or name of the organisation whose monitors alone it checks' },
+    },
+    run: createProbe,
+  },
+  {
+    ...today,
+    words: ['probe', 'rotate'],
+    what: 'Give a probe new credentials; the old ones work for another day',
+    flags: { id: id('probe') },
+    run: onInstallation(installationOperations.rotateProbe, { id: 'probe_id' }),
+  },
+  {
+    ...today,
+    words: ['probe', 'revoke'],
+    what: 'End a probe for good',
+    flags: { id: id('probe') },
+    run: onInstallation(installationOperations.revokeProbe, { id: 'probe_id' }),
+  },
+  {
+    ...today,
+    words: ['probe', 'list'],
+    what: 'List probes, revoked ones included',
+    flags: {},
+    run: onInstallation(installationOperations.listProbes, {}),
+  },
+  {
+    ...today,
+    words: ['monitor', 'create'],
+    what: 'Create a monitor',
+    flags: {
+      organisation,
+      type: required('https, dns or heartbeat'),
+      target: { what: 'what is watched; a heartbeat needs none' },
+      name: { what: 'what it is called; default the host of the target' },
+      'interval-s': { what: 'seconds between checks' },
+      config: { what: 'settings of the type, as JSON' },
+    },
+    run: createMonitor,
+  },
+  {
+    ...today,
+    words: ['monitor', 'beat-address'],
+    what: 'Tell the address that a heartbeat monitor is pinged at',
+    flags: { id: id('monitor') },
+    run: upon('monitor', accountOperations.getBeatAddress),
+  },
+  {
+    ...today,
+    words: ['status-page', 'create'],
+    what: 'Create a status page',
+    flags: { organisation, name: required('its title'), slug: required('the last part of its address') },
+    run: within(accountOperations.createStatusPage, { name: 'name', slug: 'slug' }),
+  },
+  {
+    ...today,
+    words: ['incident', 'show'],
+    what: 'Show an incident with what the failing checks saw',
+    flags: { id: id('incident') },
+    run: upon('incident', accountOperations.showIncident),
+  },
+  {
+    words: ['migrate'],
+    what: "Bring the database to this version's schema",
+    flags: {},
+    onToday: false,
+    run: async ({ migrate }) => ({ applied: await migrate() }),
+  },
+  {
+    ...today,
+    words: ['backup'],
+    what: 'Write everything to one file, as it is at this moment',
+    flags: { file: required('where to write it') },
+    run: async ({ backup }, given, progress) => {
+      const file = given.get('file') ?? '';
+      return { file, ...(await backup(file, progress)) };
+    },
+  },
+  {
+    ...today,
+    words: ['restore'],
+    what: 'Put a backup into an empty database, while no coordinator works on it',
+    flags: { file: required('the backup'), replace: { what: 'lose what the database holds now', alone: true } },
+    run: async ({ restore }, given, progress) => {
+      const file = given.get('file') ?? '';
+      return { file, ...(await restore(file, given.has('replace'), progress)) };
+    },
+  },
+  {
+    ...today,
+    words: ['key', 'rotate'],
+    what: 'Encrypt all secrets under a new key',
+    flags: {},
+    run: ({ rotateKey }) => rotateKey(),
+  },
+];

@@ -1,0 +1,85 @@
+import { InvalidInput } from '../../shared/api/errors.ts';
+import { Refusal } from '../../shared/base/refusal.ts';
+import { type Command, commandName, type Given, type OperatorParts, type Progress, UsageFault } from './command.ts';
+import { findCommand, helpOf, helpOfAll, readFlags } from './command-line.ts';
+import { commands } from './commands.ts';
+import { asText } from './print.ts';
+
+export type { OperatorParts } from './command.ts';
+
+export type Streams = {
+  readonly out: (text: string) => void;
+  readonly err: (text: string) => void;
+  /** Whether somebody watches, so that progress is worth showing. */
+  readonly watched: boolean;
+};
+
+/** A command that was understood and needs the house to run. */
+export type Understood = { readonly command: Command; readonly given: Given };
+
+const done = 0;
+const failed = 1;
+const misused = 2;
+
+/** Reads the line alone: help and faults of use are answered without a database. Gives the exit code, or what there is to run. */
+export const understand = (argv: readonly string[], { out, err }: Streams): number | Understood => {
+  if (argv.length === 0 || argv[0] === 'help' || argv[0] === '--help') {
+    out(`${helpOfAll(commands)}\n`);
+    return argv.length === 0 ? misused : done;
+  }
+  try {
+    const { command, rest } = findCommand(commands, argv);
+    const given = readFlags(command, rest);
+    if (!given.has('help')) return { command, given };
+    out(`${helpOf(command)}\n`);
+    return done;
+  } catch (error) {
+    if (!(error instanceof UsageFault)) throw error;
+    err(`${error.message}\n`);
+    return misused;
+  }
+};
+
+/** Where each member of an input comes from, in the words of the command line. */
+const faultsOf = (command: Command, { faults }: InvalidInput): string =>
+  faults
+    .map(({ loc, msg }) => {
+      const key = String(loc.at(-1) ?? '').replaceAll('_', '-');
+      return `${Object.hasOwn(command.flags, key) ? `--${key}` : Object.hasOwn(command.flags, 'id') ? '--id' : key}: ${msg}`;
+    })
+    .join('\n');
+
+/** A file or a host that cannot be reached: nothing that a stack would explain. */
+const isOfSystem = (error: Error): boolean => 'syscall' in error || ('code' in error && error.code === 'CONNECT_TIMEOUT');
+
+/** Runs a command that was understood; its exit code. Faults that are nobody's but ours are thrown. */
+export const runUnderstood = async (
+  { command, given }: Understood,
+  parts: OperatorParts,
+  { out, err, watched }: Streams,
+): Promise<number> => {
+  const progress: Progress = (table, rows) => {
+    if (watched && !given.has('json')) err(`  ${table}: ${rows} rows\n`);
+  };
+  try {
+    if (command.onToday) await parts.migrate();
+    const result = await command.run(parts, given, progress);
+    out(`${given.has('json') ? JSON.stringify(result) : asText(result)}\n`);
+    return done;
+  } catch (error) {
+    if (error instanceof UsageFault || error instanceof InvalidInput) {
+      err(`${error instanceof InvalidInput ? faultsOf(command, error) : error.message}\n`);
+      return misused;
+    }
+    if (error instanceof Refusal) err(`${error.message} (${error.code})\n`);
+    else if (error instanceof Error && (error.name === 'NoBackup' || isOfSystem(error))) err(`${commandName(command)}: ${error.message}\n`);
+    else throw error;
+    return failed;
+  }
+};
+
+/** Both at once, for whoever has the house at hand. */
+export const runOperator = async (argv: readonly string[], parts: OperatorParts, streams: Streams): Promise<number> => {
+  const understood = understand(argv, streams);
+  return typeof understood === 'number' ? understood : runUnderstood(understood, parts, streams);
+};

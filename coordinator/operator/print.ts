@@ -1,0 +1,20 @@
+/** What people read: a line for each member of an object, lists of objects as blocks; long texts and secrets as they are. */
+const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+const plain = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value));
+
+const lines = (record: Readonly<Record<string, unknown>>, indent: string): string[] => {
+  const width = Math.max(0, ...Object.keys(record).map((key) => key.length));
+  return Object.entries(record).flatMap(([key, value]) => {
+    if (Array.isArray(value) && value.some(isRecord))
+      return [
+        `${indent}${key}`,
+        ...value.flatMap((item) => ['', ...(isRecord(item) ? lines(item, `${indent}  `) : [`${indent}  ${plain(item)}`])]),
+      ];
+    const text = plain(value);
+    return text.includes('\n') ? [`${indent}${key}`, text] : [`${indent}${key.padEnd(width)}  ${text}`];
+  });
+};
+
+export const asText = (result: unknown): string => (isRecord(result) ? lines(result, '').join('\n') : plain(result));

@@ -1,0 +1,229 @@
+import { execFile } from 'node:child_process';
+import { mkdtemp, rm, stat } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createOrganisationLookup } from '../../../coordinator/access/organisation-lookup.ts';
+import { createTokens } from '../../../coordinator/access/tokens.ts';
+import { type OperatorParts, runOperator } from '../../../coordinator/operator/index.ts';
+import { writeBackup } from '../../../coordinator/store/backup.ts';
+import { migrate } from '../../../coordinator/store/migrate.ts';
+import { readBackup } from '../../../coordinator/store/restore.ts';
+import { systemClock } from '../../../shared/base/clock.ts';
+import { newId } from '../../../shared/base/ids.ts';
+import { createLog } from '../../../shared/base/log.ts';
+import { gateBench } from '../../support/gate.ts';
+import { testSecretKey } from '../../support/people.ts';
+import { createAccount, createDatabase, environmentOf } from '../../support/services.ts';
+
+const bench = gateBench();
+let folder: string;
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'antipode-operator-'));
+});
+afterAll(() => rm(folder, { recursive: true }));
+
+const parts = (): OperatorParts => ({
+  gate: bench.gate,
+  organisations: createOrganisationLookup(bench.sql),
+  migrate: () => migrate(bench.sql),
+  backup: (file, progress) => writeBackup(bench.sql, file, progress),
+  restore: (file, replace, progress) => readBackup(bench.sql, file, replace, progress),
+  rotateKey: () => bench.secrets.rotate(bench.sql),
+});
+
+type Said = { readonly code: number; readonly out: string; readonly err: string };
+
+const run = async (...argv: readonly string[]): Promise<Said> => {
+  const said = { out: '', err: '' };
+  const out = (text: string) => {
+    said.out += text;
+  };
+  const err = (text: string) => {
+    said.err += text;
+  };
+  return { code: await runOperator(argv, parts(), { out, err, watched: false }), ...said };
+};
+
+/** The one object that --json prints. */
+const json = async (...argv: readonly string[]): Promise<Record<string, unknown>> => {
+  const { code, out, err } = await run(...argv, '--json');
+  expect({ code, err }).toEqual({ code: 0, err: '' });
+  expect(out.trimEnd().split('\n')).toHaveLength(1);
+  return JSON.parse(out);
+};
+
+const text = (value: unknown): string => (typeof value === 'string' ? value : '');
+
+const authenticated = async (token: unknown) => {
+  const tokens = createTokens({
+    sql: bench.sql,
+    secretKey: testSecretKey,
+    clock: systemClock,
+    log: createLog({ name: 't', level: 'silent' }),
+  });
+  return tokens.authenticate(`Bearer ${text(token)}`).finally(tokens.close);
+};
+
+describe('the operator', () => {
+  test('makes an organisation, a user and a token that works, and takes each away again', async () => {
+    const { id } = await json('organisation', 'create', '--name', 'Harbour', '--time-zone', 'europe/berlin');
+    expect(await bench.sql`select name, plan, time_zone from organisations where id = ${text(id)}`).toEqual([
+      { name: 'Harbour', plan: 'self_hosted', time_zone: 'Europe/Berlin' },
+    ]);
+    const ada = ['--email', 'ada@harbour.example', '--organisation', 'harbour'];
+    await json('user', 'create', ...ada, '--password', 'correct horse', '--role', 'owner');
+    const made = await json('token', 'create', ...ada, '--name', 'CI', '--scope', 'read_write');
+    expect(await authenticated(made.token)).toMatchObject({ organisation: { id, name: 'Harbour' }, role: 'owner', scope: 'read_write' });
+    await json('token', 'revoke', '--id', text(made.id));
+    await expect(authenticated(made.token)).rejects.toThrow('unknown');
+    const second = await json('token', 'create', ...ada, '--name', 'CI', '--scope', 'read');
+    expect((await json('member', 'role', ...ada, '--role', 'viewer')).role).toBe('viewer');
+    await expect(authenticated(second.token)).rejects.toThrow('unknown');
+    const third = await json('token', 'create', ...ada, '--name', 'CI', '--scope', 'read');
+    await json('member', 'remove', ...ada);
+    await expect(authenticated(third.token)).rejects.toThrow('unknown');
+    expect((await run('member', 'remove', ...ada)).err).toContain('(member_not_found)');
+    expect((await json('member', 'role', ...ada, '--role', 'admin')).role).toBe('admin');
+  });
+
+  test('watches with monitors and probes, and reads the address of a heartbeat', async () => {
+    const { id: organisation } = await json('organisation', 'create', '--name', 'Watch');
+    const probe = await json('probe', 'create', '--name', 'Oslo', '--continent', 'Europe');
+    expect(text(probe.credentials).length).toBeGreaterThan(100);
+    const own = await json('probe', 'create', '--name', 'Cellar', '--continent', 'Europe', '--organisation', 'Watch');
+    const list = await json('probe', 'list');
+    expect(list.items).toMatchObject([
+      { id: probe.id, name: 'Oslo', organisation: null },
+      { id: own.id, organisation },
+    ]);
+    expect((await json('probe', 'rotate', '--id', text(own.id))).credentials).not.toBe(own.credentials);
+    expect((await json('probe', 'revoke', '--id', text(own.id))).id).toBe(own.id);
+    expect((await run('probe', 'revoke', '--id', text(own.id))).err).toContain('(probe_not_found)');
+    expect((await run('probe', 'create', '--name', 'Oslo', '--continent', 'Europe')).err).toContain('(name_taken)');
+    expect((await run('probe', 'create', '--name', 'Mars', '--continent', 'Mars')).err).toContain('(continent_unknown)');
+
+    const here = ['--organisation', text(organisation)];
+    const config = '{"expected_status":[200]}';
+    const https = await json(
+      'monitor',
+      'create',
+      ...here,
+      '--type',
+      'https',
+      '--target',
+      'https://example.com',
+      '--interval-s',
+      '30',
+      '--config',
+      config,
+    );
+    expect(https).toMatchObject({ name: 'example.com', interval_s: 30, config: { expected_status: [200] } });
+    const beat = await json('monitor', 'create', ...here, '--type', 'heartbeat', '--name', 'Nightly');
+    expect((await json('monitor', 'beat-address', '--id', text(beat.id))).address).toMatch(/^https:\/\/antipode\.test\/beat\/\S+$/);
+    expect((await run('monitor', 'beat-address', '--id', text(https.id))).err).toContain('(not_a_heartbeat)');
+    expect((await json('status-page', 'create', ...here, '--name', 'Status', '--slug', 'watch')).slug).toBe('watch');
+    expect((await run('status-page', 'create', ...here, '--name', 'Status', '--slug', 'watch')).err).toContain('(slug_taken)');
+  });
+
+  test('shows an incident with its evidence', async () => {
+    const monitor = await json('monitor', 'create', '--organisation', 'Watch', '--type', 'heartbeat', '--name', 'Seen');
+    const id = newId();
+    await bench.sql`insert into incidents (id, organisation_id, monitor_id, started_at, cause, scope, layer)
+      select ${id}, organisation_id, id, now(), '{"class":"probe_internal","params":{}}', 'everywhere', 'http' from monitors where id = ${text(monitor.id)}`;
+    await bench.sql`insert into incident_evidence (incident_id, part, continent, probe, at, outcome, took_ms, evidence)
+      values (${id}, 'matrix', 'Asia', 'Singapore', now(), 0, 12.5, null), (${id}, 'seen', 'Europe', 'Oslo', now(), 1, 99, '{"status":503}')`;
+    expect(await json('incident', 'show', '--id', id)).toMatchObject({
+      ...{ id, monitor_name: 'Seen', cause: 'The probe failed in its own code', scope: 'everywhere', layer: 'http' },
+      evidence: [
+        { part: 'seen', probe: 'Oslo', outcome: 'fail', evidence: { status: 503 } },
+        { part: 'matrix', probe: 'Singapore', outcome: 'ok', evidence: null },
+      ],
+    });
+    expect((await run('incident', 'show', '--id', newId())).err).toContain('(incident_not_found)');
+    expect((await run('incident', 'show', '--id', 'seven')).code).toBe(1);
+  });
+
+  test('may leave an organisation without an owner, as the account pages may not', async () => {
+    await json('organisation', 'create', '--name', 'Orphan');
+    const last = ['--email', 'last@orphan.example', '--organisation', 'Orphan'];
+    await json('user', 'create', ...last, '--password', 'correct horse', '--role', 'owner');
+    expect((await json('member', 'role', ...last, '--role', 'member')).role).toBe('member');
+  });
+
+  test('rotates the key, backs up, and is not let restore over what there is', async () => {
+    await json(
+      'monitor',
+      'create',
+      '--organisation',
+      'Watch',
+      '--type',
+      'https',
+      '--target',
+      'https://example.com',
+      '--config',
+      '{"bearer_token":"x"}',
+    );
+    expect((await json('key', 'rotate')).rewritten).toBeGreaterThan(0);
+    const file = join(folder, 'all.backup');
+    expect(await json('backup', '--file', file)).toMatchObject({ file });
+    expect((await stat(file)).mode & 0o777).toBe(0o600);
+    const refused = await run('restore', '--file', file);
+    expect(refused).toMatchObject({ code: 1, out: '' });
+    expect(refused.err).toContain('not empty');
+    expect((await run('restore', '--file', join(folder, 'none'))).err).toContain('ENOENT');
+    expect(await json('restore', '--file', file, '--replace')).toMatchObject({ file });
+  });
+});
+
+describe('a line that is not right', () => {
+  test.each<[line: string, says: string]>([
+    ['probe lst', 'Did you mean probe list?'],
+    ['probe', 'create, rotate, revoke, list'],
+    ['prob list', 'Did you mean probe?'],
+    ['probe create --nmae Oslo', 'Did you mean --name?'],
+    ['probe create --name Oslo', '--continent (where it stands'],
+    ['probe create --name --continent Europe', '--name needs a value'],
+    ['probe list --json=yes', '--json takes no value'],
+    ['probe list twice', 'flags begin with --'],
+    ['probe revoke --id 1 --id 2', 'stands twice'],
+    ['probe revoke --id 17', '--id: Input should be a valid UUID'],
+    ['monitor create --organisation Watch --type https --target x --interval-s often', '--interval-s: Input should be a valid integer'],
+    ['monitor create --organisation Watch --type https --target x --config {', '--config is not JSON'],
+  ])('%s', async (line, says) => {
+    const said = await run(...line.split(' '));
+    expect(said.code).toBe(2);
+    expect(said.err).toContain(says);
+    expect(said.out).toBe('');
+  });
+
+  test('that is right and refused by the house ends with 1 and the code', async () => {
+    const said = await run('monitor', 'create', '--organisation', 'Watch', '--type', 'https', '--target', 'nonsense');
+    expect(said.code).toBe(1);
+    expect(said.err).toMatch(/^`target` must be .*\(target_invalid\)\n$/);
+    expect(
+      (await run('user', 'create', '--organisation', 'Nowhere', '--email', 'a@b.c', '--password', 'xxxxxxxxxxx', '--role', 'owner')).err,
+    ).toContain('(organisation_not_found)');
+  });
+
+  test('asks for help and gets it', async () => {
+    expect((await run('help')).out).toContain('probe rotate');
+    expect((await run('token', 'create', '--help')).out).toContain('--scope');
+    expect(await run()).toMatchObject({ code: 2 });
+  });
+});
+
+test('the command runs as a process of its own on an empty database, and prints for people', async () => {
+  const [database, account] = [await createDatabase(), await createAccount()];
+  const env = { ...environmentOf(database, account), SECRET_KEY: testSecretKey, PATH: process.env.PATH ?? '' };
+  const main = join(import.meta.dirname, '../../../coordinator/main.ts');
+  const { stdout } = await promisify(execFile)(process.execPath, [main, 'operator', 'organisation', 'create', '--name', 'Alone'], { env });
+  expect(stdout).toMatch(/^id +[0-9a-f-]{36}\nname +Alone\nplan +self_hosted\n$/);
+  const failed = await promisify(execFile)(process.execPath, [main, 'operator', 'probe', 'lst'], { env }).catch(
+    (error: { code: number }) => error,
+  );
+  expect(failed).toMatchObject({ code: 2 });
+  await database.drop();
+});
