@@ -20,6 +20,8 @@ export const passWhileDown = (draft: Draft, incident: Incident, result: SeenResu
   const seen = count(draft, incident, result.from.continent, true, result.at);
   if (state.watched.kind === 'heartbeat') return;
   const { failing, passing } = tally(state.views, state.clock, reach.turn_ms);
+  // What somebody saw before the outage says nothing of its end.
+  const since = passing.filter(({ at }) => at >= incident.started_at).length;
   const below = failing.length < 2 ? (seen.progress.below_since ?? result.at) : null;
   const dated = below === seen.progress.below_since ? seen : progress(draft, seen, { below_since: below });
   const over = rules.dated_by_the_first_pass ? (below ?? result.at) : result.at;
@@ -28,7 +30,7 @@ export const passWhileDown = (draft: Draft, incident: Incident, result: SeenResu
     else lookAgainSoon(draft, progress(draft, dated, { run: 1, run_at: result.at }));
     return;
   }
-  const enough = passing.length >= 2 || (passing.length > 0 && passing.length >= reach.able.length) || !rules.two_passes_close;
+  const enough = since >= 2 || since >= Math.max(1, reach.able.length) || !rules.two_passes_close;
   if (wasFailing) askRecovery(draft, dated, result.from.continent, result);
   const current = draft.state.incident ?? dated;
   if (failing.length <= 1 && enough) close(draft, current, over, null);

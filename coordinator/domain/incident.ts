@@ -24,6 +24,10 @@ export const count = (draft: Draft, incident: Incident, continent: Continent, ok
   return next;
 };
 
+/** Whether another continent is known to have passed since: a failure that comes late may be refuted already (rule 10). */
+const passedSince = ({ state }: Draft, continent: Continent, time: number): boolean =>
+  state.views.some(({ from, ok_at }) => from.continent !== continent && ok_at !== null && ok_at > time);
+
 /** Rule 8: an incident opens with the first failure. `seen` is null when the target itself told us. */
 export const open = (draft: Draft, from: Seer | null, at: number, failure: Failure): Incident => {
   const { now, newId } = draft.moment;
@@ -42,7 +46,7 @@ export const open = (draft: Draft, from: Seer | null, at: number, failure: Failu
     scope: scopeOf(failed, []),
     layer: layerOf(failure.cause),
     progress: {
-      refuted: false,
+      refuted: from !== null && passedSince(draft, from.continent, failure.began_at),
       below_since: null,
       run: 0,
       run_at: at,
@@ -134,14 +138,13 @@ export const moveBack = (draft: Draft, incident: Incident, from: Seer, at: numbe
   const concerned = (continent: Continent) => continent === from.continent || continent === incident.seen?.continent;
   const isBetween = ({ ok_at }: ProbeView) => ok_at !== null && ok_at > began_at && ok_at < incident.started_at;
   if (state.views.some((view) => concerned(view.from.continent) && isBetween(view))) return incident;
-  const passedSince = ({ from: { continent }, ok_at }: ProbeView) => continent !== from.continent && ok_at !== null && ok_at > began_at;
   const moved: Incident = {
     ...incident,
     started_at: began_at,
     seen: from,
     cause: failure.cause,
     layer: layerOf(failure.cause),
-    progress: { ...incident.progress, refuted: incident.progress.refuted || state.views.some(passedSince) },
+    progress: { ...incident.progress, refuted: incident.progress.refuted || passedSince(draft, from.continent, began_at) },
   };
   put(draft, moved, 'moved');
   keepEvidence(draft, incident.id, 'seen', from, at, failure);
