@@ -35,11 +35,7 @@ export const afterCalm = (
   };
 };
 
-/** How much of ordinary life is lived before trouble begins again: every continent's turn comes at least twice. */
-export const leadIn = (story: Story): number => {
-  const longest = Math.max(...story.monitors.map(({ interval_ms }) => interval_ms));
-  const places = new Set(story.probes.map(({ continent }) => continent)).size;
-  return 2 * longest * places + 120_000;
-};
+/** How much of ordinary life is lived before trouble begins again. */
+export const leadIn = (story: Story): number => Math.max(...story.monitors.map(({ interval_ms }) => interval_ms)) + 60_000;
 
 export const probeById = (probes: readonly Probe[], id: string): Probe | undefined => probes.find(({ spec }) => spec.id === id);

@@ -38,7 +38,7 @@ export const makeStory = (seed: number): Story => {
   const episodes = wheel ? 1 : chance.between(2, 8);
   let from = start + 20 * minute;
   for (let episode = 0; episode < episodes; episode += 1) {
-    from += wheel ? minute : chance.between(30 * minute, 4 * day);
+    from += wheel ? minute : chance.between(30 * minute, 12 * day);
     const long = chance.between(4, wheel ? 10 : 40) * minute;
     const count = chance.between(1, 5);
     for (let each = 0; each < count; each += 1) happenings.push(makeHappening(chance, { from, long, probes, monitors, places }));

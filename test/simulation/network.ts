@@ -41,7 +41,7 @@ export const createNetwork = (story: Story, agenda: Agenda, bus: Bus, database: 
 
   const tell = (probe: Probe) => {
     const mine = roster;
-    if (probe.isConnected()) bus.say(probe.spec.index, () => probe.isConnected() && probe.hear(mine));
+    if (probe.rosterEpoch() < mine.epoch && probe.isConnected()) bus.say(probe.spec.index, () => probe.isConnected() && probe.hear(mine));
   };
 
   const renew = () => {

@@ -1,6 +1,6 @@
 import type { Database } from './database.ts';
 import type { Record } from './record.ts';
-import type { Story } from './story.ts';
+import type { Happening, Story } from './story.ts';
 import type { Truth } from './truth.ts';
 
 /** What people outside got, by rules 4, 25 and 28. */
@@ -47,6 +47,34 @@ export const faultsOfAlerts = (story: Story, truth: Truth, record: Record, datab
     }
   }
   return faults;
+};
+
+/** Results wait so long at most until all have handed over, and a little until they are decided. */
+const handover = 35_000;
+const farFelt: readonly Happening['is'][] = ['rough bus', 'probe sick', 'probe skewed', 'probe cut off', 'probe dead', 'continent cut off'];
+
+/** Rule 4: a "down" must not go out when all that probes have seen for long says that it is over. */
+export const faultsOfPast = ({ probes, monitors, happenings }: Story, truth: Truth, record: Record, database: Database): string[] => {
+  const all = [...new Set(probes.map(({ continent }) => continent))];
+  return record.delivered.flatMap(({ incident: id, event, at }) => {
+    const row = database.incidents.get(id);
+    const spec = row && monitors[row.monitor];
+    if (
+      event !== 'down' ||
+      !row ||
+      !spec ||
+      happenings.some((each) => farFelt.includes(each.is) && each.at < at && each.until + 75 * 60_000 > at)
+    )
+      return [];
+    const places = all.filter((place) => spec.continents === null || spec.continents.includes(place));
+    const made = record.made[row.monitor] ?? [];
+    const over = places.every((place) => {
+      const last = made.filter(({ continent, started }) => continent === place && started < at - handover - spec.timeout_ms).at(-1);
+      return last?.outcome === 'ok' && last.started > row.incident.started_at;
+    });
+    const isDown = places.some((place) => truth.isDown(row.monitor, place, at));
+    return over && !isDown ? [`incident ${id}: a "down" went out at ${at} for what was long over`] : [];
+  });
 };
 
 /** When a "down" must go out: when it is due, or at the end of the cover that holds it. */

@@ -1,5 +1,6 @@
 import type { Incident } from '../../coordinator/domain/incident-types.ts';
 import type { Continent } from '../../shared/base/continents.ts';
+import { lonelyBefore } from './oracle-beginnings.ts';
 import { type Known, newest, newestByContinent, recent } from './oracle-views.ts';
 import type { Made } from './record.ts';
 import type { Truth } from './truth.ts';
@@ -54,6 +55,8 @@ const confirmed = (incident: Incident, scene: Scene): string[] => {
   const { seen, confirmed: by, started_at, confirmed_at } = incident;
   if (!seen || confirmed_at === null) return [];
   if (!by) return confirmedAlone(incident, scene);
+  const lonely = lonelyBefore(incident, scene.known.decided, scene.fresh);
+  if (lonely.length > 0) return lonely;
   if (by.continent === seen.continent) return ['it was confirmed from the continent that saw it'];
   const all = fails(scene);
   const seconds = all.filter(

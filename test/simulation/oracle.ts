@@ -2,7 +2,8 @@ import type { Incident } from '../../coordinator/domain/incident-types.ts';
 import type { Agenda } from './agenda.ts';
 import type { Database } from './database.ts';
 import type { Network } from './network.ts';
-import { faultsOfAlerts } from './oracle-alerts.ts';
+import { faultsOfAlerts, faultsOfPast } from './oracle-alerts.ts';
+import { faultsOfBeginning } from './oracle-beginnings.ts';
 import { faultsOf } from './oracle-incidents.ts';
 import { faultsOfOutages } from './oracle-outages.ts';
 import { faultsOfUptime } from './oracle-uptime.ts';
@@ -53,6 +54,7 @@ export const createOracle = ({ story, truth, record, database, network, agenda }
       made.decided_at = round.decidedAt;
       const about = known[made.monitor];
       if (!about || !saysSomething(made) || made.version !== about.version || made.at < about.since) continue;
+      made.stale = newest(about.decided, ({ probe, at }) => probe === made.probe && at >= made.at) !== undefined;
       about.decided.push(made);
       const list = fresh.get(made.monitor) ?? [];
       list.push(made);
@@ -74,6 +76,7 @@ export const createOracle = ({ story, truth, record, database, network, agenda }
 
   const onCommit = (round: Round) => {
     const fresh = learn(round);
+    const verifying = [...fresh.keys()].flatMap((monitor) => [...(open[monitor] ?? [])].flatMap((id) => incidents.get(id) ?? []));
     for (const { monitor, effect } of round.effects) {
       if (effect.is !== 'incident') continue;
       const { incident } = effect;
@@ -96,6 +99,15 @@ export const createOracle = ({ story, truth, record, database, network, agenda }
       if (incident.resolved_at === null) open[monitor]?.add(incident.id);
       else open[monitor]?.delete(incident.id);
       if ((open[monitor]?.size ?? 0) > 1) record.violations.push(`monitor ${monitor} has two open incidents at ${round.decidedAt}`);
+    }
+    for (const before of verifying) {
+      const monitor = open.findIndex((_, index) => fresh.has(index) && database.incidents.get(before.id)?.monitor === index);
+      const about = known[monitor];
+      const after = incidents.get(before.id);
+      if (about && after)
+        record.violations.push(
+          ...faultsOfBeginning(before, after, about, fresh.get(monitor) ?? [], story.monitors[monitor]?.interval_ms ?? 0),
+        );
     }
     followOperations();
   };
@@ -154,7 +166,11 @@ export const createOracle = ({ story, truth, record, database, network, agenda }
             record.violations.push(`check ${order} of probe ${probe} on monitor ${monitor} was lost`);
         }
       }
-      record.violations.push(...faultsOfUptime(story, truth, record, database, end), ...faultsOfAlerts(story, truth, record, database));
+      record.violations.push(
+        ...faultsOfUptime(story, truth, record, database, end),
+        ...faultsOfAlerts(story, truth, record, database),
+        ...faultsOfPast(story, truth, record, database),
+      );
       record.violations.push(...faultsOfOutages({ story, truth, record, database, confirmed }));
     },
   };

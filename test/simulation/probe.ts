@@ -16,7 +16,10 @@ import type { Truth } from './truth.ts';
 export type Probe = {
   readonly spec: ProbeSpec;
   readonly hear: (roster: Roster) => void;
+  readonly rosterEpoch: () => number;
   readonly assign: (monitor: number, placed: Placed | null, version: number) => void;
+  /** Whether it holds the monitor in this version; null: whether it does not hold it. */
+  readonly holds: (monitor: number, version: number | null) => boolean;
   readonly look: (monitor: number, version: number, look: string) => void;
   readonly receive: (receipt: { readonly generation: number; readonly committed: number; readonly again: boolean }) => void;
   readonly isConnected: () => boolean;
@@ -129,6 +132,7 @@ export const createProbe = (spec: ProbeSpec, { story, agenda, truth, bus, record
       counted: 0,
       decided_at: null,
       quarantined: false,
+      stale: false,
       lost: false,
     };
     const born = life;
@@ -205,9 +209,10 @@ export const createProbe = (spec: ProbeSpec, { story, agenda, truth, bus, record
       roster = next;
       placeAll();
     },
+    rosterEpoch: () => roster.epoch,
+    holds: (monitor, version) => (jobs[monitor]?.version ?? null) === version,
     assign: (monitor, placed, version) => {
-      const known = jobs[monitor] ?? null;
-      if (!alive || (known?.version ?? 0) > version || (placed ? known?.version === version : known === null)) return;
+      if (!alive || (jobs[monitor]?.version ?? 0) > version || probe.holds(monitor, placed && version)) return;
       jobs[monitor] = placed ? { placed, version } : null;
       place(monitor);
     },

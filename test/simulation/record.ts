@@ -18,6 +18,8 @@ export type Made = {
   /** When it was decided on, in the round that was committed. */
   decided_at: number | null;
   quarantined: boolean;
+  /** Older than what was decided of its probe before. */
+  stale: boolean;
   /** Its spool was lost before it was committed. */
   lost: boolean;
 };

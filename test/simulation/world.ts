@@ -43,7 +43,8 @@ export const live = (story: Story, rules: Rules = allRules): Lived => {
 
   const assign = (probe: Probe, monitor: number) => {
     const row = database.watched[monitor];
-    if (row) probe.assign(monitor, row.paused_at === null ? placedOf(monitor, row) : null, row.config_version);
+    if (!row || probe.holds(monitor, row.paused_at === null ? row.config_version : null)) return;
+    probe.assign(monitor, row.paused_at === null ? placedOf(monitor, row) : null, row.config_version);
   };
 
   const startCoordinator = () => {
@@ -77,6 +78,7 @@ export const live = (story: Story, rules: Rules = allRules): Lived => {
   const presence = () => {
     const heard = current?.isWell() && !truth.isBusAway(agenda.now()) ? current : null;
     network.round(heard);
+    // What was published while a probe was away waits for it.
     if (heard) for (const probe of probes) if (probe.isConnected()) for (const monitor of story.monitors.keys()) assign(probe, monitor);
     agenda.at(agenda.now() + presenceEvery, presence, true);
   };
