@@ -1,6 +1,9 @@
 import { Readable } from 'node:stream';
-import { createBrotliDecompress, createGunzip, createInflate, createZstdDecompress } from 'node:zlib';
+import { constants, createBrotliDecompress, createGunzip, createInflate, createZstdDecompress } from 'node:zlib';
 import type { ResponseReader } from './https-reader.ts';
+
+/** A frame may ask for a window of its own size: never one beyond 8 MiB, which is what browsers give. */
+const boundedZstd = () => createZstdDecompress({ params: { [constants.ZSTD_d_windowLogMax]: 23 } });
 
 /** Compressions that a server may use although none was asked for. */
 const decoders = {
@@ -8,7 +11,7 @@ const decoders = {
   'x-gzip': createGunzip,
   deflate: createInflate,
   br: createBrotliDecompress,
-  zstd: createZstdDecompress,
+  zstd: boundedZstd,
 } as const;
 
 const encodingOf = (reader: ResponseReader): keyof typeof decoders | undefined => {

@@ -26,6 +26,8 @@ const chosenHeaders = [
   'x-served-by',
 ];
 const mostHeader = 300;
+const mostHeaders = 30;
+const mostName = 120;
 const mostUrl = 500;
 const mostBody = 1_024;
 
@@ -67,7 +69,7 @@ export const httpsEvidence = (settings: HttpsSettings, seen: HttpsObservation, b
       ...one,
       subject: scrub(one.subject, 300),
       issuer: scrub(one.issuer, 300),
-      names: one.names.map((name) => scrub(name, 253)),
+      names: one.names.map((name) => scrub(name, mostName)),
     }));
     evidence.tls = { protocol, cipher, fault, host_matches, chain };
   }
@@ -75,7 +77,10 @@ export const httpsEvidence = (settings: HttpsSettings, seen: HttpsObservation, b
   if (last?.response) {
     const { status, headers, read, truncated } = last.response;
     evidence.status = status;
-    evidence.headers = headers.filter(([name]) => chosenHeaders.includes(name)).map(([name, value]) => [name, scrub(value, mostHeader)]);
+    evidence.headers = headers
+      .filter(([name]) => chosenHeaders.includes(name))
+      .slice(0, mostHeaders)
+      .map(([name, value]) => [name, scrub(value, mostHeader)]);
     evidence.body = scrub(body.slice(0, mostBody * 2), mostBody);
     evidence.body_bytes = read;
     evidence.body_truncated = truncated;

@@ -52,7 +52,7 @@ export const exchange = (tcp: Socket, request: ExchangeRequest, trust: Trust, si
       over = true;
       signal.removeEventListener('abort', stop);
       // An error after this is the other side's answer to our closing, and is of no interest.
-      socket.on('error', () => undefined);
+      for (const one of [socket, tcp]) one.on('error', () => undefined);
       socket.destroy();
       tcp.destroy();
       resolve({ tls, reader, failure: code === null ? null : { phase, code }, tls_ms, first_byte_ms });

@@ -20,6 +20,8 @@ export const userAgent = (probe: ProbeIdentity): string =>
 /** Headers that say how to answer and nothing about who asks; only these leave the monitor's own origin. */
 const harmless = ['accept', 'accept-language', 'content-type', 'cache-control', 'pragma'];
 
+/** The config was checked for this long ago; a line break here would be a request of somebody else's making. */
+const unbroken = (value: string): string => value.replaceAll(/[\r\n\0]+/g, ' ');
 const oneLine = (text: string): string => text.replaceAll(/[^\t\x20-\x7e]/g, '?');
 
 /** The request of one hop as bytes on the wire: HTTP/1.1, one connection, no compression asked for. */
@@ -32,8 +34,9 @@ export const requestBytes = (request: Request, settings: HttpsSettings, probe: P
   lines.push(`User-Agent: ${oneLine(userAgent(probe))}`);
   if (!names.has('accept')) lines.push('Accept: */*');
   if (!names.has('accept-encoding')) lines.push('Accept-Encoding: identity');
-  if (trusted && settings.credentials !== null && !names.has('authorization')) lines.push(`Authorization: ${settings.credentials}`);
-  for (const [name, value] of own) lines.push(`${name}: ${value}`);
+  if (trusted && settings.credentials !== null && !names.has('authorization'))
+    lines.push(`Authorization: ${unbroken(settings.credentials)}`);
+  for (const [name, value] of own) lines.push(`${name}: ${unbroken(value)}`);
   const payload = body === null ? null : Buffer.from(body, 'utf8');
   if (payload) lines.push(`Content-Length: ${payload.length}`);
   else if (method !== 'GET' && method !== 'HEAD' && method !== 'OPTIONS') lines.push('Content-Length: 0');

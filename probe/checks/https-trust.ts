@@ -18,8 +18,8 @@ export const createTrust = (authorities: readonly string[] = []): Trust => {
   return { strict, lax };
 };
 
-const mostCertificates = 10;
-const mostNames = 50;
+const mostCertificates = 6;
+const mostNames = 20;
 
 /** Node builds an object of the whole chain for its own check of the name; ours reads the leaf once, so it is given nothing. */
 const noLegacyCertificate = () => ({});

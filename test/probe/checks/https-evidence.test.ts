@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { ResponseSeen } from '../../../probe/checks/https-observation.ts';
 import { causeSentence } from '../../../shared/checks/causes.ts';
-import { answered, failed, hop, judge, response, seen } from '../support/https-observations.ts';
+import { answered, certificate, failed, hop, judge, response, seen, tls } from '../support/https-observations.ts';
 
 /** One page for each firewall, as its vendor documents or shows it. */
 const pages: readonly (readonly [vendor: string, ResponseSeen])[] = [
@@ -75,6 +75,25 @@ describe('what a target sent stays out of sentences and is tame in evidence', ()
   test('of an address that may not be reached nothing is told but that', () => {
     const { evidence } = judge(failed('tcp', 'NOT_PUBLIC', { addresses: ['10.1.2.3'], attempts: [] }));
     expect(JSON.stringify(evidence)).not.toContain('10.1.2.3');
+  });
+
+  test('evidence stays small, whatever a target piles up', () => {
+    const long = 'n'.repeat(250);
+    const chain = Array.from({ length: 6 }, () => ({
+      ...certificate(),
+      subject: long.repeat(4),
+      issuer: long.repeat(4),
+      names: Array.from({ length: 20 }, () => long),
+    }));
+    const headers = Array.from({ length: 250 }, () => ['via', long.repeat(4)] as const);
+    const hops = Array.from({ length: 11 }, () =>
+      hop({
+        url: `https://x.example/${long.repeat(8)}`,
+        tls: tls({ chain: () => chain }),
+        response: response(500, long.repeat(100), headers),
+      }),
+    );
+    expect(JSON.stringify(judge(seen(hops)).evidence).length).toBeLessThan(48_000);
   });
 
   test('a body in another charset is judged as text', () => {

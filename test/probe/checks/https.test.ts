@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
-import { gzipSync } from 'node:zlib';
+import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
 import type { Lookup } from '../../../probe/checks/https-lookup.ts';
 import { eventually } from '../../support/eventually.ts';
@@ -163,6 +163,17 @@ describe('bodies', () => {
       sentence: 'Body does not contain "b" in the first 1 MiB, more was not read',
     });
     expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(32 * 1_048_576);
+  });
+
+  test.each([
+    ['deflate', deflateSync],
+    ['br', brotliCompressSync],
+    ['zstd', zstdCompressSync],
+  ] as const)('in %s are unpacked too', async (encoding, pack) => {
+    const target = await serve();
+    const packed = pack('fine it is');
+    target.answer({ is: 'by', answer: (_request, response) => response.writeHead(200, { 'content-encoding': encoding }).end(packed) });
+    expect(await check(target.url(), { body_contains: 'fine it is' })).toMatchObject({ outcome: 'ok' });
   });
 
   test('that claim to be compressed and are not stay as they came', async () => {
