@@ -32,7 +32,6 @@ const add = (more: Partial<Made>): void => {
 const config = readConfig(process.env);
 const log = createLog({ name: 'first-start', level: 'silent' });
 const sql = connect(config.DATABASE_URL, { name: 'antipode first start', connections: 4 });
-await migrate(sql);
 const { gate } = createEntrance({ config, sql, clock: systemClock, log, baseUrl: () => config.BASE_URL ?? '' });
 
 const forInstallation = async <Shape extends z.ZodType>(operation: Operation, flat: unknown, shape: Shape): Promise<z.infer<Shape>> =>
@@ -77,5 +76,11 @@ const makeProbe = async ({ name, continent }: (typeof sites)[number]): Promise<v
   add({ probes: { ...made.probes, [name]: credentials } });
 };
 
-await Promise.all([makeOwner(), ...sites.map(makeProbe)]);
+try {
+  await migrate(sql);
+  await Promise.all([makeOwner(), ...sites.map(makeProbe)]);
+} catch (error) {
+  process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
+  process.exit(1);
+}
 await sql.end();
