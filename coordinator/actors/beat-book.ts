@@ -12,6 +12,7 @@ import { mergeBeats } from '../../shared/checks/heartbeat/state.ts';
 import { allBeatKeys, allStates, type BeatKeyRow, beatKey, countHeartbeats, endOldBeatKeys } from '../store/beats.ts';
 import type { Sql } from '../store/database.ts';
 import { markDone, outboxChannel, waitingLines } from '../store/outbox.ts';
+import { inTransaction } from '../store/transactions.ts';
 
 /**
  * Which heartbeat keys exist: published for the ears as the outbox says so, known by heart for this coordinator's own address, and brought
@@ -78,7 +79,7 @@ export const openBeatBook = async ({ sql, bus, records, clock, log, lookAgainMs 
   const drain = async (): Promise<void> => {
     if (!bus.isConnected()) return;
     for (let more = true; more; ) {
-      more = await sql.begin(async (tx) => {
+      more = await inTransaction(sql, async (tx) => {
         await tx`select pg_advisory_xact_lock(${keysLock})`;
         const lines = await waitingLines(tx, 'beat_key', null, most);
         for (const { organisation, payload } of lines)

@@ -19,6 +19,7 @@ import {
 } from '../store/beats.ts';
 import { isPassing, type Sql } from '../store/database.ts';
 import { setAside } from '../store/set-aside.ts';
+import { inTransaction } from '../store/transactions.ts';
 import type { PartitionMessage } from './partition.ts';
 import type { Refusals } from './refusals.ts';
 
@@ -91,7 +92,7 @@ export const startBeatRelay = ({ sql, bus, log, refusals, owns, tell }: Parts): 
 
   /** Writes the beats down, and what they come to; gives what the partition needs to decide. */
   const write = (known: readonly Known[]): Promise<{ monitor: string; beat: SeenBeat }[]> =>
-    sql.begin(async (tx) => {
+    inTransaction(sql, async (tx) => {
       const states = await lockedStates(
         tx,
         known.map(({ monitor }) => monitor.id),

@@ -6,6 +6,7 @@ import { subjects } from '../../shared/bus/subjects.ts';
 import { mergeBeats, underTerms } from '../../shared/checks/heartbeat/state.ts';
 import { lockedStates, writeStates } from '../store/beats.ts';
 import type { Sql } from '../store/database.ts';
+import { inTransaction } from '../store/transactions.ts';
 import type { MonitorRow } from '../store/watched.ts';
 import type { AssignmentChange, Assignments } from './assignments.ts';
 
@@ -25,7 +26,7 @@ export const withBeatTerms = ({ assignments, sql, bus, records, clock }: Parts):
   const follow = async (row: MonitorRow): Promise<void> => {
     const terms = { version: row.config_version, paused: row.paused_at !== null };
     const now = clock.now();
-    const state = await sql.begin(async (tx) => {
+    const state = await inTransaction(sql, async (tx) => {
       const stored = (await lockedStates(tx, [row.id])).get(row.id);
       const next = stored && underTerms(stored, terms, now);
       if (next && next !== stored) await writeStates(tx, new Map([[row.id, next]]));

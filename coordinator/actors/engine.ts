@@ -162,8 +162,12 @@ export const startEngine = async (options: EngineOptions): Promise<Engine> => {
   ends.push(beats.close);
   let wasLeader = isLeader();
   const status = bus.onStatus((now) => {
+    if (now !== 'connected') return;
+    wasLeader = false;
     // It may have been wiped: streams first, then what partitions put in them.
-    if (now === 'connected') wasLeader = false;
+    ensureStreams(bus)
+      .then(partitions.reconcile)
+      .catch((error: unknown) => log.error({ err: error }, 'the streams could not be looked after; it is tried again'));
   });
   ends.push(() => status.stop());
 

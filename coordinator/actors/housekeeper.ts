@@ -4,6 +4,7 @@ import type { Sql } from '../store/database.ts';
 import { expandWindows } from '../store/maintenance.ts';
 import { forgetDone } from '../store/outbox.ts';
 import { dropResultDays, forgetMonitors, forgetOld, hourOf, makeResultDays, rollUpOneHour } from '../store/results.ts';
+import { inTransaction } from '../store/transactions.ts';
 import { forgetWatermarks } from '../store/watermarks.ts';
 
 /** Keeps the database in shape: days made ahead and dropped, hours rolled up, deleted monitors forgotten in small bites. */
@@ -37,7 +38,7 @@ export const createHousekeeper = ({
 }): Housekeeper => {
   const prepare = async (): Promise<void> => {
     const now = clock.now();
-    await sql.begin(async (transaction) => {
+    await inTransaction(sql, async (transaction) => {
       // Two that made the same day at once would refuse each other.
       await transaction`select pg_advisory_xact_lock(7405022)`;
       await makeResultDays(transaction, oldestKept(kept, now), now + 3 * day);
@@ -55,8 +56,8 @@ export const createHousekeeper = ({
       const until = performance.now() + mostMs;
       await prepare();
       await expandWindows(sql, now);
-      await repeat(until, () => sql.begin((transaction) => rollUpOneHour(transaction, hourOf(now - settledMs))));
-      const dropped = await sql.begin(async (transaction) => {
+      await repeat(until, () => inTransaction(sql, (transaction) => rollUpOneHour(transaction, hourOf(now - settledMs))));
+      const dropped = await inTransaction(sql, async (transaction) => {
         await transaction`select pg_advisory_xact_lock(7405022)`;
         return dropResultDays(transaction, oldestKept(kept, now));
       });
@@ -64,7 +65,7 @@ export const createHousekeeper = ({
       await forgetOld(sql, now - kept.rollupDays * day, now - kept.ledgerDays * day);
       await forgetWatermarks(sql);
       await forgetDone(sql);
-      await repeat(until, () => sql.begin((transaction) => forgetMonitors(transaction, bite)));
+      await repeat(until, () => inTransaction(sql, (transaction) => forgetMonitors(transaction, bite)));
     },
   };
 };

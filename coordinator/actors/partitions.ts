@@ -114,11 +114,7 @@ export const createPartitions = ({ owner, version, parts, isAwaited }: Options):
       const leases = await sql.listen(leasesChannel, () => void balanceSoon().catch(onFailure));
       const status: Subscription = bus.onStatus((now) => {
         if (now === 'disconnected') for (const partition of running.values()) partition.holdAgain();
-        if (now !== 'connected') return;
-        for (const [partition, held] of running) {
-          held.reconcile();
-          wakeOutbox(partition);
-        }
+        if (now === 'connected') for (const partition of running.keys()) wakeOutbox(partition);
       });
       stops = [ticker, again, status, { stop: () => listening.unlisten() }, { stop: () => leases.unlisten() }];
     },

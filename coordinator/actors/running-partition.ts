@@ -39,6 +39,8 @@ const pollBatch = 64;
 const mostHeld = 200;
 const workingEveryMs = 2_000;
 const capacity = 1_000;
+/** After a failure, so that a database that is away is not asked ten times a second for each partition. */
+const restMs = 1_000;
 
 export const startPartition = ({ lease, parts, mayWork, onFenced, isAwaited }: Options): RunningPartition => {
   const { bus, log, timing } = parts;
@@ -56,6 +58,7 @@ export const startPartition = ({ lease, parts, mayWork, onFenced, isAwaited }: O
   let held: Delivered[] = [];
   let workingSaidAt = 0;
   let nextCheckpoint = performance.now() + timing.checkpointMs * (0.5 + partition / 64);
+  let restUntil = 0;
   let pull: Pull | undefined;
   let last: Promise<void> = Promise.resolve();
 
@@ -88,6 +91,7 @@ export const startPartition = ({ lease, parts, mayWork, onFenced, isAwaited }: O
   };
 
   const failed = (what: string) => (error: unknown) => {
+    restUntil = performance.now() + restMs;
     if (!stopped && !(error instanceof Fenced))
       log.error({ err: error, partition, what }, 'a partition failed and starts again from the database');
   };
@@ -95,6 +99,7 @@ export const startPartition = ({ lease, parts, mayWork, onFenced, isAwaited }: O
   const onTick = () => {
     if (!mayWork()) return;
     const now = performance.now();
+    if (now < restUntil) return;
     if (isHolding()) {
       if (now - workingSaidAt < workingEveryMs) return;
       workingSaidAt = now;

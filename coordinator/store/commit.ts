@@ -7,6 +7,7 @@ import { fence, type Lease } from './leases.ts';
 import { openNotice } from './notices.ts';
 import { markDone } from './outbox.ts';
 import { insertResults, markStale, type ResultRow } from './results.ts';
+import { inTransaction } from './transactions.ts';
 import { type Watermark, writeWatermarks } from './watermarks.ts';
 
 /** Everything that one decision round of a partition wants written: all of it or nothing, and only while its lease is ours. */
@@ -43,7 +44,7 @@ export const emptyUnit = (lease: Lease): Unit => ({
 
 /** Commits units of different partitions in one transaction. @throws Fenced when one of their leases is another's. */
 export const commitUnits = async (sql: Sql, owner: string, units: readonly Unit[]): Promise<void> => {
-  await sql.begin(async (transaction) => {
+  await inTransaction(sql, async (transaction) => {
     await fence(
       transaction,
       owner,

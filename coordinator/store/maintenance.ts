@@ -1,6 +1,7 @@
 import type { Interval } from '../../shared/base/interval.ts';
 import { expandAgainBelow, expandedAhead, occurrencesOf, type Schedule, type WindowDraft } from '../domain/maintenance.ts';
 import type { Queryable, Sql } from './database.ts';
+import { inTransaction } from './transactions.ts';
 
 export type ShownWindow = {
   readonly key: number;
@@ -96,7 +97,7 @@ export const expandWindows = async (sql: Sql, now: number, most = 500): Promise<
   const due = await sql<{ id: string }[]>`
     select id from maintenance_windows where deleted_at is null and expanded_until < ${instant(now + expandAgainBelow)}
     order by expanded_until limit ${most}`;
-  for (const { id } of due) await sql.begin((transaction) => expandWindow(transaction, id, now));
+  for (const { id } of due) await inTransaction(sql, (transaction) => expandWindow(transaction, id, now));
   return due.length;
 };
 

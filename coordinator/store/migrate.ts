@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Sql } from './database.ts';
+import { inTransaction } from './transactions.ts';
 
 const folder = join(import.meta.dirname, 'migrations');
 
@@ -22,7 +23,7 @@ export const migrationNames = (): string[] =>
 export const migrate = async (sql: Sql): Promise<string[]> => {
   const applied: string[] = [];
   for (const name of migrationNames()) {
-    const fresh = await sql.begin(async (transaction) => {
+    const fresh = await inTransaction(sql, async (transaction) => {
       await transaction`select pg_advisory_xact_lock(${lock})`;
       await transaction`create table if not exists migrations (name text primary key, applied_at timestamptz not null default now())`;
       const [known] = await transaction`select 1 from migrations where name = ${name}`;

@@ -21,6 +21,7 @@ import type { Config } from '../../shared/checks/assignment.ts';
 import type { Kind } from '../../shared/checks/kinds.ts';
 import { createHouse, type House, testSecretKey } from './people.ts';
 import { createAccount, createDatabase, environmentOf, type TestAccount, type TestDatabase } from './services.ts';
+import type { Services } from './services-run.ts';
 
 export type MadeProbe = {
   readonly id: string;
@@ -73,10 +74,16 @@ export const quick: Partial<Timing> = { networkTickMs: 100, lookAgainMs: 1_000, 
 
 export const testLog = (): Log => createLog({ name: 'test', level: process.env.TEST_LOG ?? 'silent' });
 
-/** `busVia`: gives another address for the bus, such as a relay that can be cut; everybody but the tests themselves uses it. */
-export const createNetwork = async ({ busVia }: { readonly busVia?: (url: string) => Promise<string> } = {}): Promise<Network> => {
-  const database = await createDatabase();
-  const own = await createAccount();
+type NetworkOptions = {
+  /** Gives another address for the bus, such as a relay that can be cut; everybody but the tests themselves uses it. */
+  readonly busVia?: (url: string) => Promise<string>;
+  /** Servers other than those of the run. */
+  readonly services?: Services;
+};
+
+export const createNetwork = async ({ busVia, services }: NetworkOptions = {}): Promise<Network> => {
+  const database = await createDatabase(services);
+  const own = await createAccount(services);
   const account = busVia ? { ...own, url: await busVia(own.url) } : own;
   const sql = connect(database.url, { name: 'test', connections: 4 });
   const log = testLog();
