@@ -69,6 +69,9 @@ const roomOf = (file: string): string | undefined =>
     .filter((room) => file.startsWith(`${room}/`))
     .toSorted((a, b) => b.length - a.length)[0];
 
+/** A file without its comments. */
+const code = (file: string): string => (source.get(file) ?? '').replaceAll(/\/\*[\s\S]*?\*\/|\/\/.*$/gm, '');
+
 const isInside = (file: string, room: string): boolean => file === room || file.startsWith(`${room}/`);
 
 describe('the house', () => {
@@ -151,9 +154,7 @@ describe('the house', () => {
   test('keeps clock, chance, input, output and waiting out of the pure rooms', () => {
     const impure =
       /\bDate\.now\(|\bnew Date\(\)|\bMath\.random\(|\bperformance\.now\(|\bsetTimeout\(|\bawait\b|\bPromise\b|\bprocess\.env\b|'node:(fs|net|http|https|tls|dns|child_process)/;
-    const breaches = files
-      .filter((file) => pureRooms.some((room) => isInside(file, room)))
-      .filter((file) => impure.test((source.get(file) ?? '').replaceAll(/\/\*[\s\S]*?\*\/|\/\/.*$/gm, '')));
+    const breaches = files.filter((file) => pureRooms.some((room) => isInside(file, room))).filter((file) => impure.test(code(file)));
     expect(breaches).toEqual([]);
   });
 
@@ -166,8 +167,14 @@ describe('the house', () => {
   });
 
   test('hides no doubt about a type', () => {
-    const doubt = /\bas any\b|\w: any\b(?=\s*[;,)=[{])|as unknown as|@ts-ignore|@ts-expect-error|@ts-nocheck/;
-    expect(files.filter((file) => file !== 'test/architecture.test.ts' && doubt.test(source.get(file) ?? ''))).toEqual([]);
+    const doubt = /\bas any\b|: any\b|as unknown as/;
+    const silenced = /@ts-(ignore|nocheck)\b/;
+    // A test of types may expect an error; the compiler complains when there is none.
+    const hides = (file: string) =>
+      doubt.test(code(file)) ||
+      silenced.test(source.get(file) ?? '') ||
+      (!isInside(file, 'test') && (source.get(file) ?? '').includes('@ts-expect-error'));
+    expect(files.filter((file) => file !== 'test/architecture.test.ts' && hides(file))).toEqual([]);
   });
 
   test('reads the environment in no place but the roots', () => {
