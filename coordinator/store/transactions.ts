@@ -6,17 +6,26 @@ const attempts = 5;
 /** The database rolled one of two transactions back because they were in each other's way; nothing of it was written. */
 const isConflict = (error: unknown): boolean => error instanceof postgres.PostgresError && error.code.startsWith('40');
 
+/** How the client and the system name a lost connection; a refusal has a code, too, and is not meant. */
+const isCutOff = (error: unknown): boolean =>
+  error instanceof Error && 'code' in error && /^(CONNECTION_(CLOSED|ENDED|DESTROYED)|ECONN[A-Z]+|EPIPE)$/.test(String(error.code));
+
 /**
- * Work whose connection is gone never ends: the client would otherwise send a rollback to a socket that is not there, which ends the
- * process. The transaction itself is over all the same, and its caller hears why.
+ * One transaction. When its connection is gone, its caller hears so at once, but the client never does: it would send a rollback to a
+ * socket that is not there, which ends the process. The server has rolled back by itself.
  */
-const unlessCutOff = async <Result>(work: Promise<Result>): Promise<Result> => {
-  try {
-    return await work;
-  } catch (error) {
-    if (error instanceof postgres.PostgresError || !(error instanceof Error && 'code' in error)) throw error;
-    return new Promise<never>(() => undefined);
-  }
+const once = async <Result>(sql: Sql, work: (transaction: Transaction) => Promise<Result>): Promise<Result> => {
+  const cutOff = Promise.withResolvers<never>();
+  const done = sql.begin(async (transaction) => {
+    try {
+      return { result: await work(transaction) };
+    } catch (error) {
+      if (!isCutOff(error)) throw error;
+      cutOff.reject(error);
+      return new Promise<never>(() => undefined);
+    }
+  });
+  return (await Promise.race([done, cutOff.promise])).result;
 };
 
 /**
@@ -26,8 +35,7 @@ const unlessCutOff = async <Result>(work: Promise<Result>): Promise<Result> => {
 export const inTransaction = async <Result>(sql: Sql, work: (transaction: Transaction) => Promise<Result>): Promise<Result> => {
   for (let attempt = 1; ; attempt += 1) {
     try {
-      const { result } = await sql.begin(async (transaction) => ({ result: await unlessCutOff(work(transaction)) }));
-      return result;
+      return await once(sql, work);
     } catch (error) {
       if (attempt >= attempts || !isConflict(error)) throw error;
     }
