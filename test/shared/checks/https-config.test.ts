@@ -1,17 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Config } from '../../../shared/checks/assignment.ts';
-import {
-  configFaults,
-  faultsSentence,
-  knownKeys,
-  mergeSecrets,
-  splitSecrets,
-  timeoutMs,
-  unusedKeySentences,
-} from '../../../shared/checks/config.ts';
-import { didYouMean } from '../../../shared/checks/did-you-mean.ts';
+import { configFaults, faultsSentence } from '../../../shared/checks/config.ts';
 import { expectedStatus } from '../../../shared/checks/https/expected-status.ts';
-import { atJsonPath, parseJsonPath } from '../../../shared/checks/https/json-path.ts';
 import { httpsSettings } from '../../../shared/checks/https/settings.ts';
 import type { Json } from '../../../shared/checks/result.ts';
 import { defaultName, targetFault } from '../../../shared/checks/target.ts';
@@ -138,90 +128,6 @@ describe('every key of an https config', () => {
   });
 });
 
-describe('a config as a whole', () => {
-  test('keys that nobody knows are no fault, and the page says what was probably meant', () => {
-    expect(faults({ expectd_status: [200], colour: 'blue', timeout: 5 })).toEqual([]);
-    expect(unusedKeySentences('https', { expectd_status: [200], colour: 'blue', method: 'GET' })).toEqual([
-      '`expectd_status` is not used by https checks; did you mean `expected_status`?',
-      '`colour` is not used by https checks',
-    ]);
-    expect(knownKeys('https')).toContain('tls_expires_within_days');
-  });
-
-  test('has at most 16 KiB and at most eight levels', () => {
-    expect(keys({ note: 'x'.repeat(16 * 1024) })).toEqual(['config']);
-    expect(keys({ note: 'é'.repeat(8 * 1024) })).toEqual(['config']);
-    const nest = (levels: number): Json => (levels === 0 ? 1 : { a: nest(levels - 1) });
-    expect(keys({ a: nest(7) })).toEqual([]);
-    expect(keys({ a: nest(8) })).toEqual(['config']);
-    expect(keys({ a: nest(5_000) })).toEqual(['config']);
-  });
-
-  test('its time limit is its own, or the smaller of 10 s and half the interval', () => {
-    expect(timeoutMs('https', {}, 60)).toBe(10_000);
-    expect(timeoutMs('https', {}, 10)).toBe(5_000);
-    expect(timeoutMs('https', { timeout_ms: 2_500 }, 10)).toBe(2_500);
-  });
-
-  test.each([
-    ['expected_status', 'status_expected', undefined],
-    ['', 'method', undefined],
-    ['metod', 'method', 'method'],
-    ['followRedirects', 'follow_redirects', 'follow_redirects'],
-    ['x'.repeat(10_000), 'method', undefined],
-  ])('of %s, with %s known, %s was meant', (word, known, meant) => {
-    expect(didYouMean(word, [known])).toBe(meant);
-  });
-});
-
-describe('secrets of a config', () => {
-  const config: Config = {
-    headers: { 'X-Key': 'k-1', Accept: 'a' },
-    secret_headers: ['x-key'],
-    basic_auth: { username: 'me', password: 'p-1' },
-    bearer_token: 't-1',
-    __proto__x: 1,
-  };
-
-  test('are taken out, masked, and put back', () => {
-    const { open, secrets, unknown } = splitSecrets('https', config);
-    expect(JSON.stringify(open)).not.toMatch(/k-1|p-1|t-1/);
-    expect(open).toMatchObject({
-      headers: { 'X-Key': '***', Accept: 'a' },
-      basic_auth: { username: 'me', password: '***' },
-      bearer_token: '***',
-    });
-    expect(unknown).toEqual([]);
-    expect(mergeSecrets('https', open, secrets)).toEqual(config);
-  });
-
-  test('a mask sent back keeps what is stored, in whatever case the header is written', () => {
-    const { secrets } = splitSecrets('https', config);
-    const sent = splitSecrets(
-      'https',
-      { headers: { 'x-KEY': '***' }, secret_headers: ['X-Key'], basic_auth: { username: 'me', password: 'p-2' } },
-      secrets,
-    );
-    expect(sent.unknown).toEqual([]);
-    expect(mergeSecrets('https', sent.open, sent.secrets)).toMatchObject({ headers: { 'x-KEY': 'k-1' }, basic_auth: { password: 'p-2' } });
-    expect(Object.values(sent.secrets)).not.toContain('t-1');
-  });
-
-  test('a mask for which nothing is stored is told by its place', () => {
-    expect(splitSecrets('https', { bearer_token: '***' }).unknown).toEqual(['bearer_token']);
-  });
-
-  test('keys of every object stay plain data', () => {
-    const hostile: Config = JSON.parse(
-      '{"__proto__": {"bearer_token": "x"}, "headers": {"__proto__": "v"}, "secret_headers": ["__proto__"]}',
-    );
-    const { open, secrets } = splitSecrets('https', hostile);
-    expect(Object.getPrototypeOf(open)).toBe(Object.prototype);
-    expect(Object.getPrototypeOf(secrets)).toBe(Object.prototype);
-    expect(JSON.stringify(mergeSecrets('https', open, secrets))).toBe(JSON.stringify(hostile));
-  });
-});
-
 describe('a target', () => {
   test.each([
     'https://example.com',
@@ -256,33 +162,6 @@ describe('a target', () => {
     expect(defaultName('https', 'https://Example.com:8443/a')).toBe('example.com:8443');
   });
 });
-
-test.each<[string, Json | undefined]>([
-  ['$', { a: { b: [10, 20, { 'c d': 'x' }] }, 'e-f': true, n: null }],
-  ['$.a.b[0]', 10],
-  ['a.b[-2]', 20],
-  ['$.a.b[2]["c d"]', 'x'],
-  ["$.a['b'].1", 20],
-  ['$.a.b.length', 3],
-  ['e-f', true],
-  ['n', null],
-  ['$.n.more', undefined],
-  ['$.a.b[9]', undefined],
-  ['$.constructor', undefined],
-  ['$.a.b.constructor', undefined],
-])('the JSON path %s leads to %j', (path, expected) => {
-  const document = { a: { b: [10, 20, { 'c d': 'x' }] }, 'e-f': true, n: null };
-  const parsed = parseJsonPath(path);
-  expect(parsed).toBeDefined();
-  expect(atJsonPath(document, parsed ?? [])).toEqual(expected);
-});
-
-test.each(['', '.', '$.', '$..a', 'a..b', 'a[', 'a[x]', 'a["b]', '$["a"]b', 'a b', 'a[*]', `${'a.'.repeat(40)}a`])(
-  '%j is no JSON path',
-  (path) => {
-    expect(parseJsonPath(path)).toBeUndefined();
-  },
-);
 
 test('expected statuses match by number, range and class', () => {
   const { matches, words } = expectedStatus([204, '300-302', '5XX']);

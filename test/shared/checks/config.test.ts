@@ -1,0 +1,92 @@
+import { describe, expect, test } from 'vitest';
+import type { Config } from '../../../shared/checks/assignment.ts';
+import { configFaults, knownKeys, mergeSecrets, splitSecrets, timeoutMs, unusedKeySentences } from '../../../shared/checks/config.ts';
+import { didYouMean } from '../../../shared/checks/did-you-mean.ts';
+import type { Json } from '../../../shared/checks/result.ts';
+
+const faults = (config: Config, interval_s = 60, target = 'https://example.com/') => configFaults('https', target, config, interval_s);
+const keys = (config: Config, interval_s = 60) => faults(config, interval_s).map(({ key }) => key);
+
+describe('a config as a whole', () => {
+  test('keys that nobody knows are no fault, and the page says what was probably meant', () => {
+    expect(faults({ expectd_status: [200], colour: 'blue', timeout: 5 })).toEqual([]);
+    expect(unusedKeySentences('https', { expectd_status: [200], colour: 'blue', method: 'GET' })).toEqual([
+      '`expectd_status` is not used by https checks; did you mean `expected_status`?',
+      '`colour` is not used by https checks',
+    ]);
+    expect(knownKeys('https')).toContain('tls_expires_within_days');
+  });
+
+  test('has at most 16 KiB and at most eight levels', () => {
+    expect(keys({ note: 'x'.repeat(16 * 1024) })).toEqual(['config']);
+    expect(keys({ note: 'é'.repeat(8 * 1024) })).toEqual(['config']);
+    const nest = (levels: number): Json => (levels === 0 ? 1 : { a: nest(levels - 1) });
+    expect(keys({ a: nest(7) })).toEqual([]);
+    expect(keys({ a: nest(8) })).toEqual(['config']);
+    expect(keys({ a: nest(5_000) })).toEqual(['config']);
+  });
+
+  test('its time limit is its own, or the smaller of 10 s and half the interval', () => {
+    expect(timeoutMs('https', {}, 60)).toBe(10_000);
+    expect(timeoutMs('https', {}, 10)).toBe(5_000);
+    expect(timeoutMs('https', { timeout_ms: 2_500 }, 10)).toBe(2_500);
+  });
+
+  test.each([
+    ['expected_status', 'status_expected', undefined],
+    ['', 'method', undefined],
+    ['metod', 'method', 'method'],
+    ['followRedirects', 'follow_redirects', 'follow_redirects'],
+    ['x'.repeat(10_000), 'method', undefined],
+  ])('of %s, with %s known, %s was meant', (word, known, meant) => {
+    expect(didYouMean(word, [known])).toBe(meant);
+  });
+});
+
+describe('secrets of a config', () => {
+  const config: Config = {
+    headers: { 'X-Key': 'k-1', Accept: 'a' },
+    secret_headers: ['x-key'],
+    basic_auth: { username: 'me', password: 'p-1' },
+    bearer_token: 't-1',
+    __proto__x: 1,
+  };
+
+  test('are taken out, masked, and put back', () => {
+    const { open, secrets, unknown } = splitSecrets('https', config);
+    expect(JSON.stringify(open)).not.toMatch(/k-1|p-1|t-1/);
+    expect(open).toMatchObject({
+      headers: { 'X-Key': '***', Accept: 'a' },
+      basic_auth: { username: 'me', password: '***' },
+      bearer_token: '***',
+    });
+    expect(unknown).toEqual([]);
+    expect(mergeSecrets('https', open, secrets)).toEqual(config);
+  });
+
+  test('a mask sent back keeps what is stored, in whatever case the header is written', () => {
+    const { secrets } = splitSecrets('https', config);
+    const sent = splitSecrets(
+      'https',
+      { headers: { 'x-KEY': '***' }, secret_headers: ['X-Key'], basic_auth: { username: 'me', password: 'p-2' } },
+      secrets,
+    );
+    expect(sent.unknown).toEqual([]);
+    expect(mergeSecrets('https', sent.open, sent.secrets)).toMatchObject({ headers: { 'x-KEY': 'k-1' }, basic_auth: { password: 'p-2' } });
+    expect(Object.values(sent.secrets)).not.toContain('t-1');
+  });
+
+  test('a mask for which nothing is stored is told by its place', () => {
+    expect(splitSecrets('https', { bearer_token: '***' }).unknown).toEqual(['bearer_token']);
+  });
+
+  test('keys of every object stay plain data', () => {
+    const hostile: Config = JSON.parse(
+      '{"__proto__": {"bearer_token": "x"}, "headers": {"__proto__": "v"}, "secret_headers": ["__proto__"]}',
+    );
+    const { open, secrets } = splitSecrets('https', hostile);
+    expect(Object.getPrototypeOf(open)).toBe(Object.prototype);
+    expect(Object.getPrototypeOf(secrets)).toBe(Object.prototype);
+    expect(JSON.stringify(mergeSecrets('https', open, secrets))).toBe(JSON.stringify(hostile));
+  });
+});
