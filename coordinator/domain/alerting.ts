@@ -23,7 +23,8 @@ export type Release = { readonly is: 'due' } | { readonly is: 'held'; readonly u
 
 /**
  * Whether a held "down" may go out now: its time has come and the monitor is not covered; else when to ask again. Asked with the cover
- * as it is now, so that a window made, moved by its group or deleted in the meantime counts.
+ * as it is now, so that a window made, moved by its group or deleted in the meantime counts; before each attempt to send; and not
+ * while a partition's past is still being decided after an absence, because the outage may be over by then (rule 4).
  */
 export const release = (due_at: number, cover: readonly Interval[], now: number, rules: Rules = allRules): Release => {
   const time = Math.max(due_at, now);

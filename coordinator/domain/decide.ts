@@ -9,16 +9,13 @@ import { onDeleted, onEdited, onPaused, onQuarantined, onResumed } from './monit
 import { mayCheck } from './reach.ts';
 import { nextSample } from './sampling.ts';
 import { failWhileVerifying, lapse, openWith, passWhileVerifying } from './verifying.ts';
-import { beganAt, failureOf, newestOf, see, tally } from './views.ts';
-
-/** A start so far ahead of us tells of the probe's clock and not of the target (rule 1). */
-const clockTolerance = 5_000;
+import { beganAt, countsAs, failureOf, newestOf, see, tally } from './views.ts';
 
 /** Whether a result says anything about the target (rules 1 and 16). */
 const isUsable = ({ rules, moment, state }: Draft, result: SeenResult): boolean => {
-  if (result.outcome === 'unknown' && rules.unknown_decides_nothing) return false;
-  if (result.quarantined && rules.quarantined_is_unknown) return false;
-  return result.at <= moment.now + clockTolerance && !isVoid(result, state.beat_at);
+  const quarantined = result.quarantined && rules.quarantined_is_unknown;
+  const outcome = countsAs({ ...result, quarantined }, moment.now);
+  return (outcome !== 'unknown' || !rules.unknown_decides_nothing) && !isVoid(result, state.beat_at);
 };
 
 /** Rule 15: the first answer of each continent to what was asked in the moment of the first failure, whatever it says. */

@@ -1,4 +1,5 @@
 import type { Continent } from '../../shared/base/continents.ts';
+import type { Outcome } from '../../shared/checks/result.ts';
 import type { Failure, ProbeView, SeenResult } from './incident-types.ts';
 import { heartbeatParams } from './incident-types.ts';
 
@@ -7,6 +8,16 @@ export const beganAt = ({ at, cause }: Pick<SeenResult, 'at' | 'cause'>): number
   const deadline = cause?.params[heartbeatParams.deadline];
   return typeof deadline === 'number' ? Math.min(at, deadline) : at;
 };
+
+/** A start so far ahead of us tells of the probe's clock and not of the target (rule 1). */
+const clockTolerance = 5_000;
+
+/**
+ * What a result counts as when it is decided on at `now`: unknown if its probe is quarantined or its clock is wrong (rules 1 and 16). Raw
+ * results are to be stored so, because a state is rebuilt from them.
+ */
+export const countsAs = ({ outcome, quarantined, at }: Pick<SeenResult, 'outcome' | 'quarantined' | 'at'>, now: number): Outcome =>
+  quarantined || at > now + clockTolerance ? 'unknown' : outcome;
 
 export const failureOf = (result: SeenResult): Failure => ({
   began_at: beganAt(result),

@@ -14,10 +14,12 @@ export const createAlerter = (parts: {
   readonly record: Record;
   readonly rules: Rules;
   readonly seed: number;
+  /** Whether the past has been decided: before, nobody knows whether an outage lasts. */
+  readonly mayRelease: () => boolean;
   /** Runs later, unless its coordinator has died or hangs by then. */
   readonly later: (wait: number, act: () => void) => void;
 }): Alerter => {
-  const { agenda, database, record, rules, seed, later } = parts;
+  const { agenda, database, record, rules, seed, later, mayRelease } = parts;
   const sending = new Set<string>();
   let stopped = false;
   let nextWake = Number.POSITIVE_INFINITY;
@@ -66,6 +68,7 @@ export const createAlerter = (parts: {
     for (const row of known.rows) {
       if (row.state !== 'held' && row.state !== 'due') continue;
       if (row.event === 'down') {
+        if (!mayRelease()) continue;
         const answer = release(row.due_at, database.cover(known.monitor), now, rules);
         if (answer.is === 'held') wakeAt(answer.until);
         else {

@@ -83,6 +83,7 @@ export const createCoordinator = (parts: CoordinatorParts): Coordinator => {
   let tickAt = Number.POSITIVE_INFINITY;
   let checkpointAt = agenda.now() + noise(story.seed, owner, 1, 12) * checkpointEvery;
   let rounds = 0;
+  let caughtUp = false;
   const trust: Trust[] = story.probes.map(({ index }) => {
     const since = database.quarantined.get(index);
     return since === undefined ? trusting : { ...trusting, sick_since: since };
@@ -115,7 +116,7 @@ export const createCoordinator = (parts: CoordinatorParts): Coordinator => {
 
   const isHolding = () => !isOver(handover, agenda.now());
 
-  const alerter = createAlerter({ agenda, database, record, rules, seed: story.seed + owner, later });
+  const alerter = createAlerter({ agenda, database, record, rules, seed: story.seed + owner, later, mayRelease: () => caughtUp });
 
   const tell = (round: Round) => {
     for (const { probe, generation, committed, again } of round.receipts) {
@@ -227,6 +228,10 @@ export const createCoordinator = (parts: CoordinatorParts): Coordinator => {
         work((round) => round.receive(taken.map(({ batch }) => batch)), taken);
         return;
       }
+      if (!caughtUp) {
+        caughtUp = true;
+        alerter.wake();
+      }
       if (states.some(isDue)) {
         work((round) => round.tick(isDue), []);
         return;
@@ -258,6 +263,7 @@ export const createCoordinator = (parts: CoordinatorParts): Coordinator => {
       later(1, wake);
     },
     holdAgain: () => {
+      caughtUp = false;
       handover = beginHandover(agenda.now(), healthyProbes());
     },
     present: (probe, isHandedOver) => {

@@ -6,7 +6,7 @@ export type Known = {
   /** The version of what is checked that results are held against. */
   version: number;
   /** Results of this version that say something of the target, as they were decided. */
-  readonly decided: Made[];
+  decided: Made[];
   /** Results before this moment belong to a life before a pause. */
   since: number;
 };

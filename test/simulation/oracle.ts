@@ -67,8 +67,13 @@ export const createOracle = ({ story, truth, record, database, network, agenda }
     for (const { monitor, event } of database.outbox.slice(drained, database.outboxDone)) {
       const about = known[monitor];
       if (!about) continue;
+      if (event.is === 'quarantined') {
+        // What it saw counts for nothing any more.
+        const sick = story.probes.findIndex(({ id }) => id === event.probe);
+        about.decided = about.decided.filter(({ probe }) => probe !== sick);
+      }
       if (event.is === 'edited') about.version = event.watched.config_version;
-      if (event.is === 'edited' || event.is === 'resumed') about.decided.length = 0;
+      if (event.is === 'edited' || event.is === 'resumed') about.decided = [];
       if (event.is === 'resumed') about.since = event.at;
     }
     drained = database.outboxDone;

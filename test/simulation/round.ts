@@ -2,6 +2,7 @@ import { decide } from '../../coordinator/domain/decide.ts';
 import { inOrder } from '../../coordinator/domain/handover.ts';
 import type { Effect, MonitorEvent, MonitorState, SeenResult } from '../../coordinator/domain/incident-types.ts';
 import type { Rules } from '../../coordinator/domain/rules.ts';
+import { countsAs } from '../../coordinator/domain/views.ts';
 import type { Continent } from '../../shared/base/continents.ts';
 import type { Roster } from '../../shared/checks/assignment.ts';
 import type { Batch } from './bus.ts';
@@ -125,6 +126,12 @@ export const createRound = (parts: {
       outboxDone = database.outbox.length;
     },
     changesMonitors: () => outboxDone > 0,
-    unit: (epoch) => ({ epoch, watermarks, results, effects, outboxDone }),
+    unit: (epoch) => ({
+      epoch,
+      watermarks,
+      results: results.map(({ seen, made }) => ({ seen: { ...seen, outcome: countsAs(seen, now) }, made })),
+      effects,
+      outboxDone,
+    }),
   };
 };
