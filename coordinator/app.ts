@@ -14,7 +14,7 @@ import { beatRoutes } from './faces/beat/index.ts';
 import { downloadRoutes } from './faces/downloads/routes.ts';
 import { restRoutes, restServerOptions } from './faces/rest/index.ts';
 import { createEntrance } from './gate.ts';
-import { connect } from './store/database.ts';
+import { answersSoon, connect } from './store/database.ts';
 import { migrate } from './store/migrate.ts';
 
 /**
@@ -29,16 +29,6 @@ export type App = {
 
 /** What tests put in the place of the usual. */
 export type Overrides = { readonly clock?: Clock; readonly log?: Log; readonly timing?: Partial<Timing> };
-
-const within = async (ms: number, work: Promise<unknown>): Promise<boolean> => {
-  const late = Promise.withResolvers<false>();
-  const timer = setTimeout(() => late.resolve(false), ms);
-  const done = work.then(
-    () => true,
-    () => false, // Health says that it is not well; why stands in the log of whoever needed it.
-  );
-  return Promise.race([done, late.promise]).finally(() => clearTimeout(timer));
-};
 
 /** The address that probes reach when they reach us. */
 const anchorOf = (baseUrl: string): string => {
@@ -55,7 +45,7 @@ export const createApp = (config: Config, overrides: Overrides = {}): App => {
   let baseUrl = config.BASE_URL ?? '';
 
   web.get('/health', async (_request, reply) => {
-    const [database, seen] = await Promise.all([within(2_000, sql`select 1`.execute()), engine?.health().catch(() => undefined)]);
+    const [database, seen] = await Promise.all([answersSoon(sql), engine?.health().catch(() => undefined)]);
     const { bus = false, partitions = false, probes = [] } = seen ?? {};
     const isWell = database && bus && partitions;
     return reply

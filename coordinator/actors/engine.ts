@@ -2,6 +2,7 @@ import { createTicker } from '../../shared/actor/ticker.ts';
 import type { Clock } from '../../shared/base/clock.ts';
 import type { Continent } from '../../shared/base/continents.ts';
 import type { Log } from '../../shared/base/log.ts';
+import { backoff } from '../../shared/base/retry.ts';
 import { createBeatRecords } from '../../shared/bus/beat-records.ts';
 import { type Key, keyFromSeed } from '../../shared/bus/identity.ts';
 import { type Bus, connectBus } from '../../shared/bus/nats.ts';

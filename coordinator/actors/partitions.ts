@@ -2,6 +2,7 @@ import { createTicker } from '../../shared/actor/ticker.ts';
 import { newId } from '../../shared/base/ids.ts';
 import type { Subscription } from '../../shared/bus/nats.ts';
 import { partitionCount } from '../../shared/bus/subjects.ts';
+import { answersSoon } from '../store/database.ts';
 import { beAlive, type Lease, leasesChannel, releaseLeases, renewLeases, sayGoodbye, takeLeases } from '../store/leases.ts';
 import { outboxChannel } from '../store/outbox.ts';
 import type { PartitionMessage } from './partition.ts';
@@ -89,13 +90,6 @@ export const createPartitions = ({ owner, version, parts, isAwaited }: Options):
   };
 
   const onFailure = (error: unknown) => log.error({ err: error }, 'the leases could not be looked after');
-  const wakeOutbox = (partition: number) => {
-    running
-      .get(partition)
-      ?.tell({ is: 'outbox' })
-      .catch((error: unknown) => log.error({ err: error, partition }, 'the outbox could not be drained'));
-  };
-
   return {
     start: async () => {
       await balanceSoon();
@@ -103,18 +97,18 @@ export const createPartitions = ({ owner, version, parts, isAwaited }: Options):
       const again = createTicker({
         everyMs: timing.lookAgainMs,
         tick: async () => {
-          for (const partition of running.keys()) wakeOutbox(partition);
+          for (const partition of running.values()) partition.wakeOutbox();
         },
         onFailure,
       });
       const listening = await sql.listen(outboxChannel, (line) => {
         const [topic, partition] = line.split(':');
-        if (topic === 'monitor' && partition !== undefined) wakeOutbox(Number(partition));
+        if (topic === 'monitor' && partition !== undefined) running.get(Number(partition))?.wakeOutbox();
       });
       const leases = await sql.listen(leasesChannel, () => void balanceSoon().catch(onFailure));
       const status: Subscription = bus.onStatus((now) => {
         if (now === 'disconnected') for (const partition of running.values()) partition.holdAgain();
-        if (now === 'connected') for (const partition of running.keys()) wakeOutbox(partition);
+        if (now === 'connected') for (const partition of running.values()) partition.wakeOutbox();
       });
       stops = [ticker, again, status, { stop: () => listening.unlisten() }, { stop: () => leases.unlisten() }];
     },
@@ -136,7 +130,10 @@ export const createPartitions = ({ owner, version, parts, isAwaited }: Options):
       closing = true;
       await balancing.catch(() => undefined);
       const held = [...running.keys()];
-      await Promise.all(held.map((partition) => drop(partition, true)));
+      const isThere = await answersSoon(sql);
+      await Promise.all(held.map((partition) => drop(partition, isThere)));
+      // The others will notice without being told.
+      if (!isThere) return;
       await releaseLeases(sql, owner, held).catch(onFailure);
       await sayGoodbye(sql, owner).catch(onFailure);
     },

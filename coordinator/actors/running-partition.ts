@@ -16,6 +16,8 @@ import type { PartitionState } from './partition-state.ts';
 export type RunningPartition = {
   readonly lease: Lease;
   readonly tell: (message: PartitionMessage) => Promise<void>;
+  /** There may be lines in the outbox; one look at them at a time is enough. */
+  readonly wakeOutbox: () => void;
   /** Looks whether the bus has all assignments. */
   readonly reconcile: () => void;
   /** The bus was away: what comes now may be of the past. */
@@ -59,6 +61,7 @@ export const startPartition = ({ lease, parts, mayWork, onFenced, isAwaited }: O
   let workingSaidAt = 0;
   let nextCheckpoint = performance.now() + timing.checkpointMs * (0.5 + partition / 64);
   let restUntil = 0;
+  let outbox: 'idle' | 'looking' | 'again' = 'idle';
   let pull: Pull | undefined;
   let last: Promise<void> = Promise.resolve();
 
@@ -122,6 +125,23 @@ export const startPartition = ({ lease, parts, mayWork, onFenced, isAwaited }: O
     if (bus.isConnected() && loaded) actor.tell({ is: 'reconcile' }).catch(failed('reconcile'));
   };
 
+  const wakeOutbox = (): void => {
+    if (stopped || !mayWork()) return;
+    if (outbox !== 'idle') {
+      outbox = 'again';
+      return;
+    }
+    outbox = 'looking';
+    actor
+      .tell({ is: 'outbox' })
+      .catch(failed('outbox'))
+      .finally(() => {
+        const again = outbox === 'again';
+        outbox = 'idle';
+        if (again) wakeOutbox();
+      });
+  };
+
   const begin = async (): Promise<void> => {
     // What an owner before us still holds comes back at once, and what he still asks for ends.
     await bus.renewConsumer(streams.results.name, consumer).catch(failed('consumer'));
@@ -149,6 +169,7 @@ export const startPartition = ({ lease, parts, mayWork, onFenced, isAwaited }: O
   return {
     lease,
     tell: actor.tell,
+    wakeOutbox,
     reconcile,
     holdAgain: () => {
       holdUntil = performance.now() + Math.min(handoverAtMost, timing.catchUpMs);

@@ -46,3 +46,14 @@ const passing = ['08', '25', '40', '53', '55', '57', '58', 'XX'];
  */
 export const isPassing = (error: unknown): boolean =>
   error instanceof postgres.PostgresError ? passing.includes(error.code.slice(0, 2)) : error instanceof Error && 'code' in error;
+
+/** Whether the database answers within two seconds. */
+export const answersSoon = async (sql: Sql): Promise<boolean> => {
+  const late = Promise.withResolvers<false>();
+  const timer = setTimeout(() => late.resolve(false), 2_000);
+  const answer = sql`select 1`.then(
+    () => true,
+    () => false, // That it does not is the answer; why stands in the log of whoever needed it.
+  );
+  return Promise.race([answer, late.promise]).finally(() => clearTimeout(timer));
+};
