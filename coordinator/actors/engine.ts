@@ -81,9 +81,20 @@ export const startEngine = async (options: EngineOptions): Promise<Engine> => {
   const { owner, version, sql, clock, log, timing, kept, nats, baseUrl, anchors } = options;
   const ends: (() => Promise<unknown> | unknown)[] = [];
   const every = (name: string, everyMs: number, tick: () => Promise<unknown>) => {
-    const onFailure = (error: unknown) =>
-      log.error({ err: error, part: name }, 'a part of the engine failed; it goes on with its next turn');
-    const ticker = createTicker({ everyMs, tick: async () => void (await tick()), onFailure });
+    let failures = 0;
+    let restUntil = 0;
+    const onFailure = (error: unknown) => {
+      // A database that is away would otherwise fill the log.
+      restUntil = performance.now() + backoff(failures, 500, 5_000);
+      failures += 1;
+      log.error({ err: error, part: name, failures }, 'a part of the engine failed; it tries again');
+    };
+    const turn = async (): Promise<void> => {
+      if (performance.now() < restUntil) return;
+      await tick();
+      failures = 0;
+    };
+    const ticker = createTicker({ everyMs, tick: turn, onFailure });
     ends.push(ticker.stop);
   };
 
