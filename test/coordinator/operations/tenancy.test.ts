@@ -1,0 +1,144 @@
+import { beforeAll, describe, expect, test } from 'vitest';
+import { createTokens, type Tokens } from '../../../coordinator/access/tokens.ts';
+import { organisationHandlers } from '../../../coordinator/operations/handlers.ts';
+import { accountOperations, createStatusPage } from '../../../shared/api/account.ts';
+import { createGroup } from '../../../shared/api/groups.ts';
+import { operations } from '../../../shared/api/index.ts';
+import { createMaintenanceWindow } from '../../../shared/api/maintenance.ts';
+import { createMonitor } from '../../../shared/api/monitors.ts';
+import type { Operation } from '../../../shared/api/operation.ts';
+import { addStatusPageGroup, addStatusPageMonitor } from '../../../shared/api/status-pages.ts';
+import { newId } from '../../../shared/base/ids.ts';
+import { createLog } from '../../../shared/base/log.ts';
+import { gateBench } from '../../support/gate.ts';
+import { createHouse, type House, reading, testSecretKey } from '../../support/people.ts';
+
+const bench = gateBench();
+const every: readonly Operation[] = [...Object.values(operations), ...Object.values(accountOperations)];
+
+/** One of everything that an organisation can have. */
+type Estate = { readonly house: House; readonly ids: Readonly<Record<string, string>> };
+let ours: Estate;
+let theirs: Estate;
+let tokens: Tokens;
+
+const estate = async (): Promise<Estate> => {
+  const house = await createHouse(bench.sql);
+  const as = house.owner;
+  const group_id = (await bench.call(createGroup, as, { name: 'G' })).id;
+  const monitor_id = (await bench.call(createMonitor, as, { type: 'heartbeat', name: 'M', group: group_id })).id;
+  const times = { starts_at: '2030-01-01T00:00Z', ends_at: '2030-01-01T01:00Z' };
+  const window_id = (await bench.call(createMaintenanceWindow, as, { ...times, monitors: [monitor_id] })).id;
+  const page_id = (await bench.call(createStatusPage, as, { name: 'P', slug: newId() })).id;
+  await bench.call(addStatusPageMonitor, as, { page_id, monitor: monitor_id });
+  await bench.call(addStatusPageGroup, as, { page_id, group: group_id });
+  const incident_id = newId();
+  await bench.sql`insert into incidents (id, organisation_id, monitor_id, started_at) values (${incident_id}, ${house.organisation}, ${monitor_id}, now())`;
+  const [token] = await bench.sql<{ id: string }[]>`select id from tokens where organisation_id = ${house.organisation} limit 1`;
+  return { house, ids: { group_id, monitor_id, window_id, page_id, incident_id, token_id: token?.id ?? '' } };
+};
+
+beforeAll(async () => {
+  [ours, theirs] = [await estate(), await estate()];
+  tokens = createTokens({
+    sql: bench.sql,
+    secretKey: testSecretKey,
+    clock: { now: () => bench.now },
+    log: createLog({ name: 't', level: 'silent' }),
+  });
+});
+
+/** What each operation needs in its body to be of the form; ids are those of an estate. */
+const bodies = (ids: Readonly<Record<string, string>>): Readonly<Record<string, object>> => ({
+  createMonitor: { type: 'heartbeat', name: 'x', group: ids.group_id },
+  updateMonitor: { name: 'x' },
+  listIncidents: { monitor: ids.monitor_id },
+  createMaintenanceWindow: {
+    starts_at: '2030-01-01T00:00Z',
+    ends_at: '2030-01-01T01:00Z',
+    monitors: [ids.monitor_id],
+    groups: [ids.group_id],
+  },
+  createGroup: { name: 'x' },
+  updateGroup: { name: 'x' },
+  addStatusPageMonitor: { monitor: ids.monitor_id },
+  addStatusPageGroup: { group: ids.group_id },
+  createUser: { email: 'x@example.org', password: 'long enough', role: 'viewer' },
+  setMemberRole: { email: 'x@example.org', role: 'viewer' },
+  removeMember: { email: 'x@example.org' },
+  createToken: { name: 'x', scope: 'read' },
+  createStatusPage: { name: 'x', slug: newId() },
+});
+
+const inputFor = ({ id, params }: Operation, { ids }: Estate): object => ({
+  ...Object.fromEntries(Object.keys(params).map((name) => [name, ids[name]])),
+  ...bodies(ids)[id],
+});
+
+/** Operations that name nothing of the caller's organisation: for a stranger they are calls in the stranger's own. */
+const namesNothing = [
+  ...['whoami', 'listMonitors', 'listMaintenanceWindows', 'listGroups', 'listStatusPages', 'createGroup', 'createUser', 'createToken'],
+  ...['createStatusPage', 'setMemberRole', 'removeMember'],
+];
+
+test('every operation has its handler, and every handler its operation', () => {
+  expect(Object.keys(organisationHandlers).toSorted()).toEqual(every.map(({ id }) => id).toSorted());
+  for (const [id, { operation }] of Object.entries(organisationHandlers)) expect(operation.id).toBe(id);
+});
+
+describe('another organisation', () => {
+  test.each(every.filter(({ id }) => !namesNothing.includes(id)).map((operation) => [operation.id, operation] as const))(
+    'is told of %s that there is no such thing, just as for an id that does not exist',
+    async (_id, operation) => {
+      const nowhere = { ...ours, ids: Object.fromEntries(Object.keys(ours.ids).map((name) => [name, newId()])) };
+      const foreign = await bench.refusal(operation, theirs.house.owner, inputFor(operation, ours));
+      expect(foreign).toMatch(/_not_found$/);
+      expect(await bench.refusal(operation, theirs.house.owner, inputFor(operation, nowhere))).toBe(foreign);
+    },
+  );
+
+  test('sees nothing of ours in any list', async () => {
+    for (const operation of every.filter(({ id }) => id.startsWith('list'))) {
+      const text = JSON.stringify(await bench.answer(operation, theirs.house.owner));
+      for (const id of Object.values(ours.ids)) expect(text).not.toContain(id);
+    }
+  });
+
+  test('cannot put ours among its own', async () => {
+    const mixed: [Operation, object][] = [
+      [operations.updateMonitor, { monitor_id: theirs.ids.monitor_id, group: ours.ids.group_id }],
+      [operations.addStatusPageMonitor, { page_id: theirs.ids.page_id, monitor: ours.ids.monitor_id }],
+      [operations.addStatusPageGroup, { page_id: theirs.ids.page_id, group: ours.ids.group_id }],
+      [operations.removeStatusPageMonitor, { page_id: theirs.ids.page_id, monitor_id: ours.ids.monitor_id }],
+    ];
+    for (const [operation, input] of mixed) expect(await bench.refusal(operation, theirs.house.owner, input)).toMatch(/_not_found$/);
+  });
+});
+
+describe('a viewer and a read token', () => {
+  test.each(every.filter(({ access }) => access !== 'read').map((operation) => [operation.id, operation] as const))(
+    'may not %s',
+    async (_id, operation) => {
+      const input = inputFor(operation, ours);
+      expect(await bench.refusal(operation, ours.house.viewer, input)).toBe('role_insufficient');
+      expect(await bench.refusal(operation, reading(ours.house.owner), input)).toBe('scope_insufficient');
+      if (operation.access === 'manage') expect(await bench.refusal(operation, ours.house.member, input)).toBe('role_insufficient');
+    },
+  );
+
+  test.each(every.filter(({ access }) => access === 'read').map((operation) => [operation.id, operation] as const))(
+    'may %s',
+    async (id, operation) => {
+      const outcome = await bench.refusal(operation, reading(ours.house.viewer), inputFor(operation, ours));
+      // A viewer's token does not end those of others.
+      expect(outcome).toBe(id === 'revokeToken' ? 'token_not_found' : 'taken');
+    },
+  );
+});
+
+test('somebody who was removed is nobody at once', async () => {
+  const { house } = await estate();
+  expect((await tokens.authenticate(`Bearer ${house.member.readWrite}`)).role).toBe('member');
+  await bench.call(accountOperations.removeMember, house.owner, { email: house.member.email });
+  await expect(tokens.authenticate(`Bearer ${house.member.readWrite}`)).rejects.toMatchObject({ code: 'token_invalid' });
+});
