@@ -116,7 +116,15 @@ export const createCoordinator = (parts: CoordinatorParts): Coordinator => {
 
   const isHolding = () => !isOver(handover, agenda.now());
 
-  const alerter = createAlerter({ agenda, database, record, rules, seed: story.seed + owner, later, mayRelease: () => caughtUp });
+  const alerter = createAlerter({
+    agenda,
+    database,
+    record,
+    rules,
+    seed: story.seed + owner,
+    later,
+    mayRelease: () => caughtUp || !rules.past_is_not_alerted,
+  });
 
   const tell = (round: Round) => {
     for (const { probe, generation, committed, again } of round.receipts) {

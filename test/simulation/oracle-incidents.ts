@@ -39,7 +39,9 @@ const confirmedAlone = (incident: Incident, scene: Scene): string[] => {
   if (scene.places.length > 1) return ['it was confirmed by one continent although others are configured'];
   const { started_at, confirmed_at } = incident;
   const within = scene.known.decided.filter((made) => made.at >= started_at && made.at <= (confirmed_at ?? 0));
-  if (within.some((made) => made.outcome === 'ok' && made.decided_at !== null && made.at > started_at))
+  // Where two of its probes start together and disagree, the failure counts.
+  const failedToo = (time: number) => within.some((made) => isFail(made) && made.at === time);
+  if (within.some(({ outcome, at }) => outcome === 'ok' && at > started_at && !failedToo(at)))
     return ['a lone continent confirmed across a pass'];
   let last = started_at;
   let more = 0;

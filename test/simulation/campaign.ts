@@ -1,0 +1,62 @@
+import { allRules, type Rules } from '../../coordinator/domain/rules.ts';
+import { makeStory } from './make-story.ts';
+import { monitorDays } from './story.ts';
+import { type Lived, live } from './world.ts';
+
+/** Many stories, one after the other, from consecutive seeds, until enough time has been lived or one ends badly. */
+export type Sum = {
+  stories: number;
+  monitorDays: number;
+  checks: number;
+  messages: number;
+  restarts: number;
+  fenced: number;
+  happenings: number;
+  incidents: number;
+  confirmed: number;
+  alerts: number;
+  failed: { readonly seed: number; readonly violation: string } | null;
+};
+
+const add = (sum: Sum, { record, database }: Lived): void => {
+  sum.checks += record.checks;
+  sum.messages += record.messages;
+  sum.restarts += record.restarts - 1;
+  sum.fenced += record.fenced;
+  sum.incidents += database.incidents.size;
+  sum.alerts += record.delivered.length;
+  for (const { incident } of database.incidents.values()) if (incident.confirmed_at !== null) sum.confirmed += 1;
+};
+
+export const campaign = (options: {
+  readonly seed: number;
+  readonly isEnough: (sum: Sum) => boolean;
+  readonly rules?: Rules;
+  readonly onStory?: (sum: Sum) => void;
+}): Sum => {
+  const sum: Sum = {
+    stories: 0,
+    monitorDays: 0,
+    checks: 0,
+    messages: 0,
+    restarts: 0,
+    fenced: 0,
+    happenings: 0,
+    incidents: 0,
+    confirmed: 0,
+    alerts: 0,
+    failed: null,
+  };
+  for (let seed = options.seed; sum.failed === null && !options.isEnough(sum); seed += 1) {
+    const story = makeStory(seed);
+    const lived = live(story, options.rules ?? allRules);
+    sum.stories += 1;
+    sum.monitorDays += monitorDays(story);
+    sum.happenings += story.happenings.length;
+    add(sum, lived);
+    const violation = lived.record.violations[0];
+    if (violation !== undefined) sum.failed = { seed, violation };
+    options.onStory?.(sum);
+  }
+  return sum;
+};

@@ -1,0 +1,78 @@
+import { parseArgs } from 'node:util';
+import { allRules, type RuleName, ruleNames, without } from '../../coordinator/domain/rules.ts';
+import { campaign, type Sum } from './campaign.ts';
+import { makeStory } from './make-story.ts';
+import { shrink } from './shrink.ts';
+import { tellStory } from './story.ts';
+
+/**
+ * npm run simulate -- [--years N] [--seed S] [--stories N] [--without RULE]
+ * Lives so many monitor-years (default 10) of stories from this seed on (default: the time), and says what came of it. A story that ends
+ * badly is told by its seed, shrunk to its shortest, and ends the run with 1. `--without` turns a rule off, to see that it is missed.
+ */
+const usage = 'npm run simulate -- [--years N] [--seed S] [--stories N] [--without RULE]\n';
+const say = (text: string): void => {
+  process.stdout.write(`${text}\n`);
+};
+
+const { values } = parseArgs({
+  options: {
+    years: { type: 'string', default: '10' },
+    seed: { type: 'string' },
+    stories: { type: 'string' },
+    without: { type: 'string' },
+  },
+});
+
+const isRule = (text: string): text is RuleName => ruleNames.some((name) => name === text);
+const wholeOf = (name: string, text: string | undefined, fallback: number): number => {
+  const value = text === undefined ? fallback : Number(text);
+  if (!Number.isFinite(value) || value < 0) {
+    process.stderr.write(`--${name} must be a number\n${usage}`);
+    process.exit(2);
+  }
+  return value;
+};
+
+const days = wholeOf('years', values.years, 10) * 365;
+const seed = Math.floor(wholeOf('seed', values.seed, Date.now() % 1_000_000_000));
+const stories = values.stories === undefined ? Number.POSITIVE_INFINITY : wholeOf('stories', values.stories, 1);
+const missing = values.without;
+if (missing !== undefined && !isRule(missing)) {
+  process.stderr.write(`--without must be one of ${ruleNames.join(', ')}\n${usage}`);
+  process.exit(2);
+}
+const rules = missing === undefined ? allRules : without(missing);
+
+const began = performance.now();
+let saidAt = began;
+const line = ({ monitorDays, stories: count, happenings }: Sum): string => {
+  const seconds = (performance.now() - began) / 1000;
+  return `${(monitorDays / 365).toFixed(1)} monitor-years in ${count} stories, ${happenings} happenings, ${Math.round(monitorDays / seconds)} monitor-days a second`;
+};
+
+say(`from seed ${seed}`);
+const sum = campaign({
+  seed,
+  rules,
+  isEnough: (soFar) => soFar.stories >= stories || (stories === Number.POSITIVE_INFINITY && soFar.monitorDays >= days),
+  onStory: (soFar) => {
+    if (performance.now() - saidAt < 2_000) return;
+    saidAt = performance.now();
+    say(line(soFar));
+  },
+});
+
+say(line(sum));
+say(
+  `${sum.checks} checks, ${sum.messages} messages, ${sum.restarts} coordinators killed or replaced, ${sum.fenced} stale writes fenced off`,
+);
+say(`${sum.incidents} incidents, ${sum.confirmed} of them confirmed, ${sum.alerts} alerts delivered`);
+if (sum.failed === null) say('every rule held');
+else {
+  say(`\nseed ${sum.failed.seed} ended badly: ${sum.failed.violation}`);
+  say(`replay: npm run simulate -- --seed ${sum.failed.seed} --stories 1${missing === undefined ? '' : ` --without ${missing}`}`);
+  const shortest = shrink(makeStory(sum.failed.seed), rules);
+  say(`\nthe shortest story that ends so:\n${tellStory(shortest.story)}\n${shortest.violation}`);
+  process.exitCode = 1;
+}
