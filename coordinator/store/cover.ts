@@ -8,12 +8,13 @@ export type WindowJson = readonly [
   deleted_at: number | null,
   direct: boolean,
   groups: readonly string[],
-  occurrences: readonly (readonly [number, number])[],
+  /** Null when none falls into the range. */
+  occurrences: readonly (readonly [number, number])[] | null,
 ];
 export type MembershipJson = readonly [group: string, from: number, to: number | null];
 
-/** Milliseconds since the epoch of a timestamptz. */
-export const ms = (sql: Queryable, column: string) => sql`(extract(epoch from ${sql.unsafe(column)}) * 1000)::bigint`;
+/** Milliseconds since the epoch of a timestamptz. date_part counts in floating point, which is exact here, and twice as fast as extract. */
+export const ms = (sql: Queryable, column: string) => sql`(date_part('epoch', ${sql.unsafe(column)}) * 1000)::bigint`;
 
 /** Columns of a query over `monitors w`: what covers it between two moments, as coverFrom() reads it. */
 export const coverColumns = (sql: Queryable, from: Date, to: Date) => sql`
@@ -29,7 +30,7 @@ export const coverColumns = (sql: Queryable, from: Date, to: Date) => sql`
         select mm.window_id from maintenance_monitors mm where mm.monitor_id = w.id
         union select mg.window_id from maintenance_groups mg join group_memberships gm on gm.group_id = mg.group_id
           where gm.monitor_id = w.id and (gm.ended_at is null or gm.ended_at > ${from}))
-    ) v where v.occurrences is not null) as windows,
+    ) v) as windows,
   (select coalesce(json_agg(json_build_array(gm.group_id, ${ms(sql, 'gm.began_at')}, ${ms(sql, 'gm.ended_at')})), '[]')
     from group_memberships gm where gm.monitor_id = w.id and (gm.ended_at is null or gm.ended_at > ${from})) as memberships`;
 
@@ -39,7 +40,7 @@ export const coverFrom = ({ windows, memberships }: CoverRow): Interval[] =>
   coverOf(
     windows.map(([created_at, deleted_at, direct, groups, occurrences]) => ({
       ...{ created_at, deleted_at, direct, groups },
-      occurrences: occurrences.map(([from, to]) => ({ from, to })),
+      occurrences: (occurrences ?? []).map(([from, to]) => ({ from, to })),
     })),
     memberships.map(([group, from, to]) => ({ group, from, to })),
   );

@@ -3,6 +3,7 @@ import type { Kind } from '../../shared/checks/kinds.ts';
 import type { Monitor } from '../domain/monitor.ts';
 import type { Queryable } from './database.ts';
 import { enqueue, type MonitorChange } from './outbox.ts';
+import { utcText } from './utc-text.ts';
 
 /** A monitor as lists and answers show it. */
 export type ShownMonitor = {
@@ -16,10 +17,12 @@ export type ShownMonitor = {
   readonly config: Config;
   readonly group_id: string | null;
   readonly affects_group_status: boolean;
-  readonly created_at: Date;
+  /** As utcText() gives it. */
+  readonly created_at: string;
 };
 
-const shown = (sql: Queryable) => sql`key, id, name, type, target, interval_s, enabled, config, group_id, affects_group_status, created_at`;
+const shown = (sql: Queryable) =>
+  sql`key, id, name, type, target, interval_s, enabled, config, group_id, affects_group_status, ${utcText(sql, 'created_at')} as created_at`;
 
 export const monitorPage = (sql: Queryable, organisation: string, after: number, most: number): Promise<ShownMonitor[]> =>
   sql<ShownMonitor[]>`

@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -37,6 +37,19 @@ const pgbench = async (program: string, databaseUrl: string, organisation: strin
   } finally {
     await rm(folder, { recursive: true });
   }
+};
+
+/**
+ * Whatever is measured has core 1 to itself: the API then, with the database beside the load, or the database itself. Postgres was
+ * started unpinned; its parent hands its core on to the backends of the next connections.
+ */
+const moveDatabase = async (sql: Sql, core: number): Promise<void> => {
+  if (!find('taskset')) return;
+  const backends = await sql<{ pid: number }[]>`select pid from pg_stat_activity where backend_type = 'client backend'`;
+  const [{ pid: one } = { pid: 0 }] = backends;
+  const status = await readFile(`/proc/${one}/status`, 'utf8');
+  const parent = Number(/^PPid:\s+(\d+)/m.exec(status)?.[1]);
+  for (const pid of [parent, ...backends.map(({ pid }) => pid)]) await run('taskset', ['-cp', String(core), String(pid)]);
 };
 
 /** CPU of the server and of the database for one call, in milliseconds; the calls come one after the other. */
@@ -79,13 +92,20 @@ export const api: Bench = {
       const program = find('pgbench');
       const rates = await interleaved(
         {
-          ours: () => answersPerSecond(page, owner.read, connections, roundMs),
-          pgbench: () => (program ? pgbench(program, database.url, organisation) : Promise.resolve(Number.NaN)),
+          ours: async () => {
+            await moveDatabase(sql, cores.load);
+            return answersPerSecond(page, owner.read, connections, roundMs);
+          },
+          pgbench: async () => {
+            await moveDatabase(sql, cores.subject);
+            return program ? pgbench(program, database.url, organisation) : Number.NaN;
+          },
         },
         5,
         say,
       );
       say('a year of history');
+      await moveDatabase(sql, cores.load);
       await answersPerSecond(status, owner.read, 1, 1_000);
       const cpu = await cpuOfCalls(status, owner.read, server.pid, sql);
       const ratio = program ? rates.ours / rates.pgbench : null;

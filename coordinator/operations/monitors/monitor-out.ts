@@ -1,4 +1,5 @@
 import type { ShownMonitor } from '../../store/monitors.ts';
+import { isoOf } from '../../store/utc-text.ts';
 
 /** A monitor as answers give it; secrets never leave the store's masks. */
 export const monitorOut = (row: ShownMonitor) => ({
@@ -11,5 +12,5 @@ export const monitorOut = (row: ShownMonitor) => ({
   config: row.config,
   group: row.group_id,
   affects_group_status: row.affects_group_status,
-  created_at: row.created_at.toISOString(),
+  created_at: isoOf(row.created_at),
 });

@@ -60,19 +60,11 @@ describe('The field kit', () => {
     expect(faulty.map((row) => order(parse(row)))).toEqual(faulty.map(({ detail }) => order({ detail })));
   });
 
-  it('refuses text that cannot be kept: NUL and halves of surrogate pairs, also inside free-form objects', () => {
-    const types = (field: Field<unknown>, input: unknown) => {
-      const parsed = field.parse(input, []);
-      return parsed.ok ? [] : parsed.faults.map(({ type, loc }) => [type, ...loc]);
+  it('refuses halves of surrogate pairs, which are no text', () => {
+    const typesOf = (input: unknown) => {
+      const parsed = string().parse(input, []);
+      return parsed.ok ? [] : parsed.faults.map(({ type }) => type);
     };
-    expect(types(string(), 'a\0b')).toEqual([['string_unicode']]);
-    expect(types(string(), '\ud800')).toEqual([['string_unicode']]);
-    expect(types(string(), '😀')).toEqual([]);
-    expect(types(dict(), { a: ['\udc00', { b: '\0' }], 'c\0': 1, d: Number.POSITIVE_INFINITY })).toEqual([
-      ['string_unicode', 'a', 0],
-      ['string_unicode', 'a', 1, 'b'],
-      ['string_unicode', 'c\0', '[key]'],
-      ['finite_number', 'd'],
-    ]);
+    expect(['\ud800', 'a\udc00b', '😀', 'a\0b'].map(typesOf)).toEqual([['string_unicode'], ['string_unicode'], [], []]);
   });
 });

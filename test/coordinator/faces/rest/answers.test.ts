@@ -147,8 +147,8 @@ describe('Answers of the REST face', () => {
     expect((await post('['.repeat(60_000))).statusCode).toBe(400);
     const broken = await post(Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x7d]));
     expect([broken.statusCode, codeOf(broken)]).toEqual([400, 'request_malformed']);
-    const nul = await post('{"type":"x","name":"a\\u0000b"}');
-    expect([nul.statusCode, nul.json().detail[0].type]).toEqual([422, 'string_unicode']);
+    const half = await post('{"type":"x","name":"\\ud800"}');
+    expect([half.statusCode, half.json().detail[0].type]).toEqual([422, 'string_unicode']);
     const brackets = await post(`{"type":"${'['.repeat(5000)}"}`);
     expect(brackets.statusCode).toBe(201);
   });
