@@ -23,6 +23,9 @@ export type MonitorHistory = {
   readonly incident: { readonly started_at: number; readonly confirmed_at: number | null } | null;
   /** Start of the newest ok or fail. */
   readonly last_result_at: number | null;
+  /** Start of the newest result that covers time: of a heartbeat only failures do, because its beats cover the rest. */
+  readonly last_covering_at: number | null;
+  /** The newest beat that says how a job went; starts and log lines do not. */
   readonly last_beat_at: number | null;
   /** Begin of the unknown stretch that lasts, as the ledger has it. */
   readonly gap_since: number | null;
@@ -38,9 +41,11 @@ const coveredUntil = ({ kind, interval_s, config, created_at, resumed_at, ...his
   if (history.gap_since !== null) return history.gap_since;
   const beginning = latest(created_at, resumed_at) ?? created_at;
   const interval_ms = interval_s * 1000;
-  const { last_result_at, last_beat_at } = history;
+  const { last_covering_at, last_beat_at } = history;
   const result =
-    last_result_at === null ? beginning : last_result_at + allowedSilence({ interval_ms, timeout_ms: timeoutMs(kind, config, interval_s) });
+    last_covering_at === null
+      ? beginning
+      : last_covering_at + allowedSilence({ interval_ms, timeout_ms: timeoutMs(kind, config, interval_s) });
   const beat = kind === 'heartbeat' && last_beat_at !== null ? deadlineAfter(beatTerms({ interval_ms, config }), last_beat_at) : beginning;
   return Math.max(result, beat);
 };

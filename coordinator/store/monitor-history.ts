@@ -17,6 +17,7 @@ type Row = CoverRow & {
   readonly ledger: readonly (readonly [kind: 'paused' | 'unknown', ...Stretch])[];
   readonly incidents: readonly (readonly [...Stretch, confirmed_at: number | null])[];
   readonly last_result_at: number | null;
+  readonly last_covering_at: number | null;
   readonly last_beat_at: number | null;
   readonly last_resolved_at: number | null;
   readonly last_gap_ended_at: number | null;
@@ -26,12 +27,24 @@ type Row = CoverRow & {
 const lasting = (stretches: readonly Stretch[], now: number): Interval[] => stretches.map(([from, to]) => ({ from, to: to ?? now }));
 
 const historyFrom = (row: Row, now: number): MonitorHistory => {
-  const { id, type, interval_s, config, last_result_at, last_beat_at, last_resolved_at, last_gap_ended_at, resumed_at } = row;
+  const { id, type, interval_s, config, last_result_at, last_covering_at, last_beat_at, last_resolved_at, last_gap_ended_at, resumed_at } =
+    row;
   const of = (wanted: 'paused' | 'unknown'): Stretch[] => row.ledger.flatMap(([kind, from, to]) => (kind === wanted ? [[from, to]] : []));
   const paused_at = row.paused_at?.getTime() ?? null;
   const [unknown, open] = [of('unknown'), row.incidents.find(([, to]) => to === null)];
   return {
-    ...{ id, kind: type, interval_s, config, last_result_at, last_beat_at, last_resolved_at, last_gap_ended_at, resumed_at },
+    ...{
+      id,
+      kind: type,
+      interval_s,
+      config,
+      last_result_at,
+      last_covering_at,
+      last_beat_at,
+      last_resolved_at,
+      last_gap_ended_at,
+      resumed_at,
+    },
     created_at: row.created_at.getTime(),
     paused_at,
     // The row of the monitor knows of a pause before the ledger does.
@@ -67,7 +80,9 @@ export const monitorHistories = async (
         as incidents,
       ${coverColumns(sql, since, new Date(now))},
       (select ${ms(sql, 'r.at')} from results r where r.monitor_key = w.key and r.outcome < 2 order by r.at desc limit 1) as last_result_at,
-      (select ${ms(sql, 'max(b.at)')} from beats b where b.monitor_id = w.id) as last_beat_at,
+      (select ${ms(sql, 'r.at')} from results r where r.monitor_key = w.key and (r.outcome = 1 or (r.outcome = 0 and w.type <> 'heartbeat'))
+        order by r.at desc limit 1) as last_covering_at,
+      (select ${ms(sql, 'max(b.at)')} from beats b where b.monitor_id = w.id and b.kind in ('success', 'fail')) as last_beat_at,
       (select ${ms(sql, 'max(i.resolved_at)')} from incidents i where i.monitor_id = w.id) as last_resolved_at,
       (select ${ms(sql, 'max(l.ended_at)')} from ledger l where l.monitor_id = w.id and l.kind = 'unknown') as last_gap_ended_at,
       (select ${ms(sql, 'max(l.ended_at)')} from ledger l where l.monitor_id = w.id and l.kind = 'paused') as resumed_at

@@ -99,8 +99,11 @@ describe('status', () => {
     expect((await status(id)).status).toBe('pending');
     await beat(now - 12 * minute);
     expect(await status(id)).toMatchObject({ status: 'pending', since: iso(now - minute), last_checked_at: iso(now - 12 * minute) });
+    // That a probe found it in time says nothing beyond the deadline.
+    await result(id, now - 2 * minute);
+    expect(await status(id)).toMatchObject({ status: 'pending', since: iso(now - minute), last_checked_at: iso(now - 2 * minute) });
     await beat(now - 10 * minute);
-    expect(await status(id)).toMatchObject({ status: 'up', last_checked_at: iso(now - 10 * minute) });
+    expect(await status(id)).toMatchObject({ status: 'up', last_checked_at: iso(now - 2 * minute) });
   });
 
   test('is not told to strangers, and not for days beyond the bounds', async () => {
