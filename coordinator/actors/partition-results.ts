@@ -3,6 +3,7 @@ import { subjects } from '../../shared/bus/subjects.ts';
 import type { Result } from '../../shared/checks/result.ts';
 import { inOrder } from '../domain/handover.ts';
 import type { SeenResult, Watched } from '../domain/incident-types.ts';
+import { countsAs } from '../domain/views.ts';
 import type { ProbeRow } from '../store/probes.ts';
 import type { Accepted } from './intake.ts';
 import type { PartitionParts } from './partition-parts.ts';
@@ -99,7 +100,7 @@ export const receiveBatches = (state: PartitionState, batches: readonly Accepted
     const from = bySeen.get(seen);
     if (!from) continue;
     round.decide(seen.monitor, { is: 'result', result: seen });
-    const outcome = seen.quarantined ? 'unknown' : seen.outcome;
+    const outcome = countsAs(seen, now);
     const { at, took_ms, phases } = seen;
     round.chart({ monitor_key: from.key, probe_key: from.probe.key, at, took_ms, outcome, cause_class: seen.cause?.class ?? null, phases });
     if (seen.handed_over) late.add(seen.monitor);
