@@ -179,6 +179,7 @@ export const live = (story: Story, rules: Rules = allRules): Lived => {
   agenda.at(story.start, presence, true);
   agenda.at(story.start + auditEvery, audit, true);
   while (agenda.now() < story.end && record.violations.length === 0 && agenda.step());
+  record.messages = bus.messages();
   if (record.violations.length === 0) oracle.atTheEnd(story.end);
   return { record, database };
 };

@@ -106,6 +106,18 @@ describe('rule 10: confirmed from another continent', () => {
     expect(told.incidents()).toMatchObject([{ started_at: at(10), confirmed_at: at(15) }]);
   });
 
+  test('rule 10: a failure that comes late may be refuted already when it opens', () => {
+    const told = story(['Europe', 'Asia', 'Africa']);
+    told.pass('Africa', 20);
+    told.fail('Europe', 10, { arrives: 30 });
+    told.fail('Europe', 40);
+    told.fail('Asia', 41);
+    expect(told.incidents()).toMatchObject([
+      { started_at: at(10), resolved_at: at(40), note: 'seen from one continent only' },
+      { started_at: at(40), confirmed_at: at(41) },
+    ]);
+  });
+
   test('rule 10: two that see it while the first no longer does confirm it from the other of them', () => {
     const told = story(['Europe', 'Asia', 'Africa'], { sampled: false });
     told.fail('Europe', 10);
@@ -203,6 +215,17 @@ describe('rule 12: the end of an outage', () => {
     told.fail('Asia', 11);
     told.network(rosterOf(['Europe', 'Asia'], ['Asia']));
     told.pass('Europe', 100);
+    expect(told.incidents()).toMatchObject([{ resolved_at: at(100) }]);
+  });
+
+  test('rule 12: a pass from before the outage says nothing of its end', () => {
+    const told = story(['Europe', 'Asia', 'Africa']);
+    told.pass('Africa', 5);
+    told.fail('Europe', 10);
+    told.fail('Asia', 11);
+    told.pass('Asia', 100);
+    expect(told.state().incident).not.toBeNull();
+    told.pass('Africa', 100.4);
     expect(told.incidents()).toMatchObject([{ resolved_at: at(100) }]);
   });
 

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { countsAs } from '../../../coordinator/domain/views.ts';
 import { at, refused, rosterOf, story } from './story.ts';
 
 describe('rule 1: unknown is the probe’s own fault', () => {
@@ -32,6 +33,13 @@ describe('rule 1: unknown is the probe’s own fault', () => {
     told.fail('Europe', 70, { arrives: 10 });
     expect(told.incidents()).toEqual([]);
   });
+});
+
+test('rules 1 and 16: what is stored of a quarantined probe or a wrong clock is unknown', () => {
+  const result = { outcome: 'fail', quarantined: false, at: at(10) } as const;
+  expect(countsAs(result, at(10))).toBe('fail');
+  expect(countsAs(result, at(4))).toBe('unknown');
+  expect(countsAs({ ...result, quarantined: true }, at(10))).toBe('unknown');
 });
 
 describe('rule 3: repeats, order and versions', () => {
@@ -122,6 +130,16 @@ describe('rule 4: the past is decided as the past', () => {
     told.tick(200);
     expect(told.incidents()).toMatchObject([{ started_at: at(100), confirmed_at: at(160), resolved_at: null }]);
     expect(told.effects('alert')).toMatchObject([{ event: 'down', due_at: at(160) }]);
+  });
+
+  test('rule 4: while what was decided does not reach to now, nothing is alerted', () => {
+    const told = story(['Europe', 'Asia']);
+    told.fail('Europe', 100, { arrives: 220 });
+    told.fail('Asia', 101, { arrives: 220 });
+    expect(told.state().incident?.confirmed_at).toBe(at(101));
+    expect(told.effects('alert')).toEqual([]);
+    told.fail('Europe', 221);
+    expect(told.effects('alert')).toMatchObject([{ event: 'down' }]);
   });
 
   test('rule 4: a lonely failure of the past asks nobody until the past has been decided, then it does', () => {
