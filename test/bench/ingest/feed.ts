@@ -1,0 +1,58 @@
+import type { Continent } from '../../../shared/base/continents.ts';
+import { newId } from '../../../shared/base/ids.ts';
+import { parseProbeCredentials } from '../../../shared/bus/credentials.ts';
+import { keyFromSeed, parseCredentials } from '../../../shared/bus/identity.ts';
+import type { Bus } from '../../../shared/bus/nats.ts';
+import { signatureOf } from '../../../shared/bus/signature.ts';
+import { partitionCount, subjects } from '../../../shared/bus/subjects.ts';
+
+/** One probe's results of every monitor, as its reporter would send them: batches of a partition, signed, in order. */
+export type Fed = { readonly batches: number; readonly results: number };
+
+const perBatch = 100;
+const mostAtOnce = 500;
+
+export const feedResults = async (
+  bus: Bus,
+  probe: { readonly id: string; readonly continent: Continent; readonly credentials: string },
+  byPartition: ReadonlyMap<number, readonly string[]>,
+  at: number,
+): Promise<Fed> => {
+  const key = keyFromSeed(parseCredentials(parseProbeCredentials(probe.credentials).nats_credentials).seed, 'user');
+  const generation = newId();
+  const waiting = new Set<Promise<unknown>>();
+  let seq = 0;
+  let batches = 0;
+  for (let partition = 0; partition < partitionCount; partition += 1) {
+    const monitors = byPartition.get(partition) ?? [];
+    let after: number | null = null;
+    for (let from = 0; from < monitors.length; from += perBatch) {
+      const results = monitors.slice(from, from + perBatch).map((monitor, index) => {
+        seq += 1;
+        const phases = { dns: 1.2, tcp: 9.8, tls: 20.1, first_byte: 30.5, total: 35.25 };
+        return {
+          seq,
+          monitor,
+          config_version: 1,
+          at: at + (index % 50),
+          took_ms: 35.25,
+          outcome: 'ok',
+          cause: null,
+          phases,
+          evidence: null,
+          look: null,
+        };
+      });
+      const body = Buffer.from(JSON.stringify({ v: 1, probe: probe.id, generation, partition, after, results }));
+      after = seq;
+      batches += 1;
+      const stored: Promise<unknown> = bus
+        .store(subjects.result(probe.continent, partition, probe.id), body, { headers: signatureOf(key, body), timeoutMs: 30_000 })
+        .finally(() => waiting.delete(stored));
+      waiting.add(stored);
+      if (waiting.size >= mostAtOnce) await Promise.race(waiting);
+    }
+  }
+  await Promise.all(waiting);
+  return { batches, results: seq };
+};
