@@ -14,6 +14,8 @@ export type Seen = {
   readonly own: boolean;
   readonly vouched: boolean;
   readonly limit_ms: number;
+  /** Whether a success must show what it saw; a failure always does. */
+  readonly evidence_wanted: boolean;
 };
 
 type Found = { readonly cause: DnsCause; readonly params: CauseParams } | null;
@@ -109,7 +111,6 @@ export const judge = (terms: DnsTerms, seen: Seen): Verdict => {
     outcome.is === 'answer'
       ? judgeAnswer(terms, outcome.message)
       : found(byOutcome[outcome.is], outcome.is === 'silent' ? { limit_ms } : {});
-  const evidence = evidenceOf(terms, seen);
   const phases: Phases = {
     dns: outcome.is === 'answer' ? round(exchange.answered_ms) : null,
     tcp: exchange.connected_ms === null ? null : round(exchange.connected_ms),
@@ -117,7 +118,17 @@ export const judge = (terms: DnsTerms, seen: Seen): Verdict => {
     first_byte: null,
     total: round(exchange.answered_ms),
   };
-  if (fault === null) return { outcome: 'ok', cause: null, phases, evidence };
+  if (fault === null) {
+    // Whose resolver it was is always told, because the answer of one's own may come from its memory.
+    const { address, port } = exchange.resolver;
+    return {
+      outcome: 'ok',
+      cause: null,
+      phases,
+      evidence: seen.evidence_wanted ? evidenceOf(terms, seen) : { resolver: { address, port, own } },
+    };
+  }
+  const evidence = evidenceOf(terms, seen);
   const would_be = fault.cause;
   if (own && !vouched && resolverSuspected(exchange, terms.rcode))
     return { outcome: 'unknown', cause: { class: 'probe_resolver', params: {} }, phases, evidence: { ...evidence, would_be } };

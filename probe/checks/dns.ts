@@ -35,7 +35,7 @@ export const createDnsCheck = (parts: DnsParts): Check => {
     return made;
   };
 
-  return async ({ assignment, deadline, guard }) => {
+  return async ({ assignment, deadline, evidence_wanted, guard }) => {
     const { terms, written } = prepare(assignment);
     const limit_ms = assignment.timeout_ms;
     const asking = { question: terms, transport: terms.transport, patience_ms: patienceOf(limit_ms), deadline };
@@ -43,7 +43,7 @@ export const createDnsCheck = (parts: DnsParts): Check => {
     if (terms.resolver) {
       if (!guard.allows(terms.resolver.address, terms.resolver.port)) return notPublic(terms.resolver);
       const seen = await exchange(sockets, { ...asking, resolvers: [terms.resolver] }, written);
-      return judge(terms, { exchange: seen, own: false, vouched: false, limit_ms });
+      return judge(terms, { exchange: seen, own: false, vouched: false, limit_ms, evidence_wanted });
     }
 
     const [first, ...rest] = resolvers();
@@ -65,7 +65,7 @@ export const createDnsCheck = (parts: DnsParts): Check => {
     }
     witness.saw(terms, seen);
     const vouched = resolverSuspected(seen, terms.rcode) ? await suspect() : false;
-    return judge(terms, { exchange: seen, own: true, vouched, limit_ms });
+    return judge(terms, { exchange: seen, own: true, vouched, limit_ms, evidence_wanted });
   };
 };
 

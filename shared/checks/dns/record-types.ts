@@ -48,5 +48,7 @@ export type Rcode = keyof typeof rcodes;
 
 export const isRcode = (text: unknown): text is Rcode => typeof text === 'string' && Object.hasOwn(rcodes, text);
 
+const rcodeNames = new Map<number, string>(Object.entries(rcodes).map(([name, value]) => [value, name]));
+
 /** The name of an rcode, or its number where the DNS has no name for it. */
-export const rcodeName = (number: number): string => Object.entries(rcodes).find(([, value]) => value === number)?.[0] ?? `RCODE${number}`;
+export const rcodeName = (number: number): string => rcodeNames.get(number) ?? `RCODE${number}`;

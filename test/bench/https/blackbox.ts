@@ -13,19 +13,29 @@ export type Blackbox = {
   readonly close: () => Promise<void>;
 };
 
-const module = `modules:
+/** A module of its configuration, by its name. */
+export type Module = { readonly name: string; readonly config: string };
+
+const module: Module = {
+  name: 'https',
+  config: `modules:
   https:
     prober: http
     timeout: 8s
     http:
       preferred_ip_protocol: ip4
-`;
+`,
+};
 
-export const startBlackbox = async (folder: string, bundle: string): Promise<Blackbox | undefined> => {
+export const startBlackbox = async (
+  folder: string,
+  bundle: string,
+  { name, config: text }: Module = module,
+): Promise<Blackbox | undefined> => {
   const program = await debianProgram('prometheus-blackbox-exporter', ['prometheus-blackbox-exporter']);
   if (!program) return undefined;
   const config = join(folder, 'blackbox.yml');
-  await writeFile(config, module);
+  await writeFile(config, text);
   const port = await freePort();
   const child: ChildProcess = start(
     cores.subject,
@@ -36,7 +46,7 @@ export const startBlackbox = async (folder: string, bundle: string): Promise<Bla
 
   const ask = (target: string): Promise<boolean> =>
     new Promise((resolve, reject) => {
-      const url = `http://127.0.0.1:${port}/probe?module=https&target=${encodeURIComponent(target)}`;
+      const url = `http://127.0.0.1:${port}/probe?module=${name}&target=${encodeURIComponent(target)}`;
       get(url, { agent }, (response) => {
         let text = '';
         response.setEncoding('utf8').on('data', (part: string) => {

@@ -30,7 +30,7 @@ const verdictOf = (config: Config, outcome: Outcome, seen: { own?: boolean; vouc
   const { own = false, vouched = false, family = 4 } = seen;
   const resolver = { address: '192.0.2.53', port: 53, family };
   const exchange: Exchange = { outcome, resolver, transport: 'udp', attempts: 1, strays: 0, answered_ms: 3, connected_ms: null };
-  return judge(terms, { exchange, own, vouched, limit_ms: 5_000 });
+  return judge(terms, { exchange, own, vouched, limit_ms: 5_000, evidence_wanted: false });
 };
 
 describe('the verdict of a DNS check', () => {
