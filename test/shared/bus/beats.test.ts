@@ -1,0 +1,235 @@
+import { appendFile, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, describe, expect, test } from 'vitest';
+import { newId } from '../../../shared/base/ids.ts';
+import { createBeatCarrier, createBeatDesk, type KnownKey } from '../../../shared/bus/beat-desk.ts';
+import { createBeatRecords } from '../../../shared/bus/beat-records.ts';
+import { type BeatSpool, openBeatSpool, type SpooledBeat } from '../../../shared/bus/beat-spool.ts';
+import type { BeatMessage } from '../../../shared/bus/messages.ts';
+import { probeConsumers, streams } from '../../../shared/bus/streams.ts';
+import { partitionOf, subjects } from '../../../shared/bus/subjects.ts';
+import { type Beat, foldBeat, noBeats } from '../../../shared/checks/heartbeat/state.ts';
+import { beatFingerprint, newBeatToken } from '../../../shared/checks/heartbeat/token.ts';
+import { type BusOfProbe, createBusOfProbe, silentLog } from '../../probe/support/bus-of-probe.ts';
+import { eventually } from '../../support/eventually.ts';
+
+const ends: (() => Promise<unknown>)[] = [];
+afterEach(async () => {
+  for (const end of ends.splice(0).toReversed()) await end();
+});
+
+const folder = async (): Promise<string> => {
+  const made = await mkdtemp(join(tmpdir(), 'antipode-beats-'));
+  ends.push(() => rm(made, { recursive: true, force: true }));
+  return made;
+};
+
+const bus = async (organisation?: string): Promise<BusOfProbe> => {
+  const made = await createBusOfProbe(organisation === undefined ? {} : { organisation });
+  ends.push(made.close);
+  for (const stream of [streams.beats, streams.lastBeats, streams.beatKeys]) await made.coordinator.ensureStream(stream);
+  await made.coordinator.ensureConsumer(streams.beatKeys.name, probeConsumers.beatKeys(made.probe.id, made.probe.organisation));
+  return made;
+};
+
+const entry = (at: number, more: Partial<BeatMessage> = {}): SpooledBeat => ({
+  organisation: newId(),
+  monitor: newId(),
+  beat: {
+    v: 1,
+    id: newId(),
+    key: beatFingerprint('a'),
+    kind: 'success',
+    exit_code: null,
+    at,
+    rid: null,
+    method: 'GET',
+    body: '',
+    ear: 'eu',
+    ...more,
+  },
+});
+
+const good = (at: number): Beat => ({ id: newId(), kind: 'success', exit_code: null, at, rid: null });
+
+describe('the record of a monitor’s beats', () => {
+  test('loses none of many changes from several places at once', async () => {
+    const { coordinator, connect } = await bus();
+    const places = [coordinator, await connect(), await connect()].map((one) => createBeatRecords(one));
+    const [organisation, monitor] = [newId(), newId()];
+    const rids = Array.from({ length: 15 }, () => newId());
+    await Promise.all(
+      rids.map((rid, index) =>
+        places[index % 3]?.change(
+          organisation,
+          monitor,
+          (state) => foldBeat(state ?? noBeats, { ...good(index), kind: 'start', rid }).state,
+        ),
+      ),
+    );
+    const state = await createBeatRecords(coordinator).read(organisation, monitor);
+    expect(new Set(state?.open.map(({ rid }) => rid))).toEqual(new Set(rids));
+    expect((await coordinator.streamState(streams.lastBeats.name))?.messages).toBe(1);
+  });
+
+  test('is none when there is none, and when what is there cannot be read', async () => {
+    const { coordinator, connect } = await bus();
+    const records = createBeatRecords(await connect());
+    const [organisation, monitor] = [newId(), newId()];
+    expect(await records.read(organisation, monitor)).toBeUndefined();
+    await coordinator.store(subjects.lastBeats(organisation, monitor), 'rubbish');
+    expect(await records.read(organisation, monitor)).toBeUndefined();
+    await records.change(organisation, monitor, (state) => foldBeat(state ?? noBeats, good(7)).state);
+    expect((await records.read(organisation, monitor))?.good?.at).toBe(7);
+  });
+
+  test('of another organisation is neither shown to a private probe nor changed by it, nor are its keys', async () => {
+    const [own, foreign, monitor] = [newId(), newId(), newId()];
+    const { coordinator, connect, probe } = await bus(own);
+    const all = createBeatRecords(coordinator);
+    for (const organisation of [own, foreign]) {
+      await all.change(organisation, monitor, () => foldBeat(noBeats, good(1)).state);
+      await coordinator.store(subjects.beatKey(organisation, organisation), JSON.stringify({ v: 1, organisation, monitor, until: null }));
+    }
+    const connection = await connect();
+    const records = createBeatRecords(connection, { timeoutMs: 500 });
+    expect((await records.read(own, monitor))?.good?.at).toBe(1);
+    await expect(records.read(foreign, monitor)).rejects.toThrow();
+    await expect(records.change(foreign, monitor, () => foldBeat(noBeats, good(2)).state)).rejects.toThrow();
+    await expect(
+      connection.request(`$JS.API.DIRECT.GET.${streams.lastBeats.name}`, JSON.stringify({ seq: 1 }), { timeoutMs: 500 }),
+    ).rejects.toThrow();
+    await expect(
+      connection.request(`$JS.API.STREAM.MSG.GET.${streams.beatKeys.name}`, JSON.stringify({ seq: 1 }), { timeoutMs: 500 }),
+    ).rejects.toThrow();
+    const heard: string[] = [];
+    const consumer = probeConsumers.beatKeys(probe.id, own).name;
+    const pull = connection.pull({
+      stream: streams.beatKeys.name,
+      consumer,
+      batch: 10,
+      onMessages: async (messages) => void heard.push(...messages.map(({ subject }) => subject)),
+    });
+    ends.push(pull.stop);
+    await eventually(() => heard.length > 0);
+    expect(heard).toEqual([subjects.beatKey(own, own)]);
+    expect((await all.read(foreign, monitor))?.good?.at).toBe(1);
+  });
+});
+
+describe('beats on the disk', () => {
+  test('come back in order after a restart, also behind a line that a crash cut off', async () => {
+    const path = join(await folder(), 'beats.jsonl');
+    const before = await openBeatSpool(path, silentLog);
+    const kept = [entry(1), entry(2), entry(3)];
+    await Promise.all(kept.map(before.append));
+    await before.close();
+    await appendFile(path, JSON.stringify(entry(4)).slice(0, 50));
+    const after = await openBeatSpool(path, silentLog);
+    await after.append(entry(5));
+    await after.close();
+    const again = await openBeatSpool(path, silentLog);
+    const handed: number[] = [];
+    await again.drain(async ({ beat }) => void handed.push(beat.at));
+    expect(handed).toEqual([1, 2, 3, 5]);
+    await again.close();
+    const empty = await openBeatSpool(path, silentLog);
+    expect(empty.waiting()).toBe(0);
+    await empty.close();
+  });
+
+  test('stay until they are handed over, whatever comes meanwhile', async () => {
+    const spool = await openBeatSpool(join(await folder(), 'beats.jsonl'), silentLog);
+    ends.push(spool.close);
+    await Promise.all([1, 2, 3].map((at) => spool.append(entry(at))));
+    const handed: number[] = [];
+    await expect(
+      spool.drain(async ({ beat }) => {
+        if (beat.at === 2) throw new Error('the bus is away again');
+        handed.push(beat.at);
+      }),
+    ).rejects.toThrow('away');
+    expect(spool.waiting()).toBe(2);
+    const late = spool.append(entry(4));
+    await Promise.all([late, spool.drain(async ({ beat }) => void handed.push(beat.at))]);
+    await spool.drain(async ({ beat }) => void handed.push(beat.at));
+    expect(handed).toEqual([1, 2, 3, 4]);
+    expect(spool.waiting()).toBe(0);
+  });
+});
+
+describe('the desk', () => {
+  const desk = async (spool: BeatSpool, wire: BusOfProbe, known: KnownKey, until: number | null = null) => {
+    const connection = await wire.connect();
+    const carrier = createBeatCarrier(connection, createBeatRecords(connection, { timeoutMs: 500 }), 'Europe');
+    const made = createBeatDesk({
+      carrier: () => carrier,
+      spool,
+      findKey: (key) => (key === beatFingerprint(token) ? { ...known, until } : undefined),
+      ear: 'eu',
+      clock: { now: () => Date.now() },
+      log: silentLog,
+    });
+    ends.push(made.close);
+    return made;
+  };
+  const token = newBeatToken();
+  const known: KnownKey = { organisation: newId(), monitor: newId(), until: null };
+  const call = (address: string, method = 'GET', body = '') => ({ method, address, body: Buffer.from(body) });
+
+  test('has a beat on the bus before it says OK', async () => {
+    const wire = await bus();
+    const { take } = await desk(await openBeatSpool(join(await folder(), 'beats.jsonl'), silentLog), wire, known);
+    expect(await take(call(`/beat/${token}/7?rid=${newId().toUpperCase()}&utm=x`, 'POST', 'why'))).toMatchObject({
+      status: 200,
+      text: 'OK',
+    });
+    const stored = await wire.coordinator.last(
+      streams.beats.name,
+      subjects.beat('Europe', partitionOf(known.monitor), beatFingerprint(token)),
+    );
+    expect(JSON.parse(Buffer.from(stored?.data ?? '').toString())).toMatchObject({
+      kind: 'fail',
+      exit_code: 7,
+      body: 'why',
+      method: 'POST',
+      ear: 'eu',
+    });
+    expect(await createBeatRecords(wire.coordinator).read(known.organisation, known.monitor)).toMatchObject({
+      latest: 'bad',
+      bad: { exit_code: 7 },
+    });
+  });
+
+  test('keeps what the bus does not take, in order with what comes after, and hands it over by itself', async () => {
+    const wire = await bus();
+    const spool = await openBeatSpool(join(await folder(), 'beats.jsonl'), silentLog);
+    const { take } = await desk(spool, wire, known);
+    await wire.coordinator.deleteStream(streams.beats.name);
+    expect((await take(call(`/beat/${token}/start`))).status).toBe(200);
+    expect((await take(call(`/beat/${token}`))).status).toBe(200);
+    expect(spool.waiting()).toBe(2);
+    await wire.coordinator.ensureStream(streams.beats);
+    await eventually(() => spool.waiting() === 0);
+    expect((await wire.coordinator.streamState(streams.beats.name))?.messages).toBe(2);
+  });
+
+  test('does not know a token whose time is over, and hashes nothing that cannot be one', async () => {
+    const wire = await bus();
+    const { take } = await desk(await openBeatSpool(join(await folder(), 'beats.jsonl'), silentLog), wire, known, Date.now() - 1);
+    expect((await take(call(`/beat/${token}`))).status).toBe(404);
+    for (const address of [
+      '/beat/',
+      '/beat/short',
+      `/beat/${'x'.repeat(65)}`,
+      `/beat/${token}/`,
+      `/beat/${token}/-1`,
+      `/beat/${token}/300`,
+      '/beat/..%2f..',
+      '/',
+    ])
+      expect((await take(call(address))).status, address).toBe(404);
+    expect(await take(call(`/beat/${token}`, 'DELETE'))).toMatchObject({ status: 405, headers: { allow: 'GET, HEAD, POST' } });
+  });
+});
