@@ -1,14 +1,15 @@
 import type { Operation, RawInput } from '../../shared/api/operation.ts';
 import type { Clock } from '../../shared/base/clock.ts';
 import { Refusal } from '../../shared/base/refusal.ts';
-import type { Caller, Organisation } from '../access/caller.ts';
+import type { Caller } from '../access/caller.ts';
 import type { Sql } from '../store/database.ts';
 import { lockOrganisation } from '../store/organisations.ts';
 import { inTransaction } from '../store/transactions.ts';
-import type { Context, InOrganisation, Instruments } from './context.ts';
+import type { Context, Instruments } from './context.ts';
 import { type Answered, type Bound, installationHandlers, organisationHandlers } from './handlers.ts';
 import { refuseUnlessAllowed } from './may.ts';
 import { notFound } from './not-found.ts';
+import { createTurns } from './turns.ts';
 
 /** The one way to every operation, for every face. */
 export type Gate = {
@@ -30,22 +31,26 @@ const named = <C extends Context>(handlers: Readonly<Record<string, Bound<C>>>, 
 const onlyLooks = ({ access, body }: Operation): boolean => access === 'read' && body === undefined;
 
 /** may → what was sent is read → transaction with the organisation as it is now → handler → answer. */
-export const createGate = ({ sql, clock, instruments }: Parts): Gate => ({
-  execute: async (operation, caller, raw) => {
-    const { read } = named(organisationHandlers, operation);
-    refuseUnlessAllowed(caller, operation.access);
-    const act = read(raw);
-    const common = { now: clock.now(), with: instruments, caller };
-    const inside = (of: Omit<InOrganisation, keyof typeof common>): Promise<Answered> => act({ ...common, ...of });
-    if (onlyLooks(operation)) return inside({ sql, organisation: caller.organisation });
-    return inTransaction(sql, async (transaction) => {
-      const organisation: Organisation | undefined = await lockOrganisation(transaction, caller.organisation.id);
-      if (!organisation) throw notFound('organisation_not_found');
-      return inside({ sql: transaction, organisation });
-    });
-  },
-  executeForInstallation: async (operation, raw) => {
-    const act = named(installationHandlers, operation).read(raw);
-    return inTransaction(sql, (transaction) => act({ sql: transaction, now: clock.now(), with: instruments }));
-  },
-});
+export const createGate = ({ sql, clock, instruments }: Parts): Gate => {
+  const inTurn = createTurns();
+  return {
+    execute: async (operation, caller, raw) => {
+      const { read } = named(organisationHandlers, operation);
+      refuseUnlessAllowed(caller, operation.access);
+      const act = read(raw);
+      const common = { with: instruments, caller };
+      if (onlyLooks(operation)) return act({ ...common, sql, now: clock.now(), organisation: caller.organisation });
+      return inTurn(caller.organisation.id, () =>
+        inTransaction(sql, async (transaction) => {
+          const organisation = await lockOrganisation(transaction, caller.organisation.id);
+          if (!organisation) throw notFound('organisation_not_found');
+          return act({ ...common, sql: transaction, now: clock.now(), organisation });
+        }),
+      );
+    },
+    executeForInstallation: async (operation, raw) => {
+      const act = named(installationHandlers, operation).read(raw);
+      return inTransaction(sql, (transaction) => act({ sql: transaction, now: clock.now(), with: instruments }));
+    },
+  };
+};

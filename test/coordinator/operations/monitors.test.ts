@@ -232,3 +232,28 @@ describe('deleteMonitor', () => {
     expect(await bench.refusal(getMonitor, stranger.owner, { monitor_id: id })).toBe('monitor_not_found');
   });
 });
+
+test('one organisation that is held up holds up nobody else, however many of its callers wait', async () => {
+  const [slow, other] = [await createHouse(bench.sql), await createHouse(bench.sql)];
+  let release: () => void = () => undefined;
+  const released = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  let held: () => void = () => undefined;
+  const holding = new Promise<void>((resolve) => {
+    held = resolve;
+  });
+  const holder = bench.sql.begin(async (transaction) => {
+    await transaction`select 1 from organisations where id = ${slow.organisation} for update`;
+    held();
+    await released;
+  });
+  await holding;
+  // More than the pool has connections.
+  const waiting = Array.from({ length: 40 }, () => bench.refusal(createMonitor, slow.owner, https));
+  expect(await bench.refusal(createMonitor, other.owner, https)).toBe('taken');
+  expect((await bench.call(listMonitors, slow.owner)).items).toEqual([]);
+  release();
+  await holder;
+  expect(new Set(await Promise.all(waiting))).toEqual(new Set(['taken']));
+});
