@@ -48,6 +48,7 @@ export const startWholeProbe = async (
       PROBE_NATS_URL: wire.proxy.url,
       PROBE_ALLOW_CIDRS: '127.0.0.0/8',
       NODE_EXTRA_CA_CERTS: authority,
+      NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE,
       LOG_LEVEL: 'error',
     },
     stdio: ['ignore', 'ignore', 'inherit'],
@@ -87,9 +88,12 @@ export const startWholeProbe = async (
         await coordinator.publishRoster(rosterProbe(wire));
         accepted.length = 0;
         await eventually(() => accepted.length >= monitors, 20_000);
-        const [cpu, done] = [cpuOf(pid), accepted.length];
+        const [cpu, from] = [cpuOf(pid), Date.now()];
         await new Promise((resolve) => setTimeout(resolve, ms));
-        const [after, results] = [cpuOf(pid), accepted.slice(done)];
+        const [after, to] = [cpuOf(pid), Date.now()];
+        // Counted by when they started: those of the window are all here once the next ones are.
+        await eventually(() => accepted.some(({ at }) => at > to + interval_ms), 20_000);
+        const results = accepted.filter(({ at }) => at >= from && at < to);
         await rest();
         const bad = results.filter(({ outcome }) => outcome !== 'ok').length;
         if (bad > results.length / 100)
