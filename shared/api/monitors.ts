@@ -70,7 +70,6 @@ const what = [
   'interval_out_of_range',
   'name_invalid',
   'nobody_can_check',
-  'plan_limit_monitors',
   'plan_limit_interval',
   'group_not_found',
 ] as const;
@@ -101,7 +100,7 @@ export const createMonitor = operation({
   body: MonitorIn,
   response: MonitorOut,
   success: 201,
-  refusals: ['monitor_type_unknown', ...what],
+  refusals: ['monitor_type_unknown', 'plan_limit_monitors', ...what],
 });
 
 export const getMonitor = operation({

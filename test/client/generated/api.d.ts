@@ -1159,8 +1159,6 @@ export interface operations {
              *
              *     `role_insufficient`: Your role in the organisation may not do this.
              *
-             *     `plan_limit_monitors`: The plan allows no more monitors.
-             *
              *     `plan_limit_interval`: The plan does not allow checks this often.
              */
             403: {
