@@ -175,21 +175,25 @@ export const launch = async (environment: Environment, stop: AbortSignal, say: S
     };
     const known = state.made[key] ?? { probes: {} };
     if (known.apiToken === undefined) say('making a local organisation, an owner with a token, and three probes');
-    // Already now: it needs the longest, and what the first start makes it finds in the database.
-    crew.start({
-      command: {
-        name: 'coordinator',
-        file: process.execPath,
-        args: [coordinatorMain],
-        cwd: projectFolder,
-        env: { ...common, ...ours },
-        stopSignal: 'SIGTERM',
-        log: join(logs, 'coordinator.log'),
-      },
-    });
-    const ownDatabase = settings.databaseUrl === undefined ? 'no' : 'yes';
-    const network = await makeNetwork({ env: { ...common, ...ours, ANTIPODE_OWN_DATABASE: ownDatabase }, known, keep, stop });
+    const startCoordinator = (): unknown =>
+      crew.start({
+        command: {
+          name: 'coordinator',
+          file: process.execPath,
+          args: [coordinatorMain],
+          cwd: projectFolder,
+          env: { ...common, ...ours },
+          stopSignal: 'SIGTERM',
+          log: join(logs, 'coordinator.log'),
+        },
+      });
+    // It needs the longest, so it starts at once on a database that is surely ours; in a foreign one a refused start must not meddle.
+    const isOwnDatabase = settings.databaseUrl !== undefined;
+    if (!isOwnDatabase) startCoordinator();
+    const makerEnv = { ...common, ...ours, ANTIPODE_OWN_DATABASE: isOwnDatabase ? 'yes' : 'no' };
+    const network = await makeNetwork({ env: makerEnv, known, keep, stop });
     if (stop.aborted) return;
+    if (isOwnDatabase) startCoordinator();
     const natsUrl = foundations.bus.NATS_URL;
     startProbes(crew, { home, logs, settings, natsUrl, common, ears }, network);
     await awaitNetwork(direct, stop, say);
