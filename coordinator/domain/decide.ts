@@ -64,7 +64,7 @@ const onResult = (draft: Draft, result: SeenResult): void => {
   if (result.config_version !== watched.config_version && draft.rules.older_version_to_charts) return;
   if ((watched.paused_at !== null && draft.rules.pausing_closes) || result.at < decides_from || !mayCheck(watched, probe, continent))
     return;
-  const before = newestOf(draft.state.views, continent);
+  const before = draft.state.incident ? newestOf(draft.state.views, continent) : undefined;
   const seen = see(draft.state.views, result);
   const { views, newest } =
     seen.newest || draft.rules.stale_to_charts
@@ -74,6 +74,8 @@ const onResult = (draft: Draft, result: SeenResult): void => {
           result,
         );
   draft.state = { ...draft.state, views, clock: Math.max(draft.state.clock, result.at) };
+  // What nearly every result is: all is well, and stays so.
+  if (result.outcome === 'ok' && !draft.state.incident) return;
   const view = newestOf(views, continent);
   const { failing, passing } = tally(views, draft.state.clock, draft.reach.turn_ms);
   // Older than this probe's newest, than what another of its continent has seen, or than a view may be: it decides nothing (rule 3).

@@ -17,12 +17,13 @@ const ahead = 5_000;
 export const saysSomething = (made: Made): boolean =>
   made.outcome !== 'unknown' && !made.quarantined && made.decided_at !== null && made.at <= made.decided_at + ahead;
 
-/** The newest by start, of those that satisfy. */
+/** The newest by start, of those that satisfy; of two that started together the failure. */
 export const newest = (list: readonly Made[], fits: (made: Made) => boolean): Made | undefined => {
   let best: Made | undefined;
   for (let index = list.length - 1, looked = 0; index >= 0 && looked < 400; index -= 1, looked += 1) {
     const made = list[index];
-    if (made && fits(made) && (!best || made.at > best.at)) best = made;
+    if (!made || !fits(made)) continue;
+    if (!best || made.at > best.at || (made.at === best.at && made.outcome === 'fail')) best = made;
   }
   return best;
 };
