@@ -35,10 +35,13 @@ export type BeatCarrier = {
   readonly isReady: () => boolean;
   /** Settles when the bus has it. Once more does no harm. */
   readonly handOver: (entry: SpooledBeat) => Promise<void>;
+  /** Makes good what the bus lost of what it was given. */
+  readonly recover: () => Promise<void>;
 };
 
 export const createBeatCarrier = (bus: Bus, records: BeatRecords, place: BeatPlace): BeatCarrier => ({
   isReady: bus.isConnected,
+  recover: records.recover,
   handOver: async ({ organisation, monitor, beat }) => {
     // What it comes to first: should the other fail, the beat is kept, and counting it once more changes nothing.
     await records.change(organisation, monitor, (state) => foldBeat(state ?? noBeats, beat).state);
@@ -110,15 +113,24 @@ export const createBeatDesk = (parts: BeatDeskParts): BeatDesk => {
     ear,
   });
 
-  const catchUp = async (): Promise<void> => {
-    const ready = carrier();
-    if (!ready?.isReady() || spool.waiting() === 0) return;
+  let catchingUp: Promise<void> | undefined;
+  const catchUpOnce = async (ready: BeatCarrier): Promise<void> => {
     try {
+      await ready.recover();
+      if (spool.waiting() === 0) return;
       await spool.drain(ready.handOver);
       log.info('the beats on the disk are handed over');
     } catch (error) {
-      log.warn({ err: error, waiting: spool.waiting() }, 'the beats on the disk could not be handed over yet');
+      log.warn({ err: error, waiting: spool.waiting() }, 'the bus does not take yet what it is to catch up with');
     }
+  };
+  const catchUp = (): Promise<void> => {
+    const ready = carrier();
+    if (!ready?.isReady()) return Promise.resolve();
+    catchingUp ??= catchUpOnce(ready).finally(() => {
+      catchingUp = undefined;
+    });
+    return catchingUp;
   };
   const timer = setInterval(() => void catchUp(), catchUpEveryMs);
 
@@ -145,6 +157,7 @@ export const createBeatDesk = (parts: BeatDeskParts): BeatDesk => {
     catchUp,
     close: async () => {
       clearInterval(timer);
+      await catchingUp;
       await spool.close();
     },
   };

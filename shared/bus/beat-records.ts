@@ -1,5 +1,5 @@
 import { backoff, pause } from '../base/retry.ts';
-import type { BeatState } from '../checks/heartbeat/state.ts';
+import { type BeatState, mergeBeats } from '../checks/heartbeat/state.ts';
 import { BusRefusal } from './management.ts';
 import { beatStateMessage } from './messages.ts';
 import type { Bus } from './nats.ts';
@@ -9,12 +9,17 @@ import { subjects } from './subjects.ts';
 /**
  * What the beats of each monitor come to, as the bus has it: one record for each, changed only on top of what it was (compare and set), so
  * that ears all over the world can count in the same record and none is undone.
+ *
+ * Modes: `sure` → (the connection broke) `doubtful`: the bus may have lost what was written from here; if a sample shows that it did, it
+ * gets all of it once more → `sure`.
  */
 export type BeatRecords = {
   /** undefined: there is none, which after a wiped bus says nothing about the beats. @throws when the bus cannot be asked. */
   readonly read: (organisation: string, monitor: string) => Promise<BeatState | undefined>;
   /** Changes of one monitor happen in the order of these calls. @throws when the bus did not take it; it may have all the same. */
   readonly change: (organisation: string, monitor: string, change: (state: BeatState | undefined) => BeatState) => Promise<void>;
+  /** Where there is doubt: looks whether the bus was wiped, and tells it again what was written from here. @throws when it cannot be asked. */
+  readonly recover: () => Promise<void>;
 };
 
 /** A record and the number of the message that holds it; 0 when there is none. */
@@ -23,6 +28,8 @@ type Held = { readonly seq: number; readonly state: BeatState | undefined };
 const wrongLastSequence = 10071;
 const mostAttempts = 12;
 const mostRemembered = 20_000;
+const sampleSize = 3;
+const atOnce = 100;
 
 const parse = (data: Uint8Array): BeatState | undefined => {
   if (data.length === 0) return undefined;
@@ -34,11 +41,19 @@ const parse = (data: Uint8Array): BeatState | undefined => {
   }
 };
 
+/** Whether the bus knows less than what was written to it. */
+const lags = (there: BeatState | undefined, written: BeatState): boolean =>
+  there === undefined || (written.good?.at ?? 0) > (there.good?.at ?? 0) || (written.bad?.at ?? 0) > (there.bad?.at ?? 0);
+
 export const createBeatRecords = (bus: Bus, options: { readonly timeoutMs?: number } = {}): BeatRecords => {
   const { timeoutMs = 2_000 } = options;
   // What was last written from here: mostly still true, which saves a question for each beat. If it is not, the bus refuses, and it is asked.
   const remembered = new Map<string, Held>();
   const lines = new Map<string, Promise<void>>();
+  let isDoubtful = false;
+  bus.onStatus((status) => {
+    if (status === 'connected') isDoubtful = true;
+  });
 
   const ask = async (subject: string): Promise<Held> => {
     const answer = await bus.request(`$JS.API.DIRECT.GET.${streams.lastBeats.name}.${subject}`, '', { timeoutMs });
@@ -71,18 +86,45 @@ export const createBeatRecords = (bus: Bus, options: { readonly timeoutMs?: numb
     }
   };
 
+  /** Changes of one record one after the other. */
+  const inLine = (subject: string, change: (state: BeatState | undefined) => BeatState): Promise<void> => {
+    const done = (lines.get(subject) ?? Promise.resolve()).then(() => write(subject, change));
+    const settled = done
+      .catch(() => undefined)
+      .then(() => {
+        if (lines.get(subject) === settled) lines.delete(subject);
+      });
+    lines.set(subject, settled);
+    return done;
+  };
+
+  /** Of the last that were written, none is there any more: one alone may belong to a monitor that was deleted. */
+  const isWiped = async (): Promise<boolean> => {
+    const sample = [...remembered].slice(-sampleSize);
+    const lagging = await Promise.all(
+      sample.map(async ([subject, { state }]) => state !== undefined && lags((await ask(subject)).state, state)),
+    );
+    return sample.length > 0 && !lagging.includes(false);
+  };
+
+  const tellAgain = async (): Promise<void> => {
+    const known = [...remembered];
+    remembered.clear();
+    for (let at = 0; at < known.length; at += atOnce)
+      await Promise.all(
+        known
+          .slice(at, at + atOnce)
+          .map(([subject, { state }]) => state && inLine(subject, (seen) => (seen ? mergeBeats(state, seen) : state))),
+      );
+  };
+
   return {
     read: async (organisation, monitor) => (await ask(subjects.lastBeats(organisation, monitor))).state,
-    change: (organisation, monitor, change) => {
-      const subject = subjects.lastBeats(organisation, monitor);
-      const done = (lines.get(subject) ?? Promise.resolve()).then(() => write(subject, change));
-      const settled = done
-        .catch(() => undefined)
-        .then(() => {
-          if (lines.get(subject) === settled) lines.delete(subject);
-        });
-      lines.set(subject, settled);
-      return done;
+    change: (organisation, monitor, change) => inLine(subjects.lastBeats(organisation, monitor), change),
+    recover: async () => {
+      if (!isDoubtful) return;
+      if (await isWiped()) await tellAgain();
+      isDoubtful = false;
     },
   };
 };

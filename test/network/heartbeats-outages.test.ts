@@ -157,6 +157,27 @@ describe.concurrent('a heartbeat', () => {
     await incidentThat(network.sql, heartbeat.monitor, isConfirmed, 30_000);
   }, 90_000);
 
+  test('is not late although it came while no coordinator was there and the bus was wiped after it', async ({ onTestFinished }) => {
+    const all = await small(onTestFinished);
+    const { network, probes, bus, proxy } = all;
+    const coordinator = await network.startCoordinator();
+    const heartbeat = await addHeartbeat(network, { grace_s: 2 }, 10);
+    await beat(earOf(probes[0]), heartbeat);
+    await beatsWritten(network.sql, heartbeat.monitor, 1);
+    await coordinator.close();
+    await passed(5_000);
+    expect((await call(earOf(probes[0]), heartbeat.token)).status).toBe(200);
+    const came = Date.now();
+    proxy.cut();
+    for (const { name } of Object.values(streams)) await bus.deleteStream(name);
+    proxy.heal();
+    await network.startCoordinator();
+    // Nothing but the ear knows of the last beat: by the database, it would be late well before.
+    const down = await incidentThat(network.sql, heartbeat.monitor, isConfirmed, 30_000);
+    expect(Math.abs(Number(down.started_at) - (came + 12_000))).toBeLessThan(500);
+    expect(await incidentsOf(network.sql, heartbeat.monitor)).toHaveLength(1);
+  }, 90_000);
+
   test('is not late because the probe that judges it is cut off from the bus, or loses it for a moment', async ({ onTestFinished }) => {
     const all = await small(onTestFinished);
     const { network } = all;
