@@ -16,7 +16,6 @@ import { createBeatView } from './actors/beat-view.ts';
 import { watchBusEndpoints } from './actors/bus-endpoints.ts';
 import { createCorrectedClock } from './actors/corrected-clock.ts';
 import { claimDataFolder } from './actors/data-folder.ts';
-import { startEar } from './actors/ear.ts';
 import { openEarKeys } from './actors/ear-keys.ts';
 import { createHeartbeats } from './actors/heartbeats.ts';
 import { openNetworkKnowledge } from './actors/network-knowledge.ts';
@@ -137,6 +136,8 @@ export const createProbe = async (config: Config, overrides: Overrides = {}): Pr
 
   let carrier: BeatCarrier | undefined;
   const openEar = async (port: number) => {
+    // Only an ear needs node's web server, and with it some 10 MiB.
+    const { startEar } = await import('./actors/ear.ts');
     const keys = await openEarKeys({ folder, probe: { id, organisation }, log });
     const beats = await openBeatSpool(join(folder, 'beats.jsonl'), log);
     const desk = createBeatDesk({ carrier: () => carrier, spool: beats, findKey: keys.find, ear: name, clock, log });
