@@ -16,7 +16,7 @@ export const faultsOfBeginning = (
   if (before.confirmed_at !== null || after.seen?.continent !== seen) return [];
   const earlier = fresh.filter((made) => {
     if (made.outcome !== 'fail' || made.continent !== seen) return false;
-    if (made.at >= after.started_at || made.at < after.started_at - 2 * interval_ms) return false;
+    if (made.at >= after.started_at || made.at < before.started_at - 2 * interval_ms) return false;
     const around = recent(decided).filter((other) => other.continent === made.continent && other !== made);
     const parted = around.some((other) => other.outcome === 'ok' && other.at > made.at && other.at <= after.started_at);
     return !parted && newest(around, () => true)?.outcome === 'fail';
