@@ -52,6 +52,12 @@ const reasonAgainst = (
 const freshOf = (batch: BatchMessage, committed: number): readonly Result[] | undefined =>
   batch.after !== null && batch.after > committed ? undefined : batch.results.filter(({ seq }) => seq > committed);
 
+/** Of the looks that one check answered, the one that its incident waits for. */
+const lookAnswered = ({ monitor, look, other_looks = [] }: SeenResult, round: Round): string | null => {
+  const awaited = round.stateOf(monitor)?.incident?.progress.matrix?.look;
+  return other_looks.find((other) => other === awaited) ?? look;
+};
+
 /** Decides about a set of batches, in order of start. Nothing is written yet. */
 export const receiveBatches = (state: PartitionState, batches: readonly Accepted[], parts: PartitionParts): Received => {
   const { clock, timing, oldestKept, roster } = parts;
@@ -99,7 +105,7 @@ export const receiveBatches = (state: PartitionState, batches: readonly Accepted
   for (const seen of inOrder(judged.map((each) => each.seen))) {
     const from = bySeen.get(seen);
     if (!from) continue;
-    round.decide(seen.monitor, { is: 'result', result: seen });
+    round.decide(seen.monitor, { is: 'result', result: { ...seen, look: lookAnswered(seen, round) } });
     const outcome = countsAs(seen, now);
     const { at, took_ms, phases } = seen;
     round.chart({ monitor_key: from.key, probe_key: from.probe.key, at, took_ms, outcome, cause_class: seen.cause?.class ?? null, phases });

@@ -58,6 +58,7 @@ export const resultMessage = z.object({
   phases: z.object({ dns: phase, tcp: phase, tls: phase, first_byte: phase, total: phase }).nullable(),
   evidence: z.record(z.string(), json).nullable(),
   look: id.nullable(),
+  other_looks: z.array(id).max(64).exactOptional(),
 });
 
 /**

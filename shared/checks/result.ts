@@ -43,6 +43,8 @@ export type Result = {
   readonly phases: Phases | null;
   readonly evidence: Evidence | null;
   readonly look: string | null;
+  /** Other looks that the same check answers; one check is one result, however many asked for it. */
+  readonly other_looks?: readonly string[];
 };
 
 export const noPhases: Phases = { dns: null, tcp: null, tls: null, first_byte: null, total: null };
