@@ -1,5 +1,5 @@
+import { nearest } from '../base/nearest.ts';
 import type { Config } from './assignment.ts';
-import { didYouMean } from './did-you-mean.ts';
 import { dnsConfig } from './dns/config.ts';
 import { heartbeatConfig } from './heartbeat/config.ts';
 import { httpsConfig } from './https/config.ts';
@@ -43,7 +43,7 @@ export const faultsSentence = (faults: readonly ConfigFault[]): string =>
 export const unusedKeys = (kind: Kind, config: Config): { readonly key: string; readonly meant: string | undefined }[] =>
   Object.keys(config)
     .filter((key) => !byKind[kind].keys.includes(key))
-    .map((key) => ({ key, meant: didYouMean(key, byKind[kind].keys) }));
+    .map((key) => ({ key, meant: nearest(key, byKind[kind].keys) }));
 
 /** What the monitor's page says about keys that do nothing. */
 export const unusedKeySentences = (kind: Kind, config: Config): string[] =>

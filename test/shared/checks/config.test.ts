@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
+import { nearest } from '../../../shared/base/nearest.ts';
 import type { Config } from '../../../shared/checks/assignment.ts';
 import { configFaults, knownKeys, mergeSecrets, splitSecrets, timeoutMs, unusedKeySentences } from '../../../shared/checks/config.ts';
-import { didYouMean } from '../../../shared/checks/did-you-mean.ts';
 import type { Json } from '../../../shared/checks/result.ts';
 
 const faults = (config: Config, interval_s = 60, target = 'https://example.com/') => configFaults('https', target, config, interval_s);
@@ -39,7 +39,7 @@ describe('a config as a whole', () => {
     ['followRedirects', 'follow_redirects', 'follow_redirects'],
     ['x'.repeat(10_000), 'method', undefined],
   ])('of %s, with %s known, %s was meant', (word, known, meant) => {
-    expect(didYouMean(word, [known])).toBe(meant);
+    expect(nearest(word, [known])).toBe(meant);
   });
 });
 
