@@ -1,7 +1,9 @@
 /** A resolver of the tests' own on loopback, by UDP and TCP, that says exactly what a test wants, however wrong. */
-import { createSocket } from 'node:dgram';
-import { createServer } from 'node:net';
+import { createSocket, type Socket } from 'node:dgram';
+import { once } from 'node:events';
+import { createServer, type Server } from 'node:net';
 import dnsPacket from 'dns-packet';
+import { freePort } from '../../deploy/local/ports.ts';
 
 export type Asked = { readonly query: Buffer; readonly over: 'udp' | 'tcp'; readonly count: number; readonly name: string };
 type Said = Buffer | readonly Buffer[] | null;
@@ -18,8 +20,23 @@ export type Resolver = {
   readonly close: () => Promise<void>;
 };
 
-const listening = (emitter: { once: (event: 'listening', listener: () => void) => unknown }): Promise<void> =>
-  new Promise((resolve) => emitter.once('listening', () => resolve()));
+/** Both by one port: what is free for one of them may be taken for the other, and then another is tried. */
+const listenOn = async (udp: () => Socket, tcp: Server | undefined): Promise<{ readonly socket: Socket; readonly port: number }> => {
+  for (let tries = 1; ; tries += 1) {
+    const port = await freePort();
+    const socket = udp();
+    try {
+      socket.bind(port, '127.0.0.1');
+      await once(socket, 'listening');
+      tcp?.listen(port, '127.0.0.1');
+      if (tcp) await once(tcp, 'listening');
+      return { socket, port };
+    } catch (error) {
+      socket.close();
+      if (tries === 5) throw error;
+    }
+  }
+};
 
 /** `tcp: false`: nobody listens there. */
 export const startResolver = async (say: (asked: Asked) => Said, options: { readonly tcp?: boolean } = {}): Promise<Resolver> => {
@@ -31,15 +48,15 @@ export const startResolver = async (say: (asked: Asked) => Said, options: { read
     const said = say({ query, over, count, name: dnsPacket.decode(query).questions?.[0]?.name ?? '' });
     return said === null ? [] : Buffer.isBuffer(said) ? [said] : said;
   };
-  const udp = createSocket('udp4');
-  udp.on('message', (query, from) => {
-    sources.push(from.port);
-    ids.push(query.readUInt16BE(0));
-    for (const message of answer(query, 'udp')) udp.send(message, from.port, from.address);
-  });
-  udp.bind(0, '127.0.0.1');
-  await listening(udp);
-  const { port } = udp.address();
+  const open = (): Socket => {
+    const socket = createSocket('udp4');
+    socket.on('message', (query, from) => {
+      sources.push(from.port);
+      ids.push(query.readUInt16BE(0));
+      for (const message of answer(query, 'udp')) socket.send(message, from.port, from.address);
+    });
+    return socket;
+  };
   const tcp = createServer((socket) => {
     socket.on('error', () => socket.destroy());
     socket.on('data', (data: Buffer) => {
@@ -50,10 +67,7 @@ export const startResolver = async (say: (asked: Asked) => Said, options: { read
       }
     });
   });
-  if (options.tcp !== false) {
-    tcp.listen(port, '127.0.0.1');
-    await listening(tcp);
-  }
+  const { socket: udp, port } = await listenOn(open, options.tcp === false ? undefined : tcp);
   const close = async (): Promise<void> => {
     await new Promise<void>((resolve) => udp.close(() => resolve()));
     if (options.tcp !== false) await new Promise<void>((resolve) => tcp.close(() => resolve()));

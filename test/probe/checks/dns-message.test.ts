@@ -52,17 +52,15 @@ describe('an answer', () => {
       data: fc.array(fc.stringMatching(/^[ -~]{0,80}$/), { minLength: 1, maxLength: 4 }),
     }),
   );
-  const packet = fc
-    .array(answer, { maxLength: 8 })
-    .map((answers) =>
-      dnsPacket.encode({
-        type: 'response',
-        id: 1,
-        flags: dnsPacket.RECURSION_AVAILABLE,
-        questions: [{ type: 'A', name: question.name }],
-        answers,
-      }),
-    );
+  const packet = fc.array(answer, { maxLength: 8 }).map((answers) =>
+    dnsPacket.encode({
+      type: 'response',
+      id: 1,
+      flags: dnsPacket.RECURSION_AVAILABLE,
+      questions: [{ type: 'A', name: question.name }],
+      answers,
+    }),
+  );
 
   test('written by another codec is read whole, with the same records', () => {
     fc.assert(

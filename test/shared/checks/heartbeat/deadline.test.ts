@@ -163,13 +163,13 @@ describe('what beats come to', () => {
           const beats = times.map((at, index) => beatAt(at, kind[index] ?? 'success', { rid: null }));
           const straight = stateAfter(...beats.toSorted((a, b) => a.at - b.at));
           const shuffled = beats.toSorted((a, b) => (order[beats.indexOf(a)] ?? 0) - (order[beats.indexOf(b)] ?? 0));
-          const any = stateAfter(...shuffled, ...shuffled);
-          expect({ good: any.good, bad: any.bad, latest: any.latest }).toEqual({
+          const mixed = stateAfter(...shuffled, ...shuffled);
+          expect({ good: mixed.good, bad: mixed.bad, latest: mixed.latest }).toEqual({
             good: straight.good,
             bad: straight.bad,
             latest: straight.latest,
           });
-          expect(any.open).toEqual(straight.open);
+          expect(mixed.open).toEqual(straight.open);
         },
       ),
       { numRuns: 1_000 },
