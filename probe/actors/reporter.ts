@@ -170,6 +170,17 @@ export const createReporter = (options: {
     }
   };
 
+  let isSaveAsked = false;
+  /** On disk at once and not when it is sent: a probe that is killed in between has seen it all the same. */
+  const saveSoon = (): void => {
+    if (isSaveAsked) return;
+    isSaveAsked = true;
+    setImmediate(() => {
+      isSaveAsked = false;
+      void spool.save();
+    });
+  };
+
   const pumpUrgent = (): void => {
     const partitions = urgent;
     urgent = new Set();
@@ -233,6 +244,7 @@ export const createReporter = (options: {
       const route = taken && routes[taken.partition];
       if (!taken || !route) return;
       route.waitingSince ??= now();
+      saveSoon();
       if (!isUrgent) return;
       if (urgent.size === 0) setImmediate(pumpUrgent);
       urgent.add(taken.partition);

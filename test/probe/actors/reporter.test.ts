@@ -59,6 +59,15 @@ afterEach(async () => {
 });
 
 describe('the reporter', () => {
+  test('has what it was given on disk at once, not only when it sends it: a probe may be killed in between', async () => {
+    fill(0, 40);
+    // As soon as what it had to do in this turn is done, and long before anything would be sent.
+    await expect.poll(() => spool.status().bytes, { timeout: 500, interval: 5 }).toBeGreaterThan(0);
+    const again = await openSpool({ folder, mostBytes: 16 * 1024 * 1024, log: silentLog });
+    expect(again.status().waiting).toBe(40);
+    await again.close();
+  });
+
   test('hands every result over once, signed, and the spool is empty when they are committed', async () => {
     const taken = take();
     await attach();
