@@ -1,15 +1,24 @@
-import { getServers } from 'node:dns';
+import { Resolver as SystemResolver } from 'node:dns';
 import { parseResolver, type Resolver } from '../../shared/checks/dns/config.ts';
 import { type Exchange, exchange, write } from './dns-exchange.ts';
 import type { Question } from './dns-message.ts';
 import type { UdpSockets } from './dns-sockets.ts';
 
-/** The resolvers of the machine, in its order, as they stand now: a laptop or a container may be given others while it runs. */
-export const systemResolvers = (): readonly Resolver[] =>
-  getServers().flatMap((text) => {
-    const resolver = parseResolver(text);
-    return resolver ? [resolver] : [];
-  });
+const rereadMs = 10_000;
+let read: { readonly at: number; readonly resolvers: readonly Resolver[] } | undefined;
+
+/**
+ * The resolvers of the machine, in its order. Only a new resolver of the library reads them anew, so that is made now and then: a laptop or
+ * a container may be given others while it runs.
+ */
+export const systemResolvers = (): readonly Resolver[] => {
+  const at = performance.now();
+  if (read === undefined || at - read.at > rereadMs) {
+    const resolvers = new SystemResolver().getServers().flatMap((text) => parseResolver(text) ?? []);
+    read = { at, resolvers };
+  }
+  return read.resolvers;
+};
 
 /**
  * Whether the probe's own resolver works, told from a name that does not: it does if it answered for another name since the check began, or
