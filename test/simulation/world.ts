@@ -95,12 +95,12 @@ export const live = (story: Story, rules: Rules = allRules): Lived => {
     const after = before.map((state, monitor) =>
       afterCalm(monitor, state, network.roster(), (probe) => probeById(probes, probe)?.lastTurn(monitor, time - 2_000)),
     );
+    const jumpedFrom = agenda.now();
     agenda.jump(time);
     record.jumps += 1;
     for (const [monitor, state] of after.entries()) {
-      const from = before[monitor]?.clock ?? state.clock;
-      if (state.clock === from) continue;
-      record.calm[monitor]?.push({ from, to: state.clock + allowedSilence(state.watched) });
+      if (state.clock === before[monitor]?.clock) continue;
+      record.calm[monitor]?.push({ from: jumpedFrom, to: state.clock + allowedSilence(state.watched) });
       database.keep(monitor, checkpointOf(state));
     }
     network.resume();
