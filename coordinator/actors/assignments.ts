@@ -1,3 +1,4 @@
+import pLimit from 'p-limit';
 import { type Continent, continents } from '../../shared/base/continents.ts';
 import type { AssignmentMessage } from '../../shared/bus/messages.ts';
 import type { Bus } from '../../shared/bus/nats.ts';
@@ -42,7 +43,11 @@ export type AssignmentParts = {
 
 const tombstone = new Uint8Array();
 
+/** So many monitors at once are on their way to the bus: more would wait there for longer than their time limit. */
+const mostAtOnce = 200;
+
 export const createAssignments = ({ bus, directory, openSecrets, networkKey }: AssignmentParts): Assignments => {
+  const limit = pLimit(mostAtOnce);
   const served = (): readonly Continent[] =>
     continents.filter((continent) =>
       directory.all().some((probe) => probe.organisation_id === null && probe.revoked_at === null && probe.continent === continent),
@@ -103,7 +108,7 @@ export const createAssignments = ({ bus, directory, openSecrets, networkKey }: A
 
   return {
     publish: async (changes) => {
-      await Promise.all(changes.map(publishOne));
+      await Promise.all(changes.map((change) => limit(publishOne, change)));
     },
     messageFor,
     served,

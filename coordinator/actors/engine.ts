@@ -1,3 +1,4 @@
+import pLimit from 'p-limit';
 import { createTicker } from '../../shared/actor/ticker.ts';
 import type { Clock } from '../../shared/base/clock.ts';
 import type { Continent } from '../../shared/base/continents.ts';
@@ -131,10 +132,11 @@ export const startEngine = async (options: EngineOptions): Promise<Engine> => {
     return targets.size;
   };
   const trust = createProbeTrust({ sql, clock, log, directory, roster, targetsOf });
-  const writer = createWriter({ sql, owner, log });
+  const writer = createWriter({ sql, owner, clock, log });
   const parts: PartitionParts = {
     ...{ sql, bus, clock, log, timing, writer, directory, refusals, assignments, loaded, roster },
     installation: await installationId(sql),
+    loading: pLimit(3),
     askLooks: looks.ask,
     observe: trust.observe,
     oldestKept: (now) => oldestKept(kept, now),

@@ -1,5 +1,6 @@
 import { continentToken } from '../../shared/base/continents.ts';
-import { type BatchMessage, batchMessage } from '../../shared/bus/messages.ts';
+import { readBatch } from '../../shared/bus/batch-form.ts';
+import type { BatchMessage } from '../../shared/bus/messages.ts';
 import type { Delivered, Message } from '../../shared/bus/nats.ts';
 import { isSignedBy } from '../../shared/bus/signature.ts';
 import type { ProbeRow } from '../store/probes.ts';
@@ -37,9 +38,11 @@ export const senderOf = async (
   return anew && isSigned(anew, message, now) ? anew : { refused: 'not_signed' };
 };
 
+const utf8 = new TextDecoder('utf-8', { fatal: true });
+
 const parse = (data: Uint8Array): unknown => {
   try {
-    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(data));
+    return JSON.parse(utf8.decode(data));
   } catch {
     return undefined; // What cannot be read is refused as malformed, like what reads but does not fit.
   }
@@ -65,9 +68,8 @@ export const judge = async (delivered: Delivered, partition: number, directory: 
   if ('refused' in probe) return refuse(probe.refused);
   if (continentToken(probe.continent) !== continent) return refuse('wrong_subject');
   const body = parse(delivered.data);
-  const read = batchMessage.safeParse(body);
-  if (!read.success) return refuse(isOfOtherVersion(body) ? 'unknown_version' : 'malformed');
-  const batch = read.data;
+  const batch = readBatch(body);
+  if (!batch) return refuse(isOfOtherVersion(body) ? 'unknown_version' : 'malformed');
   if (batch.probe !== id) return refuse('wrong_subject');
   if (batch.partition !== partition) return refuse('wrong_partition');
   if (!rises(batch)) return refuse('malformed');

@@ -26,6 +26,8 @@ export type PartitionParts = {
   readonly installation: string;
   /** What the partitions of this coordinator hold at the moment, for counting; only their owners change it. */
   readonly loaded: Map<number, PartitionState>;
+  /** Reading a partition from the database takes memory that is soon free again: only a few at a time. */
+  readonly loading: <Result>(load: () => Promise<Result>) => Promise<Result>;
   readonly roster: () => Roster;
   /** Asks probes to look now. */
   readonly askLooks: (wishes: readonly LookWish[]) => void;

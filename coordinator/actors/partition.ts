@@ -169,7 +169,7 @@ export const createPartition = (lease: Lease, parts: PartitionParts): Behaviour<
   name: `partition ${lease.partition}`,
   init: async () => {
     const { sql, directory, roster, clock } = parts;
-    const state = await loadPartition(lease, { sql, directory, roster, now: clock.now() });
+    const state = await parts.loading(() => loadPartition(lease, { sql, directory, roster, now: clock.now() }));
     await drainOutbox(state, parts);
     parts.loaded.set(lease.partition, state);
     return state;

@@ -33,6 +33,8 @@ type Parts = {
 };
 
 const assign = streams.assignments.name;
+/** The monitor that never was: its tombstone tells a probe that what came is all there is. */
+const nobody = '00000000-0000-0000-0000-000000000000';
 
 export const ensureStreams = async (bus: Bus): Promise<void> => {
   for (const stream of Object.values(streams)) await bus.ensureStream(stream);
@@ -86,6 +88,14 @@ export const createProbeKeeper = (parts: Parts): ProbeKeeper => {
       await pushAll();
     },
     resync: async (probe) => {
+      // Where nothing stands for it in the stream nothing would come, and it would keep what it has.
+      const isPublic = probe.organisation_id === null;
+      const whole = isPublic ? subjects.assignmentsOf(probe.continent) : subjects.privateAssignmentsOf(probe.id);
+      if ((await bus.subjectsOf(assign, whole)).length === 0)
+        await bus.store(
+          isPublic ? subjects.assignment(probe.continent, nobody) : subjects.privateAssignment(probe.id, nobody),
+          new Uint8Array(),
+        );
       log.warn({ probe: probe.id, name: probe.name }, 'a probe holds other assignments than it should: everything is sent to it anew');
       for (const { stream, consumer } of durablesOf(probe)) await bus.renewConsumer(stream, consumer);
     },

@@ -37,7 +37,7 @@ type Options = {
   readonly isAwaited: () => boolean;
 };
 
-const pollBatch = 64;
+const pollBatch = 16;
 const mostHeld = 200;
 const workingEveryMs = 2_000;
 const capacity = 1_000;

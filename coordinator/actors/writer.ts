@@ -1,11 +1,14 @@
+import type { Clock } from '../../shared/base/clock.ts';
 import type { Log } from '../../shared/base/log.ts';
 import { commitUnits, type Unit } from '../store/commit.ts';
 import { isPassing, type Sql } from '../store/database.ts';
 import { Fenced } from '../store/leases.ts';
+import { hourOf } from '../store/results.ts';
 
 /**
  * The one writer of a coordinator: commits what its partitions decided, all that waits in one transaction.
- * Modes: `idle` → `writing` (one transaction at a time; what comes meanwhile waits for the next) → `idle`; `closed`.
+ * Modes: `idle` → `writing` (two transactions at a time, of different partitions, so that the database works while we prepare the next; what
+ * comes meanwhile waits) → `idle`; `closed`.
  */
 export type Writer = {
   /** Settles when the unit is committed. @throws Fenced when its lease is another's; else what the database said. */
@@ -15,11 +18,16 @@ export type Writer = {
 
 type Waiting = { readonly unit: Unit; readonly resolve: () => void; readonly reject: (error: unknown) => void };
 
-const mostResults = 20_000;
+const mostResults = 5_000;
+const lanes = 2;
 
-export const createWriter = ({ sql, owner, log }: { readonly sql: Sql; readonly owner: string; readonly log: Log }): Writer => {
+type Parts = { readonly sql: Sql; readonly owner: string; readonly clock: Clock; readonly log: Log };
+
+export const createWriter = ({ sql, owner, clock, log }: Parts): Writer => {
   let queue: Waiting[] = [];
-  let writing: Promise<void> | undefined;
+  const writing = new Set<Promise<void>>();
+  /** Marked for their rollup already; marks of hours that are over may have been worked off. */
+  let markedHour = 0;
   let closed = false;
 
   const takeSome = (): Waiting[] => {
@@ -35,11 +43,12 @@ export const createWriter = ({ sql, owner, log }: { readonly sql: Sql; readonly 
   const write = async (batch: readonly Waiting[], again = false): Promise<void> => {
     if (batch.length === 0) return;
     try {
-      await commitUnits(
-        sql,
-        owner,
-        batch.map(({ unit }) => unit),
-      );
+      const units = batch.map(({ unit }) => ({
+        ...unit,
+        staleHours: unit.staleHours.filter((hour) => hour !== markedHour || hour !== hourOf(clock.now())),
+      }));
+      await commitUnits(sql, owner, units);
+      for (const { staleHours } of units) for (const hour of staleHours) markedHour = Math.max(markedHour, hour);
       for (const { resolve } of batch) resolve();
     } catch (error) {
       if (error instanceof Fenced) {
@@ -59,7 +68,17 @@ export const createWriter = ({ sql, owner, log }: { readonly sql: Sql; readonly 
 
   const run = async () => {
     while (queue.length > 0) await write(takeSome());
-    writing = undefined;
+  };
+
+  const wake = () => {
+    if (writing.size >= lanes) return;
+    const lane: Promise<void> = Promise.resolve()
+      .then(run)
+      .finally(() => {
+        writing.delete(lane);
+        if (queue.length > 0) wake();
+      });
+    writing.add(lane);
   };
 
   return {
@@ -67,12 +86,12 @@ export const createWriter = ({ sql, owner, log }: { readonly sql: Sql; readonly 
       if (closed) return Promise.reject(new Error('the writer is closed'));
       const { promise, resolve, reject } = Promise.withResolvers<void>();
       queue.push({ unit, resolve, reject });
-      writing ??= Promise.resolve().then(run);
+      wake();
       return promise;
     },
     close: async () => {
       closed = true;
-      await writing;
+      await Promise.all(writing);
       queue = [];
     },
   };

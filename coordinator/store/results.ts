@@ -63,7 +63,7 @@ export const dropResultDays = async (sql: Queryable, before: number): Promise<st
 /** Marks hours whose rollup has to be made, or made anew. */
 export const markStale = async (sql: Queryable, hours: readonly number[]): Promise<void> => {
   if (hours.length > 0)
-    await sql`insert into stale_hours (hour) select to_timestamp(h / 1000.0) from unnest(${numbersLiteral(hours)}::float8[]) as t (h)
+    await sql`insert into stale_hours (hour) select to_timestamp(h / 1000.0) from unnest(${numbersLiteral(hours.toSorted((a, b) => a - b))}::float8[]) as t (h)
       on conflict do nothing`;
 };
 
