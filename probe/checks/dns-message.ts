@@ -1,7 +1,7 @@
 import dnsPacket from 'dns-packet';
 import { type RecordType, recordTypeOf, recordTypes } from '../../shared/checks/dns/record-types.ts';
 import type { RecordFields } from '../../shared/checks/dns/values.ts';
-import { readName } from './dns-name.ts';
+import { readName, readSameName } from './dns-name.ts';
 import { readFields } from './dns-records.ts';
 
 /**
@@ -103,11 +103,15 @@ const readExtendedError = (bytes: Buffer, start: number, end: number): DnsMessag
 type Section = { readonly records: DnsRecord[]; readonly end: number };
 type Opt = { rcode: number; error: DnsMessage['error'] };
 
-const readSection = (bytes: Buffer, start: number, count: number, opts: Opt[] | null): Section | undefined => {
+/** Nearly every owner is a pointer to the question, whose name is known. */
+const pointerToQuestion = 0xc000 | header.bytes;
+
+const readSection = (bytes: Buffer, start: number, count: number, asked: string, opts: Opt[] | null): Section | undefined => {
   const records: DnsRecord[] = [];
   let at = start;
   for (let i = 0; i < count; i += 1) {
-    const owner = readName(bytes, at, bytes.length);
+    const isAsked = at + 2 <= bytes.length && bytes.readUInt16BE(at) === pointerToQuestion;
+    const owner = isAsked ? { name: asked, end: at + 2 } : readName(bytes, at, bytes.length);
     if (owner === undefined || owner.end + 10 > bytes.length) return undefined;
     const type = bytes.readUInt16BE(owner.end);
     const data = owner.end + 10;
@@ -143,8 +147,9 @@ export const readMessage = (bytes: Buffer, question: Question, over: 'udp' | 'tc
   if (questions === 0) {
     if (!bare.includes(low) || answerCount + authorityCount > 0) return { is: 'stray' };
   } else {
-    const asked = readName(bytes, at, bytes.length);
-    if (questions > 1 || asked === undefined || asked.end + 4 > bytes.length) return { is: 'malformed' };
+    if (questions > 1) return { is: 'malformed' };
+    const asked = readSameName(bytes, at, question.name) ?? readName(bytes, at, bytes.length);
+    if (asked === undefined || asked.end + 4 > bytes.length) return { is: 'malformed' };
     if (asked.name !== question.name || bytes.readUInt16BE(asked.end) !== recordTypes[question.type]) return { is: 'stray' };
     if (bytes.readUInt16BE(asked.end + 2) !== inClass) return { is: 'stray' };
     at = asked.end + 4;
@@ -164,10 +169,12 @@ export const readMessage = (bytes: Buffer, question: Question, over: 'udp' | 'tc
   if (flags.tc)
     return { is: 'answer', message: { flags, rcode: low, answers: [], authority: [], edns: true, error: null, bytes: bytes.length } };
 
+  // Without a question there is nothing there to point at, and the root is no name that a record of ours would have.
+  const pointed = questions === 0 ? '.' : question.name;
   const opts: Opt[] = [];
-  const answers = readSection(bytes, at, answerCount, null);
-  const authority = answers && readSection(bytes, answers.end, authorityCount, null);
-  const additional = authority && readSection(bytes, authority.end, additionalCount, opts);
+  const answers = readSection(bytes, at, answerCount, pointed, null);
+  const authority = answers && readSection(bytes, answers.end, authorityCount, pointed, null);
+  const additional = authority && readSection(bytes, authority.end, additionalCount, pointed, opts);
   if (!answers || !authority || additional?.end !== bytes.length) return { is: 'malformed' };
   const [opt] = opts;
   return {

@@ -49,3 +49,31 @@ export const readName = (bytes: Buffer, start: number, limit: number): ReadName 
     at = next;
   }
 };
+
+const dot = 0x2e;
+
+/**
+ * The same for a name that is most likely this one, written out: compared byte by byte, without making text of it. undefined says nothing:
+ * it may be another name, or the same one in a form that only `readName` understands.
+ */
+export const readSameName = (bytes: Buffer, start: number, name: string): ReadName | undefined => {
+  let at = start;
+  let next = at;
+  for (let index = 0; index < name.length; index += 1, at += 1) {
+    const character = name.charCodeAt(index);
+    if (at === next) {
+      const length = bytes[at] ?? 0;
+      if (length === 0 || length > 63) return undefined;
+      next = at + length + 1;
+      // The dot before a label stands for its length, and only the first label has none.
+      if (index > 0) {
+        if (character !== dot) return undefined;
+        continue;
+      }
+      at += 1;
+    }
+    const byte = bytes[at] ?? 0;
+    if ((byte >= 0x41 && byte <= 0x5a ? byte + 0x20 : byte) !== character || character === dot) return undefined;
+  }
+  return at === next && bytes[at] === 0 ? { name, end: at + 1 } : undefined;
+};

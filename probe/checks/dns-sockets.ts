@@ -44,8 +44,11 @@ const createDraw = (): (() => number) => {
   };
 };
 
-/** `slots`: how many ports of each family questions are spread over. */
-export const createUdpSockets = ({ slots = 64 }: { readonly slots?: number } = {}): UdpSockets => {
+/**
+ * `slots`: how many ports of each family questions are spread over at a time. More of them make no question harder to guess, since each port
+ * is drawn from all there are and soon gives way to another; they only make the system wake us for fewer answers at once.
+ */
+export const createUdpSockets = ({ slots = 16 }: { readonly slots?: number } = {}): UdpSockets => {
   const draw = createDraw();
   const pools: Record<4 | 6, (Slot | undefined)[]> = { 4: [], 6: [] };
   const alive = new Set<Slot>();

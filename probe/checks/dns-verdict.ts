@@ -46,25 +46,26 @@ const nameErrors: Readonly<Record<string, DnsCause>> = {
 export const recordsAsked = (
   terms: Pick<DnsTerms, 'name' | 'type'>,
   answers: readonly DnsRecord[],
-): { values: RecordFields[]; ttl: number | null } => {
+): { readonly values: readonly RecordFields[]; readonly ttl: number | null } => {
   const wanted = recordTypes[terms.type];
-  const passed = new Set<string>();
+  const values: RecordFields[] = [];
+  const passed: string[] = [];
   let name = terms.name;
-  let ttl: number | null = null;
-  const seen = (record: DnsRecord): void => {
-    ttl = Math.min(ttl ?? record.ttl, record.ttl);
-  };
+  let lowest = Number.POSITIVE_INFINITY;
   for (;;) {
-    const here = answers.filter((record) => record.type === wanted && record.name === name && record.fields !== null);
-    if (here.length > 0) {
-      here.forEach(seen);
-      return { values: here.flatMap(({ fields }) => (fields ? [fields] : [])), ttl };
+    let alias: DnsRecord | undefined;
+    for (const record of answers) {
+      if (record.name !== name || record.fields === null) continue;
+      if (record.type === wanted) {
+        values.push(record.fields);
+        lowest = Math.min(lowest, record.ttl);
+      } else if (record.type === recordTypes.CNAME) alias ??= record;
     }
-    passed.add(name);
-    const alias = answers.find((record) => record.type === recordTypes.CNAME && record.name === name);
+    passed.push(name);
     const next = alias?.fields?.[0];
-    if (!alias || next === undefined || passed.has(next)) return { values: [], ttl };
-    seen(alias);
+    if (values.length > 0 || alias === undefined || next === undefined || passed.includes(next))
+      return { values, ttl: Number.isFinite(lowest) ? lowest : null };
+    lowest = Math.min(lowest, alias.ttl);
     name = next;
   }
 };
