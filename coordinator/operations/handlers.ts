@@ -27,6 +27,7 @@ import { deleteMonitor } from './monitors/delete-monitor.ts';
 import { getBeatAddress } from './monitors/get-beat-address.ts';
 import { getMonitor } from './monitors/get-monitor.ts';
 import { getMonitorStatus } from './monitors/get-monitor-status.ts';
+import { listBeats } from './monitors/list-beats.ts';
 import { listMonitors } from './monitors/list-monitors.ts';
 import { rotateBeatAddress } from './monitors/rotate-beat-address.ts';
 import { updateMonitor } from './monitors/update-monitor.ts';
@@ -99,6 +100,7 @@ export const organisationHandlers: { readonly [Id in keyof typeof operations | k
   revokeToken: bind(accountOperations.revokeToken, revokeToken),
   createStatusPage: bind(accountOperations.createStatusPage, createStatusPage),
   getBeatAddress: bind(accountOperations.getBeatAddress, getBeatAddress),
+  listBeats: bind(accountOperations.listBeats, listBeats),
   rotateBeatAddress: bind(accountOperations.rotateBeatAddress, rotateBeatAddress),
   showIncident: bind(accountOperations.showIncident, showIncident),
 };

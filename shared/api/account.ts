@@ -93,6 +93,28 @@ export const getBeatAddress = innerOperation({
   refusals: ['monitor_not_found', 'not_a_heartbeat'],
 });
 
+const BeatOut = object('BeatOut', {
+  id: uuid(),
+  kind: string({ description: '`success`, `start`, `fail` or `log`.' }),
+  at: dateTime(),
+  exit_code: nullable(integer()),
+  rid: nullable(uuid()),
+  run_ms: nullable(integer(), { description: 'How long the run took that it ended.' }),
+  method: string(),
+  body: string(),
+  taken_by: string({ description: 'The probe whose ear took it, or `coordinator`.' }),
+});
+
+export const listBeats = innerOperation({
+  id: 'listBeats',
+  access: 'read',
+  faces: ['web', 'operator'],
+  summary: 'List the last beats of a heartbeat monitor, newest first',
+  params: { monitor_id: uuid() },
+  response: object('BeatListOut', { items: array(BeatOut) }),
+  refusals: ['monitor_not_found', 'not_a_heartbeat'],
+});
+
 export const rotateBeatAddress = innerOperation({
   id: 'rotateBeatAddress',
   access: 'write',
@@ -201,6 +223,7 @@ export const accountOperations = {
   createStatusPage,
   getBeatAddress,
   rotateBeatAddress,
+  listBeats,
   showIncident,
 } as const;
 

@@ -1,6 +1,8 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import { getBeatAddress, rotateBeatAddress } from '../../../shared/api/account.ts';
+import { keptBeats, writeBeats } from '../../../coordinator/store/beats.ts';
+import { getBeatAddress, listBeats, rotateBeatAddress } from '../../../shared/api/account.ts';
 import { createMonitor } from '../../../shared/api/monitors.ts';
+import { newId } from '../../../shared/base/ids.ts';
 import { beatFingerprint, tokenOverlapMs } from '../../../shared/checks/heartbeat/token.ts';
 import { gateBench } from '../../support/gate.ts';
 import { createHouse, type House } from '../../support/people.ts';
@@ -43,5 +45,23 @@ describe('rotateBeatAddress', () => {
     expect(await bench.refusal(rotateBeatAddress, house.viewer, { monitor_id: id })).toBe('role_insufficient');
     expect(await bench.refusal(rotateBeatAddress, stranger.owner, { monitor_id: id })).toBe('monitor_not_found');
     expect(await bench.refusal(rotateBeatAddress, house.owner, { monitor_id: other.id })).toBe('not_a_heartbeat');
+  });
+});
+
+describe('listBeats', () => {
+  test('shows the last beats, newest first, with body and run time, to members of the organisation alone', async () => {
+    const { id } = await bench.call(createMonitor, house.owner, { type: 'heartbeat', name: 'Backup', interval_s: 300 });
+    expect(await bench.call(listBeats, house.viewer, { monitor_id: id })).toEqual({ items: [] });
+    const beats = Array.from({ length: keptBeats + 5 }, (_, index) => ({
+      ...{ id: newId(), monitor: id, kind: index % 2 === 0 ? 'start' : 'success', exit_code: null, at: 1_800_000_000_000 + index * 1_000 },
+      ...{ rid: null, run_ms: index % 2 === 0 ? null : 1_000, method: 'POST', body: `line ${index}`, ear: 'eu-1' },
+    }));
+    await bench.sql.begin((tx) => writeBeats(tx, beats));
+    await bench.sql.begin((tx) => writeBeats(tx, beats.slice(-3)));
+    const { items } = await bench.call(listBeats, house.viewer, { monitor_id: id });
+    expect(items).toHaveLength(keptBeats);
+    expect(items[0]).toMatchObject({ body: `line ${keptBeats + 4}`, kind: 'start', taken_by: 'eu-1' });
+    expect(items[1]).toMatchObject({ kind: 'success', run_ms: 1_000 });
+    expect(await bench.refusal(listBeats, stranger.owner, { monitor_id: id })).toBe('monitor_not_found');
   });
 });
