@@ -175,6 +175,13 @@ export const commands: readonly Command[] = [
   },
   {
     ...today,
+    words: ['monitor', 'rotate-beat-address'],
+    what: 'Give a heartbeat monitor a new address; the old one goes on working for a day',
+    flags: { id: id('monitor') },
+    run: upon('monitor', accountOperations.rotateBeatAddress),
+  },
+  {
+    ...today,
     words: ['status-page', 'create'],
     what: 'Create a status page',
     flags: { organisation, name: required('its title'), slug: required('the last part of its address') },
