@@ -127,8 +127,7 @@ export const startEngine = async (options: EngineOptions): Promise<Engine> => {
   const loaded: PartitionParts['loaded'] = new Map();
   const targetsOf = (probe: string): number => {
     const targets = new Set<number>();
-    for (const { monitors } of loaded.values())
-      for (const { state, target } of monitors.values()) if (state.views.some(({ from }) => from.probe === probe)) targets.add(target);
+    for (const { monitors } of loaded.values()) for (const monitor of monitors.seenBy(probe)) targets.add(monitors.targetOf(monitor));
     return targets.size;
   };
   const trust = createProbeTrust({ sql, clock, log, directory, roster, targetsOf });

@@ -9,6 +9,7 @@ import { lastPauses, type NewestResult, newestResults } from '../store/partition
 import { type MonitorRow, monitorsOfPartition, targetHash, watchedOf } from '../store/watched.ts';
 import { watermarksOfPartition } from '../store/watermarks.ts';
 import type { Directory } from './directory.ts';
+import { createMonitors } from './partition-monitors.ts';
 import { unpack } from './partition-pack.ts';
 import { type PartitionState, watermarkName } from './partition-state.ts';
 import { seerOf } from './seers.ts';
@@ -60,11 +61,10 @@ export const loadPartition = async (lease: Lease, { sql, directory, roster, now 
   const since = stored && known ? stored.takenAt - slackMs : now - withoutCheckpointMs;
   const state: PartitionState = {
     lease,
-    monitors: new Map(),
+    monitors: createMonitors(),
     watermarks: new Map(marks.map(({ probe_key, generation, seq }) => [watermarkName(probe_key, generation), seq])),
     nextDue: Number.POSITIVE_INFINITY,
     unpublished: new Set(),
-    checkpointAt: stored?.takenAt ?? 0,
   };
   const network = roster();
   for await (const page of monitorsOfPartition(sql, partition)) {
@@ -98,7 +98,7 @@ export const loadPartition = async (lease: Lease, { sql, directory, roster, now 
         gaps: gaps.get(row.id) ?? [],
       });
       const due = nextTick(restored, network) ?? Number.POSITIVE_INFINITY;
-      state.monitors.set(row.id, { key: row.key, target: targetHash(row), state: restored, due, changedAt });
+      state.monitors.put(restored, { key: row.key, target: targetHash(row), changedAt, due });
       state.nextDue = Math.min(state.nextDue, due);
     }
   }

@@ -3,7 +3,6 @@ import { z } from 'zod';
 import { continents } from '../../shared/base/continents.ts';
 import type { Checkpoint, Failure, MonitorState, ProbeView, Seer } from '../domain/incident-types.ts';
 import { checkpointOf } from '../domain/restore.ts';
-import type { Held } from './partition-state.ts';
 
 /** What a partition knew, in one piece: rows as arrays and each probe named once, because it is written over and over. */
 const version = 2;
@@ -22,9 +21,10 @@ const packed = z.object({
   rows: z.array(row),
 });
 
+export type Packed = { readonly key: number; readonly changedAt: number; readonly state: MonitorState };
 export type Unpacked = { readonly configVersion: number; readonly changedAt: number; readonly checkpoint: Checkpoint };
 
-export const pack = (monitors: Iterable<Held>): Uint8Array => {
+export const pack = (monitors: Iterable<Packed>): Uint8Array => {
   const seers: Seer[] = [];
   const indexes = new Map<string, number>();
   const indexOf = (seer: Seer): number => {

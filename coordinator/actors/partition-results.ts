@@ -87,7 +87,7 @@ export const receiveBatches = (state: PartitionState, batches: readonly Accepted
     round.pass({ probe_key: probe.key, generation: batch.generation, partition: state.lease.partition, seq: last });
     for (const result of fresh ?? []) {
       const watched = round.stateOf(result.monitor)?.watched;
-      const key = state.monitors.get(result.monitor)?.key;
+      const key = state.monitors.keyOf(result.monitor);
       // Deleted in the meantime, or never there: nothing to decide about.
       if (!watched || key === undefined) continue;
       const reason = reasonAgainst(probe, result, watched, { now, oldest });

@@ -7,7 +7,8 @@ import { createState, nextTick } from '../domain/restore.ts';
 import { emptyUnit, type Unit } from '../store/commit.ts';
 import { hourOf, type ResultRow } from '../store/results.ts';
 import type { Watermark } from '../store/watermarks.ts';
-import { type Held, type PartitionState, watermarkName } from './partition-state.ts';
+import type { Packed } from './partition-pack.ts';
+import { type PartitionState, watermarkName } from './partition-state.ts';
 
 /** Somebody is to look at a monitor now. */
 export type LookWish = {
@@ -36,7 +37,7 @@ export type Round = {
   readonly hasConfigChanges: () => boolean;
   readonly unit: () => Unit;
   /** The unit, with a checkpoint of the partition as it will be. */
-  readonly withCheckpoint: (takenAt: number, pack: (monitors: Iterable<Held>) => Uint8Array) => Unit;
+  readonly withCheckpoint: (takenAt: number, pack: (monitors: Iterable<Packed>) => Uint8Array) => Unit;
   readonly looks: () => readonly LookWish[];
   /** Whether there is anything to commit; a round without rows only moves what memory holds. */
   readonly hasRows: () => boolean;
@@ -68,13 +69,16 @@ export const createRound = (partition: PartitionState, network: Roster, now: num
   };
   const moment = { now, network, newId };
   const stateOf = (monitor: string): MonitorState | undefined =>
-    removed.has(monitor) ? undefined : (changes.get(monitor)?.state ?? partition.monitors.get(monitor)?.state);
+    removed.has(monitor) ? undefined : (changes.get(monitor)?.state ?? partition.monitors.stateOf(monitor));
 
-  function* future(): Generator<Held> {
-    for (const [monitor, held] of partition.monitors) {
-      const change = changes.get(monitor);
-      if (removed.has(monitor)) continue;
-      yield change ? { ...held, state: change.state, changedAt: change.changed ? now : held.changedAt } : held;
+  const { monitors } = partition;
+  const changedAt = (monitor: string): number => (changes.get(monitor)?.changed ? now : monitors.changedAtOf(monitor));
+
+  function* future(): Generator<Packed> {
+    for (const monitor of new Set([...monitors.ids(), ...changes.keys()])) {
+      const state = stateOf(monitor);
+      const key = monitors.keyOf(monitor) ?? changes.get(monitor)?.fresh?.key;
+      if (state && key !== undefined) yield { key, changedAt: changedAt(monitor), state };
     }
   }
 
@@ -119,16 +123,13 @@ export const createRound = (partition: PartitionState, network: Roster, now: num
     looks: () => looks,
     hasRows: () => marks.size > 0 || Object.values(rows).some((list) => list.length > 0),
     adopt: () => {
-      for (const monitor of removed) partition.monitors.delete(monitor);
-      for (const [monitor, { state, changed, fresh }] of changes) {
+      for (const monitor of removed) monitors.remove(monitor);
+      for (const [monitor, { state, fresh }] of changes) {
+        const key = monitors.keyOf(monitor) ?? fresh?.key;
+        if (key === undefined) continue;
+        const target = fresh?.target ?? monitors.targetOf(monitor);
         const due = nextTick(state, network) ?? Number.POSITIVE_INFINITY;
-        const held = partition.monitors.get(monitor);
-        const next: Held | undefined = held ?? (fresh && { ...fresh, state, due, changedAt: 0 });
-        if (!next) continue;
-        next.state = state;
-        next.due = due;
-        if (changed) next.changedAt = now;
-        if (!held) partition.monitors.set(monitor, next);
+        monitors.put(state, { key, target, changedAt: changedAt(monitor), due });
         partition.nextDue = Math.min(partition.nextDue, due);
       }
       for (const [name, { seq }] of marks) partition.watermarks.set(name, seq);

@@ -71,8 +71,8 @@ const work = async (state: PartitionState, batches: readonly Accepted[], parts: 
     for (const [subject, receipt] of receipts) bus.publish(subject, JSON.stringify(receipt));
     for (const { probe, reason } of refused) refusals.count(probe, reason);
     for (const { seen } of judged) {
-      const held = state.monitors.get(seen.monitor);
-      if (held) observe(held, seen);
+      const known = state.monitors.stateOf(seen.monitor);
+      if (known) observe(known, state.monitors.targetOf(seen.monitor), seen);
     }
   } catch (error) {
     const [only] = batches;
@@ -121,8 +121,8 @@ const takeDeliveries = async (state: PartitionState, deliveries: readonly Delive
   if (accepted.length === 0) return;
   const isAhead = accepted.some(({ batch }) =>
     batch.results.some(({ monitor, config_version }) => {
-      const held = state.monitors.get(monitor);
-      return !held || held.state.watched.config_version < config_version;
+      const known = state.monitors.stateOf(monitor);
+      return !known || known.watched.config_version < config_version;
     }),
   );
   // The probe heard of a change before we did: its line is in the outbox.
@@ -134,23 +134,17 @@ const tick = async (state: PartitionState, parts: PartitionParts): Promise<void>
   const now = parts.clock.now();
   if (now < state.nextDue) return;
   const round = createRound(state, parts.roster(), now);
-  let count = 0;
-  for (const [monitor, held] of state.monitors) {
-    if (held.due > now) continue;
+  for (const monitor of state.monitors.dueBy(now).slice(0, mostTicks)) {
     try {
       round.decide(monitor, { is: 'tick' });
     } catch (error) {
       // One monitor that cannot be decided about must not stop the others.
       parts.log.error({ err: error, monitor }, 'a monitor cannot be decided about');
-      held.due = now + hopelessMs;
+      state.monitors.postpone(monitor, now + hopelessMs);
     }
-    count += 1;
-    if (count === mostTicks) break;
   }
   await settle(round, parts);
-  let next = Number.POSITIVE_INFINITY;
-  for (const { due } of state.monitors.values()) if (due < next) next = due;
-  state.nextDue = next;
+  state.nextDue = state.monitors.nextDue();
 };
 
 const checkpoint = async (state: PartitionState, parts: PartitionParts): Promise<void> => {
@@ -190,9 +184,7 @@ export const createPartition = (lease: Lease, parts: PartitionParts): Behaviour<
     else if (message.is === 'quarantined')
       await decideEach(state, parts, (round) => {
         const at = parts.clock.now();
-        for (const [monitor, held] of state.monitors)
-          if (held.state.views.some(({ from }) => from.probe === message.probe))
-            round.decide(monitor, { is: 'quarantined', at, probe: message.probe });
+        for (const monitor of state.monitors.seenBy(message.probe)) round.decide(monitor, { is: 'quarantined', at, probe: message.probe });
       });
     return state;
   },

@@ -147,7 +147,7 @@ export const startPartition = ({ lease, parts, mayWork, onFenced, isAwaited }: O
     await bus.renewConsumer(streams.results.name, consumer).catch(failed('consumer'));
     await actor.tell({ is: 'warm' });
     loaded = true;
-    log.debug({ partition, monitors: parts.loaded.get(partition)?.monitors.size }, 'a partition is at work');
+    log.debug({ partition, monitors: parts.loaded.get(partition)?.monitors.size() }, 'a partition is at work');
     if (stopped) return;
     reconcile();
     pull = bus.pull({

@@ -1,7 +1,7 @@
 import type { Clock } from '../../shared/base/clock.ts';
 import type { Log } from '../../shared/base/log.ts';
 import type { Roster } from '../../shared/checks/assignment.ts';
-import type { SeenResult } from '../domain/incident-types.ts';
+import type { MonitorState, SeenResult } from '../domain/incident-types.ts';
 import { observe, type Shown, type Trust, trusting } from '../domain/quarantine.ts';
 import { reachOf } from '../domain/reach.ts';
 import { othersSay } from '../domain/views.ts';
@@ -9,14 +9,13 @@ import type { Sql } from '../store/database.ts';
 import { endNotice, openNotice } from '../store/notices.ts';
 import { setQuarantine } from '../store/probes.ts';
 import type { Directory } from './directory.ts';
-import type { Held } from './partition-state.ts';
 
 /**
  * Which probes can be believed (rule 16), judged by each coordinator from the monitors that it decides about. A probe that fell sick is
  * quarantined in the database, from where all hear of it.
  */
 export type ProbeTrust = {
-  readonly observe: (held: Held, result: SeenResult) => void;
+  readonly observe: (state: MonitorState, target: number, result: SeenResult) => void;
   /** Writes down who fell sick or got well; true when anybody did. */
   readonly settle: () => Promise<boolean>;
 };
@@ -52,7 +51,7 @@ export const createProbeTrust = ({ sql, clock, log, directory, roster, targetsOf
   };
 
   return {
-    observe: ({ state, target }, result) => {
+    observe: (state, target, result) => {
       if (result.outcome === 'unknown' || state.watched.probe !== null || state.watched.kind === 'heartbeat') return;
       const { probe, continent } = result.from;
       const before = trusts.get(probe) ?? start(probe);
