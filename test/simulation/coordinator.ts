@@ -220,6 +220,10 @@ export const createCoordinator = (parts: CoordinatorParts): Coordinator => {
     later(3 + noise(story.seed, owner, rounds, 13) * 25, () => commit(round, taken));
   };
 
+  /** Nothing open, and no stretch without a result, noticed or not. */
+  const isAtEase = ({ watched, incident, gaps, covered_until }: MonitorState): boolean =>
+    incident === null && gaps.at(-1)?.to !== null && (watched.paused_at !== null || covered_until > agenda.now());
+
   const isDue = (state: MonitorState): boolean => (nextTick(state, network.roster()) ?? Number.POSITIVE_INFINITY) <= agenda.now();
 
   /** Whatever there is to do, one round at a time. */
@@ -280,12 +284,7 @@ export const createCoordinator = (parts: CoordinatorParts): Coordinator => {
     lost: (probe) => {
       handover = handedOver(handover, story.probes[probe]?.id ?? '');
     },
-    isQuiet: () =>
-      life === 'well' &&
-      !busy &&
-      !isHolding() &&
-      database.unsettled.size === 0 &&
-      states.every((state) => state.incident === null && state.gaps.at(-1)?.to !== null),
+    isQuiet: () => life === 'well' && !busy && !isHolding() && database.unsettled.size === 0 && states.every(isAtEase),
     states: () => states,
     setStates: (next) => {
       states = [...next];
