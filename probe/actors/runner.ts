@@ -7,6 +7,7 @@ import type { Check, ProbeIdentity } from '../checks/check.ts';
 import { needsVouching, reachedTarget, settle } from '../checks/fault.ts';
 import type { Guard } from '../checks/guard.ts';
 import { createLanes, type Lane, slowAfterMs } from './lanes.ts';
+import { createPulse } from './pulse.ts';
 import type { Witness } from './witness.ts';
 
 /**
@@ -70,6 +71,7 @@ export const createRunner = (options: {
   const { checks, clock, guard, identity, witness, unseal, report, isCurrent = () => true, log } = options;
   const lanes = createLanes({ concurrency: options.concurrency });
   const busy = new Map<string, Busy>();
+  const pulse = createPulse();
   const hosts = new WeakMap<Assignment, string>();
   /** Monitors whose last check was slow, and those whose last check here failed. */
   const slow = new Set<string>();
@@ -92,9 +94,11 @@ export const createRunner = (options: {
   const judge = async (verdict: Verdict, assignment: Assignment, began: number, ended: number): Promise<Verdict> => {
     if (reachedTarget(verdict)) witness.reached(hostKnown(assignment), ended);
     if (!needsVouching(verdict)) return verdict;
+    const stalled = pulse.longestGap(began);
     const wasRefused = verdict.cause?.class === 'connection_refused';
     const vouched = await witness.vouches({ host: hostKnown(assignment), since: began, wasRefused });
-    return settle(verdict, { vouched, overrun_ms: ended - began - assignment.timeout_ms });
+    const { timeout_ms: limit_ms } = assignment;
+    return settle(verdict, { vouched, overrun_ms: ended - began - limit_ms, stalled: { ms: stalled, limit_ms } });
   };
 
   const perform = async (check: Check, assignment: Assignment, startedAt: number, evidenceWanted: boolean, signal: AbortSignal) => {
@@ -222,6 +226,7 @@ export const createRunner = (options: {
       while (lanes.inFlight() > 0 && performance.now() < patience) await new Promise((resolve) => setTimeout(resolve, 20));
       for (const deadline of deadlines) deadline.abort();
       lanes.close();
+      pulse.stop();
     },
   };
 };

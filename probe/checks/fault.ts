@@ -8,6 +8,9 @@ const below: readonly Layer[] = ['dns', 'tcp', 'tls', 'timeout'];
 /** A check that ended so long after its limit was held up by the probe itself (frozen, starved), and says nothing about the target. */
 export const heldUpAfterMs = 1_000;
 
+/** A process that stood still for so much of a check's time limit cannot tell its own silence from the target's. */
+const heldUpShare = 0.2;
+
 /** Whether a verdict needs another host as witness before it may count. */
 export const needsVouching = (verdict: Verdict): boolean =>
   verdict.outcome === 'fail' && verdict.cause !== null && below.includes(causeLayer(verdict.cause));
@@ -24,13 +27,20 @@ export const reachedTarget = (verdict: Verdict): boolean =>
     ['http', 'assertion'].includes(causeLayer(verdict.cause)) &&
     !isOwnResolver(verdict));
 
-/**
- * Whose fault it was: a failure below http of a probe that reached nothing else is `unknown`, and so is one that the probe itself held up.
- * `overrun_ms` is by how much the check outlasted its time limit.
- */
-export const settle = (verdict: Verdict, seen: { readonly vouched: boolean; readonly overrun_ms?: number }): Verdict => {
+/** What the probe knows of itself when a check ends. */
+export type SelfSeen = {
+  readonly vouched: boolean;
+  /** By how much the check outlasted its time limit. */
+  readonly overrun_ms?: number;
+  /** The longest stretch of the check in which the probe itself stood still, and the check's time limit. */
+  readonly stalled?: { readonly ms: number; readonly limit_ms: number };
+};
+
+/** Whose fault it was: a failure below http of a probe that reached nothing else is `unknown`, and so is one that the probe itself held up. */
+export const settle = (verdict: Verdict, seen: SelfSeen): Verdict => {
   if (!needsVouching(verdict)) return verdict;
-  if ((seen.overrun_ms ?? 0) > heldUpAfterMs) return unknown(verdict, 'probe_held_up');
+  const stalled = seen.stalled !== undefined && seen.stalled.ms > seen.stalled.limit_ms * heldUpShare;
+  if (stalled || (seen.overrun_ms ?? 0) > heldUpAfterMs) return unknown(verdict, 'probe_held_up');
   return seen.vouched ? verdict : unknown(verdict, 'probe_unvouched');
 };
 

@@ -57,7 +57,8 @@ export const exchange = (tcp: Socket, request: ExchangeRequest, trust: Trust, si
       tcp.destroy();
       resolve({ tls, reader, failure: code === null ? null : { phase, code }, tls_ms, first_byte_ms });
     };
-    const stop = () => finish(ownCodes.deadline);
+    // What has arrived already is read first: after a pause of this process the deadline is told of before the sockets are.
+    const stop = () => void setImmediate(finish, ownCodes.deadline);
 
     const send = (): void => {
       phase = 'first_byte';
@@ -91,7 +92,7 @@ export const exchange = (tcp: Socket, request: ExchangeRequest, trust: Trust, si
       send();
     };
 
-    if (signal.aborted) return stop();
+    if (signal.aborted) return finish(ownCodes.deadline);
     signal.addEventListener('abort', stop);
     if (request.tls) {
       const { host, verify } = request.tls;

@@ -21,7 +21,7 @@ const notReached: Phases = { dns: null, tcp: null, tls: null, first_byte: null, 
 /** Settles with the deadline if that comes first; the work itself ends by its own limits. */
 const orDeadline = (work: Promise<LookupAnswer>, signal: AbortSignal): Promise<LookupAnswer> =>
   new Promise((resolve, reject) => {
-    const stop = () => resolve({ code: ownCodes.deadline });
+    const stop = () => void setImmediate(resolve, { code: ownCodes.deadline });
     if (signal.aborted) return stop();
     signal.addEventListener('abort', stop);
     work.then(resolve, reject).finally(() => signal.removeEventListener('abort', stop));

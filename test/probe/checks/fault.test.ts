@@ -48,6 +48,17 @@ describe('a failure below http counts only if the probe vouches for itself', () 
   });
 });
 
+test('a check in which the probe stood still for a fifth of the time limit says nothing either', () => {
+  const failed = verdict('fail', 'timed_out');
+  expect(settle(failed, { vouched: true, stalled: { ms: 2_001, limit_ms: 10_000 } })).toMatchObject({
+    outcome: 'unknown',
+    cause: { class: 'probe_held_up' },
+  });
+  expect(settle(failed, { vouched: true, stalled: { ms: 2_000, limit_ms: 10_000 } })).toBe(failed);
+  const told = verdict('fail', 'unexpected_status');
+  expect(settle(told, { vouched: true, stalled: { ms: 9_000, limit_ms: 10_000 } })).toBe(told);
+});
+
 describe('the closed list of causes', () => {
   test('names each class once over all kinds, so that none hides another', () => {
     const names = [httpsCauses, dnsCauses, heartbeatCauses].flatMap((table) => Object.keys(table));

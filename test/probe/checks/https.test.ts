@@ -217,6 +217,21 @@ describe('the time limit holds', () => {
     await eventually(() => closed === 1);
   });
 
+  test('but what came in time is read, although this process stood still beyond the deadline', async () => {
+    const stopping = new AbortController();
+    // The answer is on its way to us before we stand still; its deadline is over when we look again.
+    const target = await serveRaw((socket) => {
+      socket.once('data', () =>
+        socket.write('HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nfine', () => {
+          setTimeout(() => stopping.abort(), 50);
+          const end = performance.now() + 200;
+          while (performance.now() < end);
+        }),
+      );
+    });
+    expect(await check(target.url(), {}, { deadline: stopping.signal })).toMatchObject({ outcome: 'ok' });
+  });
+
   test('in a look-up that never ends', async () => {
     const waiting = httpsChecker({ lookup: never });
     expect(await waiting('http://slow.example/', {}, { timeout_ms: 1_000, deadline: AbortSignal.timeout(100) })).toMatchObject({
