@@ -20,6 +20,7 @@ const main = join(import.meta.dirname, '../../../probe/main.ts');
 
 /** Patience enough for a busy machine: what is measured is CPU, not how long it takes. */
 const interval_ms = 4_000;
+const mostTries = 3;
 
 /** As many monitors for each target as make so many checks a second. */
 export const startWholeProbe = async (
@@ -79,28 +80,33 @@ export const startWholeProbe = async (
       }
       await eventually(() => coordinator.presences.at(-1)?.assignments.count === monitors, 20_000);
     };
+    /** One window; undefined when so much failed in it that the machine, not the probe, was measured. */
+    const measured = async (ms: number): Promise<number | undefined> => {
+      const { accepted } = coordinator.taker;
+      accepted.length = 0;
+      await eventually(() => accepted.length >= monitors, 30_000);
+      const [cpu, from] = [cpuOf(pid), Date.now()];
+      await new Promise((resolve) => setTimeout(resolve, ms));
+      const [after, to] = [cpuOf(pid), Date.now()];
+      // Counted by when they started: those of the window are all here once the next ones are.
+      await eventually(() => accepted.some(({ at }) => at > to + interval_ms), 30_000);
+      const results = accepted.filter(({ at }) => at >= from && at < to);
+      const good = results.filter(({ outcome }) => outcome === 'ok').length;
+      return good < results.length * 0.99 ? undefined : (after - cpu) / results.length;
+    };
     return {
       atRest,
       close,
       cpuPerCheck: async (target, ms) => {
         await swap(target);
-        const { accepted } = coordinator.taker;
         await coordinator.publishRoster(rosterProbe(wire));
-        accepted.length = 0;
-        await eventually(() => accepted.length >= monitors, 20_000);
-        const [cpu, from] = [cpuOf(pid), Date.now()];
-        await new Promise((resolve) => setTimeout(resolve, ms));
-        const [after, to] = [cpuOf(pid), Date.now()];
-        // Counted by when they started: those of the window are all here once the next ones are.
-        await eventually(() => accepted.some(({ at }) => at > to + interval_ms), 20_000);
-        const results = accepted.filter(({ at }) => at >= from && at < to);
-        await rest();
-        const bad = results.filter(({ outcome }) => outcome !== 'ok').length;
-        if (bad > results.length / 100)
-          throw new Error(
-            `${bad} of ${results.length} checks of the probe failed: ${JSON.stringify(results.find(({ outcome }) => outcome !== 'ok')?.cause)}`,
-          );
-        return (after - cpu) / results.length;
+        for (let tries = 0; tries < mostTries; tries += 1) {
+          const found = await measured(ms);
+          if (found === undefined) continue;
+          await rest();
+          return found;
+        }
+        throw new Error(`more than 1 % of the checks failed in each of ${mostTries} windows: the machine is too busy to measure on`);
       },
     };
   } catch (error) {
