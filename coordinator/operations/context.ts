@@ -3,6 +3,7 @@ import type { ProbesPart } from '../access/probes.ts';
 import type { SecretsAtRest } from '../access/secrets.ts';
 import type { MintedToken } from '../access/tokens.ts';
 import type { Queryable } from '../store/database.ts';
+import type { ShownMonitors } from '../store/shown-monitors.ts';
 import type { Cursors } from './cursors.ts';
 
 /** What operations need of the house besides the database. */
@@ -10,6 +11,7 @@ export type Instruments = {
   readonly secrets: SecretsAtRest;
   readonly mintToken: () => MintedToken;
   readonly cursors: Cursors;
+  readonly shownMonitors: ShownMonitors;
   readonly partitionOf: (monitor: string) => number;
   readonly probes: ProbesPart;
   /** Where people and jobs reach the service, without a slash at the end. */

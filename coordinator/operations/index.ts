@@ -3,6 +3,7 @@ import type { ProbesPart } from '../access/probes.ts';
 import type { SecretsAtRest } from '../access/secrets.ts';
 import type { MintedToken } from '../access/tokens.ts';
 import type { Sql } from '../store/database.ts';
+import { createShownMonitors } from '../store/shown-monitors.ts';
 import { createCursors } from './cursors.ts';
 import { createGate, type Gate } from './execute.ts';
 
@@ -24,5 +25,9 @@ export type OperationsParts = {
 /** The gate with everything behind it. */
 export const createOperations = (parts: OperationsParts): Gate => {
   const { sql, clock, secretKey, ...instruments } = parts;
-  return createGate({ sql, clock, instruments: { ...instruments, cursors: createCursors(secretKey) } });
+  return createGate({
+    sql,
+    clock,
+    instruments: { ...instruments, cursors: createCursors(secretKey), shownMonitors: createShownMonitors() },
+  });
 };
