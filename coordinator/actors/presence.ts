@@ -63,6 +63,7 @@ export const hearPresence = (parts: Parts): Subscription => {
     const reply: PresenceReply = {
       v: 1,
       now: clock.now(),
+      heard_at: now,
       base_url: parts.baseUrl(),
       anchors: [...parts.anchors()],
       roster_epoch: parts.rosterEpoch(),

@@ -7,8 +7,11 @@ import type { Clock } from '../../shared/base/clock.ts';
  * Modes: `unmeasured` (offset 0) → `observe` → `slewing` towards the measured offset → `steady`; any → `stepped` by a large difference.
  */
 export type CorrectedClock = Clock & {
-  /** A question left at `sent` and was answered at `received` (both by the host's clock); the answer said `theirs`. */
-  readonly observe: (seen: { readonly sent: number; readonly received: number; readonly theirs: number }) => void;
+  /**
+   * A question left at `sent` and was answered at `received` (both by the host's clock); by theirs it was heard at `heard` and answered at
+   * `theirs`: what they took for it, waiting for a database perhaps, is no part of the way.
+   */
+  readonly observe: (seen: { readonly sent: number; readonly received: number; readonly heard: number; readonly theirs: number }) => void;
   readonly offset: () => number;
 };
 
@@ -35,10 +38,10 @@ export const createCorrectedClock = (host: Clock): CorrectedClock => {
       return Math.round(at + offsetAt(at));
     },
     offset: () => offsetAt(host.now()),
-    observe: ({ sent, received, theirs }) => {
-      const halfTrip = (received - sent) / 2;
-      if (halfTrip < 0) return; // The host's clock was set back in between.
-      const sample = { at: received, offset: theirs - (sent + received) / 2, halfTrip };
+    observe: ({ sent, received, heard, theirs }) => {
+      const halfTrip = (received - sent - (theirs - heard)) / 2;
+      if (halfTrip < 0) return; // One of the clocks was set in between.
+      const sample = { at: received, offset: (heard - sent + (theirs - received)) / 2, halfTrip };
       // Where two measurements cannot both be true, the host's clock was set meanwhile: the older ones are about another clock.
       const contradicts = (other: Sample) => Math.abs(other.offset - sample.offset) > other.halfTrip + sample.halfTrip + 50;
       samples = [...samples.filter((other) => !contradicts(other)), sample].slice(-kept);

@@ -61,7 +61,7 @@ export const createPresence = (options: {
     const answer = await through.request(subjects.presence(message.probe), body, { timeoutMs: patienceMs, headers });
     const received = host.now();
     const reply = presenceReply.parse(JSON.parse(Buffer.from(answer.data).toString()));
-    clock.observe({ sent, received, theirs: reply.now });
+    clock.observe({ sent, received, heard: reply.heard_at ?? reply.now, theirs: reply.now });
     saidHandedOver = handedOver;
     parts.onReply(reply);
   };

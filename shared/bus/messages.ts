@@ -99,6 +99,8 @@ export const presenceMessage = z.object({
 export const presenceReply = z.object({
   v: version,
   now: time,
+  /** When the presence came; `now` is when the answer left. */
+  heard_at: time.exactOptional(),
   base_url: z.string(),
   anchors: z.array(z.string()),
   roster_epoch: z.int().min(0),

@@ -8,12 +8,14 @@ const create = () => {
   const host = { at: start, now: () => host.at };
   const clock = createCorrectedClock(host);
   /** A question that takes `there` and `back` ms, to a coordinator whose clock is `ahead` of the host's. */
-  const ask = (ahead: number, there = 5, back = 5) => {
+  const ask = (ahead: number, there = 5, back = 5, taken = 0) => {
     const sent = host.at;
     host.at += there;
+    const heard = host.at + ahead;
+    host.at += taken;
     const theirs = host.at + ahead;
     host.at += back;
-    clock.observe({ sent, received: host.at, theirs });
+    clock.observe({ sent, received: host.at, heard, theirs });
   };
   return { host, clock, ask };
 };
@@ -70,6 +72,13 @@ describe('the corrected clock', () => {
     expect(clock.offset()).toBeCloseTo(200, 5);
     // Two seconds on the way back alone look like a clock that is a second behind.
     ask(200, 2, 2_000);
+    host.at += 60_000;
+    expect(clock.offset()).toBeCloseTo(200, 5);
+  });
+
+  test('is not put off by a coordinator that took its time to answer', () => {
+    const { host, clock, ask } = create();
+    ask(200, 5, 5, 1_900);
     host.at += 60_000;
     expect(clock.offset()).toBeCloseTo(200, 5);
   });
