@@ -19,7 +19,7 @@ const few = (name: string, entries: readonly string[]): string =>
     .join('')}`;
 
 const print = (report: Report): void => {
-  const { seed, rounds, kills, freezes, rest_ms, balance, verdict } = report;
+  const { seed, rounds, kills, freezes, rest_ms, balance, verdict, stalls } = report;
   const all = Object.entries(kills).map(([kind, count]) => `${kind} ${count}`);
   say(`\nseed ${seed}: ${rounds} rounds; kill -9: ${all.join(', ')}; frozen past their leases: ${freezes}`);
   say(rest_ms === null ? 'it did not come to rest' : `at rest ${(rest_ms / 1_000).toFixed(1)} s after the last start`);
@@ -28,6 +28,7 @@ const print = (report: Report): void => {
   );
   for (const name of ['lost', 'doubled', 'invented'] as const) say(few(name, balance[name]));
   say(`outages seen from two continents ${verdict.outages}, confirmed incidents ${verdict.confirmed}, "down" alerts ${verdict.told}`);
+  if (stalls > 0) say(`this machine had no turn for the targets for a second and more: ${stalls} times`);
   say(few('outages that nothing tells of', verdict.missed));
   say(few('false alerts', verdict.false_alerts));
   say(few('incidents that overlap, stay open or were told twice', verdict.crooked));

@@ -32,6 +32,8 @@ export type Report = {
   readonly rest_ms: number | null;
   readonly balance: Balance;
   readonly verdict: Verdict;
+  /** How often the machine had no turn for the targets for a second and more; incidents that begin then are not false. */
+  readonly stalls: number;
 };
 
 const places = ['Europe', 'Asia', 'North America'] as const;
@@ -123,12 +125,12 @@ const settle = async (
   const isAtRest = async (): Promise<boolean> => {
     const rows = await readRows(network.sql, placeOf);
     ledger = balance({ seen: truth.seen, rows, saved, kills, placeOf, until });
-    verdict = judge(await readIncidents(network.sql, placeOf), truth.outages(), truth.seen);
+    verdict = judge(await readIncidents(network.sql, placeOf), truth.outages(), truth.seen, truth.stalls());
     return isEven(ledger) && isTrue(verdict);
   };
   const isQuiet = await poll(isAtRest, 1_000 * (options.restSeconds ?? 120));
   if (!ledger || !verdict) throw new Error('the database could not be read at the end');
-  return { rest_ms: isQuiet ? Math.round(performance.now() - began) : null, balance: ledger, verdict };
+  return { rest_ms: isQuiet ? Math.round(performance.now() - began) : null, balance: ledger, verdict, stalls: truth.stalls().length };
 };
 
 /** Logs outlive the run only if there is something to find in them. */
@@ -147,7 +149,7 @@ export const runTorment = async (options: TormentOptions): Promise<Report> => {
   try {
     const network = await createNetwork({ services: mortal.services });
     ends.push(network.close);
-    const truth = await createTruth(createChance(seed + 1), places, 4);
+    const truth = await createTruth(createChance(seed + 1), places, 5);
     ends.push(truth.close);
     const [kills, saved]: [Kill[], Saved[]] = [[], []];
     const onKilled = (probe: string, at: number, held: readonly Saved[]) => {
@@ -161,7 +163,8 @@ export const runTorment = async (options: TormentOptions): Promise<Report> => {
     for (const continent of places)
       cast.push(probeVictim(await network.makeProbe(continent, continent.replace(' ', '-')), { folder, onKilled }));
     const byMonitor = new Map<string, string>();
-    for (const { place, url } of truth.places) byMonitor.set(await network.addMonitor({ target: url, interval_s: 1 }), place);
+    for (const { place, url } of truth.places)
+      byMonitor.set(await network.addMonitor({ target: url, interval_s: 3, config: { timeout_ms: 2_900 } }), place);
     const placeOf = (monitor: string) => byMonitor.get(monitor);
     const processes = cast.filter(({ kind }) => kind === 'coordinator' || kind === 'probe');
     for (const { stop } of processes) ends.push(stop);

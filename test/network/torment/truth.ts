@@ -22,6 +22,8 @@ export type Truth = {
   readonly places: readonly { readonly place: string; readonly role: Role; readonly url: string }[];
   readonly seen: readonly Seen[];
   readonly outages: () => readonly Outage[];
+  /** Times in which this machine had no turn for the targets: whoever asked then was not answered, which is an outage, too. */
+  readonly stalls: () => readonly { readonly from: number; readonly until: number }[];
   /** Begins and ends outages that are due. */
   readonly turn: (now: number) => void;
   /** From now on everything is well. */
@@ -30,6 +32,8 @@ export type Truth = {
 };
 
 type State = { readonly place: string; readonly role: Role; readonly lonely: Continent; nextAt: number; now: Outage | undefined };
+
+const stallMs = 1_000;
 
 export const createTruth = async (chance: Chance, continents: readonly Continent[], each: number): Promise<Truth> => {
   const seen: Seen[] = [];
@@ -45,6 +49,14 @@ export const createTruth = async (chance: Chance, continents: readonly Continent
     })),
   );
   const byPlace = new Map(states.map((state) => [state.place, state]));
+
+  const stalls: { readonly from: number; readonly until: number }[] = [];
+  let beatAt = began;
+  const heart = setInterval(() => {
+    const now = Date.now();
+    if (now - beatAt > stallMs) stalls.push({ from: beatAt, until: now });
+    beatAt = now;
+  }, 50);
 
   const target = await startTarget();
   target.answer({
@@ -72,6 +84,7 @@ export const createTruth = async (chance: Chance, continents: readonly Continent
     places: states.map(({ place, role }) => ({ place, role, url: target.url(place) })),
     seen,
     outages: () => [...past, ...states.flatMap(({ now }) => now ?? [])],
+    stalls: () => stalls,
     turn: (now) => {
       for (const state of states) {
         if (state.role === 'steady' || now < state.nextAt) continue;
@@ -83,7 +96,7 @@ export const createTruth = async (chance: Chance, continents: readonly Continent
             until: Number.POSITIVE_INFINITY,
             onlyFrom: state.role === 'lonely' ? state.lonely : null,
           };
-          state.nextAt = now + 1_000 * (state.role === 'lonely' ? chance.between(4, 12) : chance.between(12, 30));
+          state.nextAt = now + 1_000 * (state.role === 'lonely' ? chance.between(6, 20) : chance.between(20, 40));
         }
       }
     },
@@ -93,6 +106,9 @@ export const createTruth = async (chance: Chance, continents: readonly Continent
         state.nextAt = Number.POSITIVE_INFINITY;
       }
     },
-    close: target.close,
+    close: async () => {
+      clearInterval(heart);
+      await target.close();
+    },
   };
 };

@@ -56,10 +56,19 @@ const wasSeenByTwo = (outage: Outage, seen: readonly Seen[]): boolean => {
   return [...failures.values()].filter((count) => count >= 2).length >= 2;
 };
 
-export const judge = (incidents: readonly Incident[], outages: readonly Outage[], seen: readonly Seen[]): Verdict => {
+type Stall = { readonly from: number; readonly until: number };
+
+export const judge = (
+  incidents: readonly Incident[],
+  outages: readonly Outage[],
+  seen: readonly Seen[],
+  stalls: readonly Stall[],
+): Verdict => {
   const confirmed = incidents.filter(({ confirmed_at }) => confirmed_at !== null);
   const real = outages.filter(({ onlyFrom }) => onlyFrom === null);
-  const isReal = (incident: Incident) => real.some((outage) => outage.place === incident.place && touches(incident, outage));
+  const isReal = (incident: Incident) =>
+    real.some((outage) => outage.place === incident.place && touches(incident, outage)) ||
+    stalls.some(({ from, until }) => incident.started_at >= from - slack && incident.started_at <= until);
   const wanted = real.filter((outage) => wasSeenByTwo(outage, seen));
   const missed = wanted.filter((outage) => !confirmed.some((incident) => incident.place === outage.place && touches(incident, outage)));
   const overlapping = confirmed.filter((one, index) =>
