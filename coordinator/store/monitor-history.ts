@@ -15,6 +15,7 @@ type Row = CoverRow & {
   readonly created_at: Date;
   readonly paused_at: Date | null;
   readonly ledger: readonly (readonly [kind: 'paused' | 'unknown', ...Stretch])[];
+  /** Resolved ones were confirmed, or are not here; when, is asked of an open one only. */
   readonly incidents: readonly (readonly [...Stretch, confirmed_at: number | null])[];
   readonly last_result_at: number | null;
   readonly last_covering_at: number | null;
@@ -51,7 +52,7 @@ const historyFrom = (row: Row, now: number): MonitorHistory => {
     paused: lasting(paused_at === null ? of('paused') : [...of('paused'), [paused_at, null]], now),
     cover: coverFrom(row),
     down: lasting(
-      row.incidents.flatMap(([from, to, confirmed_at]) => (confirmed_at === null ? [] : [[from, to] as const])),
+      row.incidents.flatMap(([from, to, confirmed_at]) => (to === null && confirmed_at === null ? [] : [[from, to] as const])),
       now,
     ),
     unknown: lasting(unknown, now),
@@ -75,7 +76,8 @@ export const monitorHistories = async (
     select w.id, w.type, w.interval_s, w.config, w.created_at, w.paused_at,
       (select coalesce(json_agg(json_build_array(l.kind, ${ms(sql, 'l.began_at')}, ${ms(sql, 'l.ended_at')})), '[]') from ledger l
         where l.monitor_id = w.id and (l.ended_at is null or l.ended_at > ${since})) as ledger,
-      (select coalesce(json_agg(json_build_array(${ms(sql, 'i.started_at')}, ${ms(sql, 'i.resolved_at')}, ${ms(sql, 'i.confirmed_at')})), '[]')
+      (select coalesce(json_agg(json_build_array(${ms(sql, 'i.started_at')}, ${ms(sql, 'i.resolved_at')},
+          case when i.resolved_at is null then ${ms(sql, 'i.confirmed_at')} end)), '[]')
         from incidents i where i.monitor_id = w.id and (i.resolved_at is null or (i.resolved_at > ${since} and i.confirmed_at is not null)))
         as incidents,
       ${coverColumns(sql, since, new Date(now))},
