@@ -5,8 +5,8 @@ import { parseArgs } from 'node:util';
 import type { Bench, Figure } from './figure.ts';
 
 /**
- * `npm run bench [-- NAME …] [--json]`: every figure is a ratio against a limit or a peer measured in the same run. A bench is a file of
- * this folder that exports one.
+ * `npm run bench [-- NAME …] [--json] [--seconds N]`: every figure is a ratio against a limit or a peer measured in the same run. A bench is a file of
+ * this folder that exports one. `--seconds` shortens (or lengthens) the windows of those that watch for a while.
  */
 const notBenches = new Set(['bench.ts', 'figure.ts', 'processes.ts']);
 
@@ -21,7 +21,11 @@ const load = async (): Promise<Bench[]> => {
   return modules.flatMap((module) => Object.values(module).filter(isBench));
 };
 
-const { values, positionals } = parseArgs({ allowPositionals: true, options: { json: { type: 'boolean', default: false } } });
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: { json: { type: 'boolean', default: false }, seconds: { type: 'string' } },
+});
+const options = values.seconds === undefined ? {} : { windowMs: Number(values.seconds) * 1_000 };
 const benches = await load();
 const unknown = positionals.filter((name) => !benches.some((bench) => bench.name === name));
 if (unknown.length > 0) {
@@ -39,7 +43,7 @@ for (const [nth, bench] of wanted.entries()) {
   };
   say(bench.about);
   try {
-    results.push({ bench: bench.name, figures: await bench.run(say) });
+    results.push({ bench: bench.name, figures: await bench.run(say, options) });
   } catch (error) {
     failed = true;
     process.stderr.write(

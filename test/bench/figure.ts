@@ -17,8 +17,11 @@ export type Bench = {
   readonly name: string;
   readonly about: string;
   /** `say` tells how far it is. Everything that it starts is ended before it settles. */
-  readonly run: (say: (progress: string) => void) => Promise<readonly Figure[]>;
+  readonly run: (say: (progress: string) => void, wanted?: BenchOptions) => Promise<readonly Figure[]>;
 };
+
+/** What somebody in a hurry may say; benches without such a window take no notice. */
+export type BenchOptions = { readonly windowMs?: number };
 
 export const median = (values: readonly number[]): number => {
   const sorted = values.toSorted((a, b) => a - b);
