@@ -17,7 +17,7 @@ import { seerOf } from './seers.ts';
 export type Loading = { readonly sql: Sql; readonly directory: Directory; readonly roster: () => Roster; readonly now: number };
 
 /** Results may be committed so long after others that started later; without a checkpoint so much is read. */
-const slackMs = 120_000;
+const slackMs = 30_000;
 const withoutCheckpointMs = 2 * 3_600_000;
 const gapsBackMs = 8 * 86_400_000;
 
@@ -68,13 +68,10 @@ export const loadPartition = async (lease: Lease, { sql, directory, roster, now 
   };
   const network = roster();
   for await (const page of monitorsOfPartition(sql, partition)) {
-    const results = Map.groupBy(
-      await newestResults(
-        sql,
-        page.map(({ key }) => key),
-        since,
-      ),
-      ({ monitor_key }) => monitor_key,
+    const results = await newestResults(
+      sql,
+      page.map(({ key }) => key),
+      since,
     );
     for (const row of page) {
       const before = known?.get(row.key);

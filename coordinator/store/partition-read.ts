@@ -6,7 +6,6 @@ import { outcomeOf } from './results.ts';
 /** What a partition's owner reads once, when it takes the partition over. */
 
 export type NewestResult = {
-  readonly monitor_key: number;
   readonly probe_key: number;
   readonly at: number;
   readonly took_ms: number;
@@ -14,17 +13,31 @@ export type NewestResult = {
   readonly cause_class: string | null;
 };
 
-/** The newest pass and the newest failure of each probe for each of these monitors since a time. */
-export const newestResults = async (sql: Queryable, monitorKeys: readonly number[], since: number): Promise<NewestResult[]> => {
-  if (monitorKeys.length === 0) return [];
-  const rows = await sql<
-    { monitor_key: number; probe_key: number; at: Date; took_ms: number; outcome: number; cause_class: string | null }[]
-  >`
-    select distinct on (monitor_key, probe_key, outcome) monitor_key, probe_key, at, took_ms, outcome, cause_class
-    from results
-    where monitor_key = any(${numbersLiteral(monitorKeys)}::bigint[]) and at >= ${new Date(since)} and outcome < 2
-    order by monitor_key, probe_key, outcome, at desc`;
-  return rows.map((row) => ({ ...row, at: row.at.getTime(), outcome: outcomeOf(row.outcome) }));
+type Packed = readonly (readonly [probe_key: number, at: number, took_ms: number, outcome: number, cause_class: string | null])[];
+
+/**
+ * The newest pass and the newest failure of each probe for each of these monitors since a time, by the monitor's key. One row for each
+ * monitor: hundreds of thousands of rows would cost a start more memory than everything that it keeps.
+ */
+export const newestResults = async (
+  sql: Queryable,
+  monitorKeys: readonly number[],
+  since: number,
+): Promise<ReadonlyMap<number, readonly NewestResult[]>> => {
+  if (monitorKeys.length === 0) return new Map();
+  const rows = await sql<{ monitor_key: number; results: Packed }[]>`
+    select monitor_key, json_agg(json_build_array(probe_key, (extract(epoch from at) * 1000)::bigint, took_ms, outcome, cause_class)) as results
+    from (
+      select distinct on (monitor_key, probe_key, outcome) monitor_key, probe_key, at, took_ms, outcome, cause_class
+      from results
+      where monitor_key = any(${numbersLiteral(monitorKeys)}::bigint[]) and at >= ${new Date(since)} and outcome < 2
+      order by monitor_key, probe_key, outcome, at desc
+    ) newest group by monitor_key`;
+  const unpacked = ([probe_key, at, took_ms, outcome, cause_class]: Packed[number]): NewestResult => ({
+    ...{ probe_key, at, took_ms, cause_class },
+    outcome: outcomeOf(outcome),
+  });
+  return new Map(rows.map(({ monitor_key, results }) => [monitor_key, results.map(unpacked)]));
 };
 
 export type Pause = { readonly began_at: number; readonly ended_at: number | null };

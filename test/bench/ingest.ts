@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { createProbeIdentities } from '../../coordinator/actors/probe-identities.ts';
 import { connect, type Sql } from '../../coordinator/store/database.ts';
@@ -128,6 +129,8 @@ export const ingest: Bench = {
       say('start with everything known');
       const again = await startMeasured(environment);
       const warmStart = await again.atWork;
+      say('what a start leaves behind is collected');
+      await pause(20_000);
       const warmMemory = memoryOf(again.pid);
       await again.stop();
 
