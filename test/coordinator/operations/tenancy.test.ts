@@ -98,7 +98,7 @@ describe('another organisation', () => {
   );
 
   test('sees nothing of ours in any list', async () => {
-    for (const operation of every.filter(({ id }) => id.startsWith('list'))) {
+    for (const operation of every.filter(({ id, params }) => id.startsWith('list') && Object.keys(params).length === 0)) {
       const text = JSON.stringify(await bench.answer(operation, theirs.house.owner));
       for (const id of Object.values(ours.ids)) expect(text).not.toContain(id);
     }
