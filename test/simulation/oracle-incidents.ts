@@ -74,9 +74,9 @@ const confirmed = (incident: Incident, scene: Scene): string[] => {
 };
 
 /** The results of this round one after the other: whether at some point of it this was so. */
-const atSomePoint = (scene: Scene, holds: (known: readonly Made[], last: Made) => boolean): boolean => {
+const atSomePoint = (scene: Scene, holds: (known: readonly Made[]) => boolean): boolean => {
   const before = scene.known.decided.slice(-600 - scene.fresh.length, scene.known.decided.length - scene.fresh.length);
-  return scene.fresh.some((made, index) => holds([...before, ...scene.fresh.slice(0, index + 1)], made));
+  return scene.fresh.some((_, index) => holds([...before, ...scene.fresh.slice(0, index + 1)]));
 };
 
 const endedByPasses = (incident: Incident, scene: Scene): string[] => {
@@ -87,12 +87,12 @@ const endedByPasses = (incident: Incident, scene: Scene): string[] => {
     });
     return twice ? [] : ['a lone continent ended an outage without two passes in a row'];
   }
-  const enough = atSomePoint(scene, (known, last) => {
-    const views = newestByContinent(known, scene.places).filter(({ at }) => last.at - at <= 2 * scene.interval_ms * scene.places.length);
-    const passing = views.filter(({ outcome }) => outcome === 'ok').length;
-    const failing = views.filter(
-      (made) => isFail(made) && last.at - made.at <= 2 * scene.interval_ms * Math.max(1, scene.able.length),
-    ).length;
+  const enough = atSomePoint(scene, (known) => {
+    const now = known.reduce((latest, { at }) => Math.max(latest, at), 0);
+    const isView = ({ at }: Made, places: number) => now - at <= 2 * scene.interval_ms * Math.max(1, places);
+    const views = newestByContinent(known, scene.places);
+    const passing = views.filter((made) => made.outcome === 'ok' && isView(made, scene.places.length)).length;
+    const failing = views.filter((made) => isFail(made) && isView(made, scene.able.length)).length;
     return failing <= 1 && (passing >= 2 || passing >= scene.able.length);
   });
   return enough ? [] : ['an outage ended although two continents failed, or fewer than two passed'];

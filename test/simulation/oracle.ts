@@ -139,7 +139,9 @@ export const createOracle = ({ story, truth, record, database, network, agenda }
     const views = newestByContinent(about.decided, here);
     const allPass =
       views.length === here.length &&
-      views.every(({ outcome, decided_at }) => outcome === 'ok' && decided_at !== null && decided_at < now - soon);
+      views.every(
+        ({ outcome, at, decided_at }) => outcome === 'ok' && at > incident.started_at && decided_at !== null && decided_at < now - soon,
+      );
     if (here.length > 1 && allPass) return ['it is open although every continent passes'];
     return [];
   };
