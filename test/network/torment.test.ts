@@ -5,7 +5,7 @@ import { holds, runTorment } from './torment/run.ts';
 
 test('whatever is killed, what the probes saw is what the database holds, and nothing is told that was not', async () => {
   const told: string[] = [];
-  const report = await runTorment({ seed: 5, seconds: 20, restSeconds: 45, say: (line) => void told.push(line) });
+  const report = await runTorment({ seed: 5, seconds: 15, restSeconds: 45, say: (line) => void told.push(line) });
   const { lost, doubled, invented } = report.balance;
   const { missed, false_alerts, crooked } = report.verdict;
   expect({ lost, doubled, invented, missed, false_alerts, crooked }, told.join('\n')).toEqual({
