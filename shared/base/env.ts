@@ -9,6 +9,13 @@ export class ConfigurationFault extends Error {
   }
 }
 
+/** zod speaks to programmers: a number that cannot be read would be "expected number, received NaN". */
+const wordsFor = (issue: z.core.$ZodIssue, value: string | undefined): string => {
+  if (issue.code !== 'invalid_type') return issue.message;
+  if (value === undefined) return 'is not set';
+  return issue.expected === 'number' || issue.expected === 'int' ? 'must be a whole number' : issue.message;
+};
+
 /**
  * Reads the variables of a zod object from the environment; `NAME_FILE` gives the contents of a file for `NAME`, as
  * secrets are mounted. An empty value counts as not set. The result is frozen: nobody changes a configuration while running.
@@ -38,8 +45,7 @@ export const readEnvironment = <Shape extends z.ZodRawShape>(
   if (!parsed.success) {
     for (const issue of parsed.error.issues) {
       const name = issue.path.join('.');
-      if (!unreadable.has(name))
-        faults.push(`${name}: ${values[name] === undefined && issue.code === 'invalid_type' ? 'is not set' : issue.message}`);
+      if (!unreadable.has(name)) faults.push(`${name}: ${wordsFor(issue, values[name])}`);
     }
   }
   if (!parsed.success || faults.length > 0) throw new ConfigurationFault(faults);

@@ -35,7 +35,7 @@ test('every fault stands in the one message', () => {
   } catch (fault) {
     const text = String(fault);
     expect(text).toContain('SECRET_KEY_FILE cannot be read');
-    expect(text).toContain('PORT:');
+    expect(text).toContain('PORT: must be a whole number');
     expect(text).toContain('BASE_URL: is not set');
     expect(text).not.toContain('SECRET_KEY: is not set');
   }
