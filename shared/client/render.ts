@@ -42,6 +42,10 @@ const columnsOf = (item: Item): string[] => {
   return plain.length > 1 ? plain : Object.keys(item);
 };
 
+/** What a narrow terminal does without, first things first; half of every word helps nobody. */
+const givenUp = ['confirmed_from', 'seen_from', 'resolved_at', 'slug', 'rrule', 'enabled', 'interval_s', 'type', 'groups', 'description'];
+const narrowest = 10;
+
 const timeOf = (value: unknown): number | undefined =>
   typeof value === 'string' && /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/.test(value) ? Date.parse(value) : undefined;
 
@@ -76,9 +80,15 @@ export const table = (items: readonly unknown[], { columns, paint, now }: Termin
   const rows = items.filter(isItem).map(withState);
   const first = rows[0];
   if (!first) return 'None.\n';
-  const keys = columnsOf(first);
+  const all = columnsOf(first);
+  const widthOfColumn = (key: string): number =>
+    Math.max(widthOf(title(key)), ...rows.map((row) => widthOf(plainText(key, row[key], now))));
+  const needs = (kept: readonly string[]): number =>
+    kept.reduce((sum, key) => sum + (key === 'id' ? widthOfColumn(key) : Math.min(widthOfColumn(key), narrowest)), 2 * (kept.length - 1));
+  const keys = givenUp.reduce((kept, key) => (needs(kept) > columns ? kept.filter((one) => one !== key) : kept), all);
+  const hidden = all.filter((key) => !keys.includes(key));
   const cells = rows.map((row) => keys.map((key) => plainText(key, row[key], now)));
-  const widths = keys.map((key, index) => Math.max(widthOf(title(key)), ...cells.map((row) => widthOf(row[index] ?? ''))));
+  const widths = keys.map(widthOfColumn);
   // The widest column gives way first, ids never: half an id is of no use.
   const room = Math.max(40, columns) - 2 * (keys.length - 1);
   for (let over = widths.reduce((sum, width) => sum + width, 0) - room; over > 0; over -= 1) {
@@ -93,7 +103,10 @@ export const table = (items: readonly unknown[], { columns, paint, now }: Termin
       .join('  ')
       .trimEnd();
   const head = line(keys.map(title), (text) => paint(text, 'bold'));
-  return `${[head, ...cells.map((row) => line(row, (text, index) => painted(keys[index] ?? '', text, paint)))].join('\n')}\n`;
+  const lines = [head, ...cells.map((row) => line(row, (text, index) => painted(keys[index] ?? '', text, paint)))];
+  if (hidden.length > 0)
+    lines.push('', paint(`No room for ${hidden.map(title).join(', ')}: a wider terminal or --json shows more.`, 'grey'));
+  return `${lines.join('\n')}\n`;
 };
 
 const cardLines = (item: Item, indent: string, terminal: Terminal): string[] => {

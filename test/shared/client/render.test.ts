@@ -28,6 +28,22 @@ test('a list is a table with one line for each row', () => {
   expect(lines[2]).toContain('…');
 });
 
+test('on a terminal of 80 columns a list keeps what says most, and tells what it left out', () => {
+  const incident = {
+    ...{ id: monitor.id, open: true, confirmed_at: '2027-01-01T11:59:31.000Z', monitor_name: 'Shop front', cause: 'Connection refused' },
+    ...{ started_at: '2027-01-01T11:59:30.000Z', resolved_at: null },
+    ...{ seen_from: { name: 'Frankfurt', continent: 'Europe' }, confirmed_from: { name: 'Virginia', continent: 'North America' } },
+  };
+  const text = render({ items: [incident], next_cursor: null }, { ...terminal, columns: 80 });
+  const [, row = ''] = text.split('\n');
+  expect(widthOf(row)).toBeLessThanOrEqual(80);
+  expect(row).toMatch(/^open {3}Shop/);
+  expect(row).toContain('30 s ago');
+  expect(row).toContain('Connecti');
+  expect(text).toContain('No room for resolved, seen from, confirmed from');
+  expect(render({ items: [incident], next_cursor: null }, { ...terminal, columns: 200 })).toContain('Virginia (North America)');
+});
+
 test('an empty list says so, and a page that is not the last says how to go on', () => {
   expect(render({ items: [], next_cursor: null }, terminal)).toBe('None.\n');
   expect(render({ items: [monitor], next_cursor: 'abc' }, terminal)).toContain('--cursor abc');
