@@ -41,7 +41,7 @@ details { margin-top: .8rem; }
 summary { cursor: pointer; font-weight: 600; padding: .2rem 0; }
 @media (max-width: 50rem) {
   .page { display: block; }
-  nav { position: static; max-height: none; border-right: 0; border-bottom: 1px solid var(--line); }
+  nav { position: static; max-height: 40vh; border-right: 0; border-bottom: 1px solid var(--line); }
   main { padding: 1rem 1rem 4rem; }
 }
 @media print { nav, .skip { display: none; } .page { display: block; } article { break-inside: avoid; } }
