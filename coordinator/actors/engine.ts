@@ -21,6 +21,7 @@ import { withBeatTerms } from './beat-terms.ts';
 import { type Beats, startBeats } from './beats.ts';
 import { createDigestCheck } from './digest-check.ts';
 import { createDirectory } from './directory.ts';
+import { watchConnections } from './displacer.ts';
 import { createHousekeeper, type Kept, oldestKept } from './housekeeper.ts';
 import { createLooks } from './looks.ts';
 import { createNetwork } from './network.ts';
@@ -143,6 +144,8 @@ export const startEngine = async (options: EngineOptions): Promise<Engine> => {
   const partitions = createPartitions({ owner, version, parts, isAwaited: () => network.awaited().length > 0 });
   const keeper = createProbeKeeper({ sql, bus, system, account: nats.account, operator, clock, log, directory });
 
+  const displacer = await watchConnections({ sql, system, account: nats.account, clock, log, directory, isLeader });
+  ends.push(displacer.stop);
   const presence = hearPresence({
     ...{ sql, bus, clock, log, directory, refusals, baseUrl, anchors, networkKey },
     rosterEpoch: () => roster().epoch,
@@ -221,6 +224,7 @@ export const startEngine = async (options: EngineOptions): Promise<Engine> => {
     if (await trust.settle()) await directory.refresh();
   });
   const alerter = createAlerter({ sql, clock, log });
+  every('connections', timing.digestMs, displacer.tick);
   every('alerter', timing.alertTickMs, alerter.tick);
   every('refusals', timing.lookAgainMs, refusals.flush);
   ends.push(() => refusals.flush().catch((error: unknown) => log.error({ err: error }, 'counts of refusals are lost')));

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { newId } from '../../shared/base/ids.ts';
 import { createKey } from '../../shared/bus/identity.ts';
 import { signatureOf } from '../../shared/bus/signature.ts';
@@ -145,6 +145,22 @@ describe('a probe on the bus', () => {
     expect(performance.now() - began).toBeLessThan(1_000);
     await expect(speakAs(made)).rejects.toThrow();
     await voice.close();
+  });
+
+  test('has one connection: a newer one displaces the older', async () => {
+    const made = await network.makeProbe('Europe');
+    const older = await speakAs(made);
+    await older.say(monitor, [ok(1)]);
+    const gone = Promise.withResolvers<void>();
+    const [major = 0, minor = 0] = inject('services').nats.version;
+    const canEnd = major > 2 || minor >= 10;
+    older.bus.onStatus((status) => {
+      if (status === 'disconnected') gone.resolve();
+    });
+    const newer = await speakAs(made);
+    if (canEnd) await gone.promise;
+    await older.close();
+    await newer.close();
   });
 
   test('keeps working with new credentials, and for a day with the older ones', async () => {

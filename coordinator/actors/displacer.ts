@@ -1,0 +1,109 @@
+import { z } from 'zod';
+import type { Clock } from '../../shared/base/clock.ts';
+import type { Log } from '../../shared/base/log.ts';
+import type { Bus, Message } from '../../shared/bus/nats.ts';
+import type { Sql } from '../store/database.ts';
+import { endNotice, openNotice } from '../store/notices.ts';
+import type { ProbeRow } from '../store/probes.ts';
+import type { Directory } from './directory.ts';
+
+/**
+ * One connection for each probe: a newer one displaces the older, so that a probe that comes back need not wait until the server notices
+ * that it had gone. Two that keep displacing each other hold the same credentials; then the operator is told, and they are left in peace for
+ * a while. A server of 2.9 cannot end connections: there the notice is all.
+ */
+export type Displacer = { readonly tick: () => Promise<void>; readonly stop: () => void };
+
+type Parts = {
+  readonly sql: Sql;
+  /** On the system account, which hears who connects. */
+  readonly system: Bus;
+  readonly account: string;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly directory: Directory;
+  readonly isLeader: () => boolean;
+};
+
+type Connection = { readonly server: string; readonly client: number };
+
+const event = z.object({ server: z.object({ id: z.string() }), client: z.object({ id: z.number(), user: z.string().default('') }) });
+const listed = z.object({
+  server: z.object({ id: z.string() }),
+  data: z.object({ connections: z.array(z.object({ cid: z.number(), authorized_user: z.string().default('') })).nullish() }),
+});
+
+/** After so many within a minute two are taken to share their credentials. */
+const tooOften = 3;
+const minuteMs = 60_000;
+const restMs = 5_000;
+const quietMs = 300_000;
+
+const read = (message: Message): unknown => JSON.parse(new TextDecoder().decode(message.data));
+
+export const watchConnections = async (parts: Parts): Promise<Displacer> => {
+  const { sql, system, account, clock, log, directory, isLeader } = parts;
+  const connections = new Map<string, Connection>();
+  const displaced = new Map<string, number[]>();
+
+  const probeOf = (user: string): ProbeRow | undefined => directory.all().find(({ keys }) => keys.some(({ key }) => key === user));
+
+  const end = async (probe: ProbeRow, { server, client }: Connection): Promise<void> => {
+    const now = clock.now();
+    const times = (displaced.get(probe.id) ?? []).filter((at) => at > now - minuteMs);
+    const last = times.at(-1);
+    if (last !== undefined && now - last < restMs) return;
+    times.push(now);
+    displaced.set(probe.id, times);
+    log.info({ probe: probe.id, name: probe.name }, 'an older connection of a probe is ended');
+    await system
+      .request(`$SYS.REQ.SERVER.${server}.KICK`, JSON.stringify({ cid: client }))
+      .catch((error: unknown) =>
+        log.info({ err: error, probe: probe.id }, 'the server cannot end a connection; it ends it by itself when it is dead'),
+      );
+    if (times.length < tooOften) return;
+    await openNotice(
+      sql,
+      'probe_twice',
+      probe.id,
+      `The credentials of the probe ${probe.name} are in use twice at the same time: rotate or revoke them`,
+    );
+  };
+
+  const connected = system.subscribe(`$SYS.ACCOUNT.${account}.CONNECT`, async (message) => {
+    const heard = event.safeParse(read(message));
+    if (!heard.success) return;
+    const { server, client } = heard.data;
+    const older = connections.get(client.user);
+    connections.set(client.user, { server: server.id, client: client.id });
+    const probe = older && isLeader() ? probeOf(client.user) : undefined;
+    if (probe && older) await end(probe, older);
+  });
+  const gone = system.subscribe(`$SYS.ACCOUNT.${account}.DISCONNECT`, (message) => {
+    const heard = event.safeParse(read(message));
+    if (heard.success && connections.get(heard.data.client.user)?.client === heard.data.client.id)
+      connections.delete(heard.data.client.user);
+  });
+  // Those who were there before us; of several servers the first to answer, the others' are learnt when they come anew.
+  const known = await system
+    .request(`$SYS.REQ.ACCOUNT.${account}.CONNZ`, JSON.stringify({ auth: true, limit: 10_000 }))
+    .then((message) => listed.safeParse(read(message)))
+    .catch((error: unknown) => void log.info({ err: error }, 'who is connected already cannot be told'));
+  if (known?.success)
+    for (const { cid, authorized_user } of known.data.data.connections ?? [])
+      if (!connections.has(authorized_user)) connections.set(authorized_user, { server: known.data.server.id, client: cid });
+
+  return {
+    tick: async () => {
+      for (const [probe, times] of displaced) {
+        if ((times.at(-1) ?? 0) > clock.now() - quietMs) continue;
+        displaced.delete(probe);
+        await endNotice(sql, 'probe_twice', probe);
+      }
+    },
+    stop: () => {
+      connected.stop();
+      gone.stop();
+    },
+  };
+};
