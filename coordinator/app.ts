@@ -12,6 +12,7 @@ import { type Timing, usualTiming } from './actors/timing.ts';
 import type { Config } from './config.ts';
 import { beatRoutes } from './faces/beat/index.ts';
 import { downloadRoutes } from './faces/downloads/routes.ts';
+import { errorBody } from './faces/rest/errors.ts';
 import { restRoutes, restServerOptions } from './faces/rest/index.ts';
 import { createEntrance } from './gate.ts';
 import { answersSoon, connect } from './store/database.ts';
@@ -53,6 +54,14 @@ export const createApp = (config: Config, overrides: Overrides = {}): App => {
       .header('cache-control', 'no-store')
       .send({ status: isWell ? 'ok' : 'degraded', parts: { database, bus, partitions, probes } });
   });
+
+  // Outside of the API too, a refusal has the one form, and tells a newcomer where there is something to see.
+  web.setNotFoundHandler((_request, reply) =>
+    reply
+      .code(404)
+      .header('cache-control', 'no-store')
+      .send(errorBody('route_not_found', 'There is nothing here; the API is described at /api/v1/docs.')),
+  );
 
   const { gate, tokens, secrets } = createEntrance({ config, sql, clock, log, baseUrl: () => baseUrl });
   const limiter = createRateLimiter({ sql, clock, log, perMinute: config.RATE_LIMIT_PER_MINUTE });

@@ -56,6 +56,14 @@ describe('npm start', { timeout: 60_000 }, () => {
     });
   });
 
+  test('an address that nobody answers is refused in the form of the API, and leads to its page', async () => {
+    expect(await ask(`${first.base_url}/`)).toEqual({
+      status: 404,
+      body: { error: { code: 'route_not_found', message: expect.stringContaining('/api/v1/docs') } },
+    });
+    expect((await fetch(`${first.base_url}/api/v1/docs`)).status).toBe(200);
+  });
+
   test('takes a port below the ephemeral ones when asked for any', () => {
     expect(Number(new URL(first.base_url).port)).toBeLessThan(32_768);
   });
