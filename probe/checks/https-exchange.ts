@@ -13,7 +13,7 @@ export type ExchangeRequest = {
   /** Whether the head of a response with this status is all that is wanted: the body of a redirect is not read. */
   readonly headOnly: (status: number) => boolean;
   /** The host as the certificate must name it; null without TLS. */
-  readonly tls: { readonly host: string; readonly verify: boolean } | null;
+  readonly tls: { readonly host: string; readonly verify: boolean; readonly isHybrid: boolean } | null;
 };
 
 export type Exchanged = {
@@ -95,11 +95,11 @@ export const exchange = (tcp: Socket, request: ExchangeRequest, trust: Trust, si
     if (signal.aborted) return finish(ownCodes.deadline);
     signal.addEventListener('abort', stop);
     if (request.tls) {
-      const { host, verify } = request.tls;
+      const { host, verify, isHybrid } = request.tls;
       const secure = connectTls({
         socket: tcp,
         ...(isIP(host) === 0 ? { servername: host } : {}),
-        secureContext: verify ? trust.strict : trust.lax,
+        secureContext: trust.context(verify, isHybrid),
         // The chain is judged below, from what OpenSSL says of it, so that its certificates can still be read as evidence.
         rejectUnauthorized: false,
         checkServerIdentity: noOwnCheck,

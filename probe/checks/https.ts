@@ -1,9 +1,9 @@
-import { isIP } from 'node:net';
+import { isIP, type Socket } from 'node:net';
 import type { Phases } from '../../shared/checks/result.ts';
 import type { Check, CheckContext } from './check.ts';
 import { connectFirst } from './https-connect.ts';
 import { decoded } from './https-decode.ts';
-import { exchange } from './https-exchange.ts';
+import { type Exchanged, exchange } from './https-exchange.ts';
 import type { Families, Lookup, LookupAnswer } from './https-lookup.ts';
 import { type AttemptSeen, type HopFailure, type HopSeen, type HttpsObservation, ownCodes, type RedirectEnd } from './https-observation.ts';
 import { isRedirect, nextRequest, type Plan, planOf, type Request, requestBytes } from './https-plan.ts';
@@ -56,18 +56,26 @@ const performHop = async (request: Request, bytes: Buffer, plan: Plan, context: 
   if (!connected.socket) return failed({ phase: 'tcp', code: connected.code });
 
   const judgesBody = settings.body_contains.length + settings.body_not_contains.length + settings.json.length > 0;
-  const seen = await exchange(
-    connected.socket,
-    {
-      method: request.method,
-      bytes,
-      keep: judgesBody ? readerLimits.body : keptForEvidence,
-      headOnly: (status) => settings.follow_redirects && isRedirect(status),
-      tls: request.url.protocol === 'https:' ? { host: host.replace(/\.$/, ''), verify: settings.verify_tls } : null,
-    },
-    parts.trust,
-    context.deadline,
-  );
+  const ask = (socket: Socket, isHybrid: boolean): Promise<Exchanged> =>
+    exchange(
+      socket,
+      {
+        method: request.method,
+        bytes,
+        keep: judgesBody ? readerLimits.body : keptForEvidence,
+        headOnly: (status) => settings.follow_redirects && isRedirect(status),
+        tls: request.url.protocol === 'https:' ? { host: host.replace(/\.$/, ''), verify: settings.verify_tls, isHybrid } : null,
+      },
+      parts.trust,
+      context.deadline,
+    );
+  let seen = await ask(connected.socket, false);
+  if (seen.failure?.phase === 'tls' && seen.failure.code.endsWith('ALERT_HANDSHAKE_FAILURE')) {
+    // Nothing in common with us may mean that it takes post-quantum groups only. What else is wrong with it, the first handshake has told.
+    const { socket } = await connectFirst(addresses, portOf(request.url), context.guard, parts.families(), context.deadline);
+    const second = socket && (await ask(socket, true));
+    if (second?.tls) seen = second;
+  }
   const { reader, failure, tls } = seen;
   const response =
     reader.status === 0

@@ -87,6 +87,7 @@ export type TargetOptions = {
     readonly maxVersion?: 'TLSv1.2' | 'TLSv1.3';
     readonly requestCert?: boolean;
     readonly ciphers?: string;
+    readonly ecdhCurve?: string;
   };
 };
 
