@@ -24,7 +24,7 @@ export type Looks = {
 
 const allowed: Allowances = { all: { perSecond: 200, burst: 1_000 }, probe: { perSecond: 50, burst: 200 } };
 
-const placedOf = (row: MonitorRow): Placed => ({
+export const placedOf = (row: MonitorRow): Placed => ({
   monitor: row.id,
   interval_ms: row.interval_s * 1_000,
   ordinal: row.key,

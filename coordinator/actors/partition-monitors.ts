@@ -8,6 +8,8 @@ export type Monitors = {
   readonly size: () => number;
   readonly stateOf: (monitor: string) => MonitorState | undefined;
   readonly keyOf: (monitor: string) => number | undefined;
+  /** The version of its config that is decided about; undefined for a stranger. */
+  readonly versionOf: (monitor: string) => number | undefined;
   /** A hash of the host that it checks: tells distinct targets apart. */
   readonly targetOf: (monitor: string) => number;
   /** When its config last changed, as far as this matters for results read after a start; 0 when not known. */
@@ -159,7 +161,6 @@ export const createMonitors = (): Monitors => {
 
   const keepQuiet = (slot: number, { watched, views, clock, covered_until, decides_from, beat_at }: MonitorState): void => {
     terms[slot] = termsOf(watched);
-    columns.version[slot] = watched.config_version;
     columns.created[slot] = watched.created_at;
     columns.paused[slot] = watched.paused_at ?? noTime;
     columns.clock[slot] = clock;
@@ -192,11 +193,13 @@ export const createMonitors = (): Monitors => {
     size: () => slots.size,
     stateOf,
     keyOf: column('key'),
+    versionOf: column('version'),
     targetOf: (monitor) => column('target')(monitor) ?? 0,
     changedAtOf: (monitor) => column('changedAt')(monitor) ?? 0,
     put: (state, { key, target, changedAt, due }) => {
       const slot = slotFor(state.watched.id);
       columns.key[slot] = key;
+      columns.version[slot] = state.watched.config_version;
       columns.target[slot] = target;
       columns.changedAt[slot] = changedAt;
       columns.due[slot] = due;

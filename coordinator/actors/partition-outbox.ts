@@ -1,6 +1,9 @@
+import type { Roster } from '../../shared/checks/assignment.ts';
+import { firstLook } from '../domain/first-look.ts';
 import { type OutboxLine, waitingLines } from '../store/outbox.ts';
 import { type MonitorRow, monitorsById, targetHash, watchedOf } from '../store/watched.ts';
 import type { AssignmentChange } from './assignments.ts';
+import { placedOf } from './looks.ts';
 import type { PartitionParts } from './partition-parts.ts';
 import { createRound, type Round } from './partition-round.ts';
 import type { PartitionState } from './partition-state.ts';
@@ -31,6 +34,18 @@ const apply = (round: Round, { at, payload }: OutboxLine<'monitor'>, row: Monito
   }
 };
 
+/** Whether the line makes people wait for a first answer. A heartbeat is not looked at: it speaks itself. */
+const wantsLook = ({ payload: { change, what_is_checked_changed } }: OutboxLine<'monitor'>, row: MonitorRow): boolean =>
+  row.type !== 'heartbeat' &&
+  row.paused_at === null &&
+  (change === 'created' || change === 'resumed' || (change === 'edited' && what_is_checked_changed));
+
+const askForFirst = (round: Round, line: OutboxLine<'monitor'>, row: MonitorRow | undefined, roster: Roster, now: number): void => {
+  if (!row || !wantsLook(line, row)) return;
+  const continent = firstLook(placedOf(row), roster, now);
+  if (continent !== undefined) round.lookAt(row.id, continent);
+};
+
 export type OutboxRound = {
   readonly round: Round;
   readonly lines: readonly number[];
@@ -45,8 +60,14 @@ export const readOutbox = async (state: PartitionState, { sql, roster, clock }: 
   if (lines.length === 0) return undefined;
   const ids = [...new Set(lines.map(({ payload }) => payload.monitor))];
   const rows = new Map((await monitorsById(sql, ids)).map((row) => [row.id, row]));
-  const round = createRound(state, roster(), clock.now());
-  for (const line of lines) if (!state.unpublished.has(line.id)) apply(round, line, rows.get(line.payload.monitor));
+  const now = clock.now();
+  const round = createRound(state, roster(), now);
+  for (const line of lines) {
+    if (state.unpublished.has(line.id)) continue;
+    const row = rows.get(line.payload.monitor);
+    apply(round, line, row);
+    askForFirst(round, line, row, roster(), now);
+  }
   const created = new Set(lines.filter(({ payload }) => payload.change === 'created').map(({ payload }) => payload.monitor));
   const changes = ids.map((monitor) => ({ monitor, row: rows.get(monitor) ?? null, isNew: created.has(monitor) && rows.has(monitor) }));
   return { round, lines: lines.map(({ id }) => id), changes, more: lines.length === most };

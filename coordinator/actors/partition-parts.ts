@@ -32,7 +32,7 @@ export type PartitionParts = {
   /** Asks probes to look now. */
   readonly askLooks: (wishes: readonly LookWish[]) => void;
   /** A check counted: what it says about its probe is for the quarantine to judge. */
-  readonly observe: (state: MonitorState, target: number, result: SeenResult) => void;
+  readonly observe: (result: SeenResult, target: number, stateOf: () => MonitorState | undefined) => void;
   /** Results that started before this have no place in the database any more. */
   readonly oldestKept: (now: number) => number;
 };

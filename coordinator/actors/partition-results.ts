@@ -105,7 +105,7 @@ export const receiveBatches = (state: PartitionState, batches: readonly Accepted
   for (const seen of inOrder(judged.map((each) => each.seen))) {
     const from = bySeen.get(seen);
     if (!from) continue;
-    round.decide(seen.monitor, { is: 'result', result: { ...seen, look: lookAnswered(seen, round) } });
+    round.decide(seen.monitor, { is: 'result', result: seen.look === null ? seen : { ...seen, look: lookAnswered(seen, round) } });
     const outcome = countsAs(seen, now);
     const { at, took_ms, phases } = seen;
     round.chart({ monitor_key: from.key, probe_key: from.probe.key, at, took_ms, outcome, cause_class: seen.cause?.class ?? null, phases });

@@ -28,6 +28,8 @@ export type Round = {
   /** A monitor that this partition did not hold yet. */
   readonly add: (key: number, watched: Watched, target: number) => void;
   readonly remove: (monitor: string) => void;
+  /** Somebody there is to look at it when this round is committed; left out when too many are asked for. */
+  readonly lookAt: (monitor: string, continent: Continent) => void;
   readonly chart: (row: ResultRow) => void;
   readonly pass: (watermark: Watermark) => void;
   /** How far results of this generation are committed, or decided in this round. */
@@ -68,9 +70,15 @@ export const createRound = (partition: PartitionState, network: Roster, now: num
     done: [...unit.done],
   };
   const moment = { now, network, newId };
-  const stateOf = (monitor: string): MonitorState | undefined =>
-    removed.has(monitor) ? undefined : (changes.get(monitor)?.state ?? partition.monitors.stateOf(monitor));
-
+  /** States are made of numbers each time: who asks twice gets the same. */
+  const made = new Map<string, MonitorState | undefined>();
+  const stateOf = (monitor: string): MonitorState | undefined => {
+    if (removed.has(monitor)) return undefined;
+    const changed = changes.get(monitor);
+    if (changed) return changed.state;
+    if (!made.has(monitor)) made.set(monitor, partition.monitors.stateOf(monitor));
+    return made.get(monitor);
+  };
   const { monitors } = partition;
   const changedAt = (monitor: string): number => (changes.get(monitor)?.changed ? now : monitors.changedAtOf(monitor));
 
@@ -107,6 +115,7 @@ export const createRound = (partition: PartitionState, network: Roster, now: num
       changes.delete(monitor);
       removed.add(monitor);
     },
+    lookAt: (monitor, continent) => looks.push({ monitor, look: newId(), continents: [continent], sample: true }),
     chart: (row) => {
       rows.results.push(row);
       hours.add(hourOf(row.at));

@@ -71,8 +71,7 @@ const work = async (state: PartitionState, batches: readonly Accepted[], parts: 
     for (const [subject, receipt] of receipts) bus.publish(subject, JSON.stringify(receipt));
     for (const { probe, reason } of refused) refusals.count(probe, reason);
     for (const { seen } of judged) {
-      const known = state.monitors.stateOf(seen.monitor);
-      if (known) observe(known, state.monitors.targetOf(seen.monitor), seen);
+      observe(seen, state.monitors.targetOf(seen.monitor), () => state.monitors.stateOf(seen.monitor));
     }
   } catch (error) {
     const [only] = batches;
@@ -121,8 +120,8 @@ const takeDeliveries = async (state: PartitionState, deliveries: readonly Delive
   if (accepted.length === 0) return;
   const isAhead = accepted.some(({ batch }) =>
     batch.results.some(({ monitor, config_version }) => {
-      const known = state.monitors.stateOf(monitor);
-      return !known || known.watched.config_version < config_version;
+      const known = state.monitors.versionOf(monitor);
+      return known === undefined || known < config_version;
     }),
   );
   // The probe heard of a change before we did: its line is in the outbox.

@@ -15,7 +15,7 @@ import type { Directory } from './directory.ts';
  * quarantined in the database, from where all hear of it.
  */
 export type ProbeTrust = {
-  readonly observe: (state: MonitorState, target: number, result: SeenResult) => void;
+  readonly observe: (result: SeenResult, target: number, stateOf: () => MonitorState | undefined) => void;
   /** Writes down who fell sick or got well; true when anybody did. */
   readonly settle: () => Promise<boolean>;
 };
@@ -51,13 +51,15 @@ export const createProbeTrust = ({ sql, clock, log, directory, roster, targetsOf
   };
 
   return {
-    observe: (state, target, result) => {
-      if (result.outcome === 'unknown' || state.watched.probe !== null || state.watched.kind === 'heartbeat') return;
+    observe: (result, target, stateOf) => {
+      if (result.outcome === 'unknown') return;
       const { probe, continent } = result.from;
       const before = trusts.get(probe) ?? start(probe);
       const name = String(target);
       // A pass of a probe that is trusted, of a target that it had right before, says nothing new.
       if (result.outcome === 'ok' && before.sick_since === null && !before.refuted.has(name)) return;
+      const state = stateOf();
+      if (!state || state.watched.probe !== null || state.watched.kind === 'heartbeat') return;
       const { turn_ms } = reachOf(state.watched, roster());
       const others = othersSay(state.views, continent, Math.max(state.clock, result.at), turn_ms);
       const shown: Shown = { target: name, at: result.at, ok: result.outcome === 'ok', others };
