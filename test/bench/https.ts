@@ -31,7 +31,7 @@ const checked = z.object({ checks: z.number(), failed: z.number(), cpu_ms: z.num
 const held = z.object({ before: z.number(), during: z.number(), open: z.number() });
 
 /** CPU of one new TLS handshake with verification, one after the other, in milliseconds; undefined without openssl. */
-const openssl = (folder: string): ((port: number) => Promise<number>) | undefined => {
+export const openssl = (folder: string): ((port: number) => Promise<number>) | undefined => {
   const program = find('openssl');
   if (!program) return undefined;
   return async (port) => {

@@ -1,0 +1,34 @@
+/** Answers by http and https in a process of its own: 200, or 503 on the port that `fail` on standard input turns off. Says its ports on standard output. */
+import { readFileSync } from 'node:fs';
+import { createServer as createHttp, type RequestListener, type Server } from 'node:http';
+import { createServer as createHttps } from 'node:https';
+
+const [folder = '.'] = process.argv.slice(2);
+const page = Buffer.alloc(2_048, 0x61);
+let isFailing = false;
+
+const well: RequestListener = (_request, response) =>
+  void response.writeHead(200, { 'content-type': 'text/plain', 'content-length': page.length }).end(page);
+const breakable: RequestListener = (request, response) => {
+  if (isFailing) response.writeHead(503).end();
+  else well(request, response);
+};
+
+const listen = (server: Server): Promise<number> =>
+  new Promise((resolve) => {
+    server.listen({ port: 0, host: '127.0.0.1', backlog: 8_192 }, () => {
+      const address = server.address();
+      resolve(typeof address === 'object' && address !== null ? address.port : 0);
+    });
+  });
+
+process.stdin.on('data', (said) => {
+  isFailing = said.toString().includes('fail');
+});
+const tls = { cert: readFileSync(`${folder}/leaf.pem`), key: readFileSync(`${folder}/leaf.key`) };
+const ports = {
+  well: await listen(createHttp(well)),
+  breakable: await listen(createHttp(breakable)),
+  https: await listen(createHttps(tls, well)),
+};
+process.stdout.write(`${JSON.stringify(ports)}\n`);
