@@ -8,6 +8,8 @@ import type { Record } from './record.ts';
 /** Sends what is due, by the real rules: asked again before each attempt; sent, then noted as sent, so that a death between sends twice. */
 export type Alerter = { readonly wake: () => void; readonly stop: () => void };
 
+const freshly = 1_000;
+
 export const createAlerter = (parts: {
   readonly agenda: Agenda;
   readonly database: Database;
@@ -46,8 +48,15 @@ export const createAlerter = (parts: {
     if (sending.has(key)) return;
     sending.add(key);
     count += 1;
+    const judgedAt = agenda.now();
     later(5 + noise(seed, count, 1, 11) * 50, () => {
       const now = agenda.now();
+      if (now - judgedAt > freshly) {
+        // It hung in between: what was right then is asked anew.
+        sending.delete(key);
+        alerter.wake();
+        return;
+      }
       // The receiver knows a key that it had before.
       const { event, channel } = row;
       if (!record.delivered.some((each) => each.incident === incident && each.event === event && each.channel === channel)) {

@@ -63,6 +63,8 @@ export const faultsOfPast = ({ probes, monitors, happenings }: Story, truth: Tru
       event !== 'down' ||
       !row ||
       !spec ||
+      // Nobody can know what probes see while the bus is away.
+      truth.isBusAway(at) ||
       happenings.some((each) => farFelt.includes(each.is) && each.at < at && each.until + 75 * 60_000 > at)
     )
       return [];
