@@ -1,0 +1,20 @@
+import type { Continent } from '../../shared/base/continents.ts';
+import type { Roster } from '../../shared/checks/assignment.ts';
+import { continentsOf, nextTurn, type Placed, turns } from '../../shared/checks/placement.ts';
+
+/** Whose first turn comes sooner than this needs no look of its own. */
+const soon = 10_000;
+
+/**
+ * Who is to look at once at a monitor that is new, goes on after a pause, or is to be checked otherwise: the continent whose turn is next, or
+ * nobody when that turn comes soon. Without it a monitor of an hour could tell nothing for an hour.
+ */
+export const firstLook = (assignment: Placed, roster: Roster, now: number): Continent | undefined => {
+  let next: { readonly continent: Continent; readonly at: number } | undefined;
+  for (const continent of continentsOf(assignment, roster)) {
+    const its = turns(assignment, continent, roster);
+    const at = its === undefined ? Number.POSITIVE_INFINITY : nextTurn(its, now);
+    if (next === undefined || at < next.at) next = { continent, at };
+  }
+  return next !== undefined && next.at - now > soon ? next.continent : undefined;
+};
