@@ -40,8 +40,7 @@ const wantsLook = ({ payload: { change, what_is_checked_changed } }: OutboxLine<
   row.paused_at === null &&
   (change === 'created' || change === 'resumed' || (change === 'edited' && what_is_checked_changed));
 
-const askForFirst = (round: Round, line: OutboxLine<'monitor'>, row: MonitorRow | undefined, roster: Roster, now: number): void => {
-  if (!row || !wantsLook(line, row)) return;
+const askForFirst = (round: Round, row: MonitorRow, roster: Roster, now: number): void => {
   const continent = firstLook(placedOf(row), roster, now);
   if (continent !== undefined) round.lookAt(row.id, continent);
 };
@@ -62,12 +61,14 @@ export const readOutbox = async (state: PartitionState, { sql, roster, clock }: 
   const rows = new Map((await monitorsById(sql, ids)).map((row) => [row.id, row]));
   const now = clock.now();
   const round = createRound(state, roster(), now);
+  const lookedAt = new Set<MonitorRow>();
   for (const line of lines) {
     if (state.unpublished.has(line.id)) continue;
     const row = rows.get(line.payload.monitor);
     apply(round, line, row);
-    askForFirst(round, line, row, roster(), now);
+    if (row && wantsLook(line, row)) lookedAt.add(row);
   }
+  for (const row of lookedAt) askForFirst(round, row, roster(), now);
   const created = new Set(lines.filter(({ payload }) => payload.change === 'created').map(({ payload }) => payload.monitor));
   const changes = ids.map((monitor) => ({ monitor, row: rows.get(monitor) ?? null, isNew: created.has(monitor) && rows.has(monitor) }));
   return { round, lines: lines.map(({ id }) => id), changes, more: lines.length === most };

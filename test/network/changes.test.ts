@@ -56,6 +56,21 @@ const statusOf = async (monitor: string): Promise<{ status: string; uptime: { pe
 };
 
 describe.concurrent('a monitor', () => {
+  test('of an hour is looked at as soon as it is made, changed or resumed, once each', async () => {
+    const [known, first, second] = [await newTarget(), await newTarget(), await newTarget()];
+    await network.addMonitor({ target: known.url(), interval_s: 1 });
+    await eventually(() => new Set(known.hits.map(({ continent }) => continent)).size === 2);
+    const monitor = await network.addMonitor({ target: first.url(), interval_s: 3_600 });
+    await eventually(async () => (await resultsOf(network.sql, monitor)).length === 1);
+    await eventually(async () => (await statusOf(monitor)).status === 'up');
+    await network.editMonitor(monitor, { target: second.url() });
+    await eventually(() => second.hits.length > 0);
+    await network.pauseMonitor(monitor, true);
+    await network.pauseMonitor(monitor, false);
+    await eventually(() => second.hits.length > 1);
+    expect([first.hits.length, second.hits.length]).toEqual([1, 2]);
+  });
+
   test('that is paused during an outage is checked no more within a second; its incident closes and says why', async () => {
     const { target, monitor } = await watchBroken();
     await network.pauseMonitor(monitor, true);
