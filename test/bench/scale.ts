@@ -3,7 +3,7 @@ import { costOfCheck, detection } from './scale/measure.ts';
 import { startRig } from './scale/rig.ts';
 
 /**
- * Cost as work grows: 1,000, 10,000 and 100,000 monitors that make as many checks a second, so that only their number differs; then the most of them at 60 s.
+ * Cost as work grows: 1,000, 10,000 and 100,000 monitors that make as many checks a second, so that only their number differs.
  * A real coordinator, two real probes, http targets on loopback.
  */
 
