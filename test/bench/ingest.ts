@@ -132,7 +132,7 @@ export const ingest: Bench = {
       const again = await startMeasured(environment);
       const warmStart = await again.atWork;
       say('what a start leaves behind is collected');
-      await pause(20_000);
+      await pause(45_000);
       const warmMemory = memoryOf(again.pid);
       await again.stop();
 
