@@ -139,6 +139,7 @@ export const decide = (state: MonitorState, event: MonitorEvent, moment: Moment)
   switch (event.is) {
     case 'result':
       onResult(draft, event.result);
+      if (event.result.handed_over && draft.state.incident) progressLightly(draft, draft.state.incident, { past_at: moment.now });
       break;
     case 'beat':
       onBeat(draft, event.beat);

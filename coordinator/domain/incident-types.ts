@@ -86,6 +86,8 @@ export type Progress = {
   readonly asked_at: number;
   /** Sampling (rule 13): when it began, when the next look is due (null: it ended), and whose turn it is. */
   readonly sampling: { readonly since: number; readonly next_at: number | null; readonly turn: number };
+  /** When a result of the past was last decided: soon after, more of it may come. */
+  readonly past_at: number;
   /** Whether its "down" has been handed to the alerts (rules 4, 25). */
   readonly alerted: boolean;
   /** Whether the operator was told that nobody is left to confirm it (rule 14). */

@@ -56,6 +56,7 @@ export const open = (draft: Draft, from: Seer | null, at: number, failure: Failu
         ...sampling,
         next_at: nextSample(watched, sampling, now, { confirmed: from === null, undecidedAlone: draft.reach.lone }),
       },
+      past_at: 0,
       alerted: false,
       told_alone: false,
       failed,

@@ -96,13 +96,20 @@ export const passWhileVerifying = (draft: Draft, incident: Incident, result: See
     );
 };
 
+/** The past comes in pieces, one right after the other. */
+const pastIsOver = 5_000;
+
 /** When an unconfirmed incident ends as no longer observed: two turns after the last that was heard of its continent (rule 11). */
-export const lapsesAt = (draft: Pick<Draft, 'state' | 'reach'>, incident: Incident): number => {
-  const last = incident.seen ? newestOf(draft.state.views, incident.seen.continent)?.at : undefined;
-  return Math.max(last ?? incident.started_at, incident.started_at) + 2 * draft.reach.turn_ms;
+const unobservedAt = ({ state, reach }: Pick<Draft, 'state' | 'reach'>, incident: Incident): number => {
+  const last = incident.seen ? newestOf(state.views, incident.seen.continent)?.at : undefined;
+  return Math.max(last ?? incident.started_at, incident.started_at) + 2 * reach.turn_ms;
 };
 
+/** When that is to be decided: not while the past is still being told, which may have heard of it since (rule 4). */
+export const lapsesAt = (draft: Pick<Draft, 'state' | 'reach'>, incident: Incident): number =>
+  Math.max(unobservedAt(draft, incident), incident.progress.past_at + pastIsOver);
+
 export const lapse = (draft: Draft, incident: Incident): void => {
-  const at = lapsesAt(draft, incident);
-  if (draft.rules.unobserved_lapses && draft.moment.now >= at) close(draft, incident, at, notes.unobserved);
+  if (!draft.rules.unobserved_lapses || draft.moment.now < lapsesAt(draft, incident)) return;
+  close(draft, incident, unobservedAt(draft, incident), notes.unobserved);
 };

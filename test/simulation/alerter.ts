@@ -30,7 +30,7 @@ export const createAlerter = (parts: {
   const wakeAt = (time: number) => {
     if (time >= nextWake) return;
     nextWake = time;
-    agenda.at(time, () => {
+    later(time - agenda.now(), () => {
       if (nextWake !== time || stopped) return;
       nextWake = Number.POSITIVE_INFINITY;
       alerter.wake();
@@ -79,8 +79,10 @@ export const createAlerter = (parts: {
       if (row.event === 'down') {
         if (!mayRelease()) continue;
         const answer = release(row.due_at, database.cover(known.monitor), now, rules);
-        if (answer.is === 'held') wakeAt(answer.until);
-        else {
+        if (answer.is === 'held') {
+          if (row.state === 'due') mark(incident, row, 'held');
+          wakeAt(answer.until);
+        } else {
           mark(incident, row, 'due');
           send(incident, row);
         }

@@ -84,6 +84,8 @@ export const createCoordinator = (parts: CoordinatorParts): Coordinator => {
   let checkpointAt = agenda.now() + noise(story.seed, owner, 1, 12) * checkpointEvery;
   let rounds = 0;
   let caughtUp = false;
+  /** Whether the database has taken something of ours since we last hung. */
+  let isProved = true;
   const trust: Trust[] = story.probes.map(({ index }) => {
     const since = database.quarantined.get(index);
     return since === undefined ? trusting : { ...trusting, sick_since: since };
@@ -123,7 +125,7 @@ export const createCoordinator = (parts: CoordinatorParts): Coordinator => {
     rules,
     seed: story.seed + owner,
     later,
-    mayRelease: () => caughtUp || !rules.past_is_not_alerted,
+    mayRelease: () => (caughtUp && isProved) || !rules.past_is_not_alerted,
   });
 
   const tell = (round: Round) => {
@@ -197,6 +199,7 @@ export const createCoordinator = (parts: CoordinatorParts): Coordinator => {
       die();
       return;
     }
+    isProved = true;
     states = [...round.states];
     parts.onCommit(round);
     if (diesAt(2)) return;
@@ -269,6 +272,8 @@ export const createCoordinator = (parts: CoordinatorParts): Coordinator => {
     goOn: () => {
       if (life !== 'hanging') return;
       life = 'well';
+      // It may be another's work by now: nothing is told before the database has taken something of ours.
+      isProved = false;
       const acts = delayed;
       delayed = [];
       for (const act of acts) later(0, act);

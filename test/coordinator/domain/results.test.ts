@@ -132,6 +132,23 @@ describe('rule 4: the past is decided as the past', () => {
     expect(told.effects('alert')).toMatchObject([{ event: 'down', due_at: at(160) }]);
   });
 
+  test('rule 4: a past that comes in pieces is not cut by a tick between them', () => {
+    const told = story(['Europe', 'Asia']);
+    told.fail('Europe', 100, { handed_over: true, arrives: 3600 });
+    told.tick(3600);
+    told.fail('Asia', 160, { handed_over: true, arrives: 3600.1 });
+    expect(told.incidents()).toMatchObject([{ started_at: at(100), confirmed_at: at(160) }]);
+  });
+
+  test('rule 4: a lonely failure of the past that nobody observed since lapses once the past has been told', () => {
+    const told = story(['Europe', 'Asia']);
+    told.fail('Europe', 100, { handed_over: true, arrives: 3600 });
+    told.tick(3604.9);
+    expect(told.state().incident).not.toBeNull();
+    told.tick(3605);
+    expect(told.incidents()).toMatchObject([{ resolved_at: at(340), note: 'no longer observed' }]);
+  });
+
   test('rule 4: while what was decided does not reach to now, nothing is alerted', () => {
     const told = story(['Europe', 'Asia']);
     told.fail('Europe', 100, { arrives: 220 });
