@@ -63,6 +63,9 @@ const configuration = ({ binary, folder, identity, port }: NatsOptions): string 
   const path = (name: string): string => JSON.stringify(join(folder, name));
   // Since 2.10 a second instead of two minutes between syncs; the spools of the probes are the guarantee, this only spares a replay.
   const sync = binary.version[0] > 2 || binary.version[1] >= 10 ? 'sync_interval: "1s"' : '';
+  // Streams reserve their bounds against this number: by default three quarters of the free disk, so that a small disk refused a start, and
+  // a run of tests its thirtieth account. The bounds of the streams themselves are what keeps the disk.
+  const store = 'max_file_store: 1TB';
   return `# Written anew by every start.
 host: 127.0.0.1
 port: ${port}
@@ -74,7 +77,7 @@ resolver_preload {
   ${identity.systemAccount}: ${identity.systemJwt}
   ${identity.account}: ${identity.accountJwt}
 }
-jetstream { store_dir: ${path('store')}, ${sync} }
+jetstream { store_dir: ${path('store')}, ${store}, ${sync} }
 `;
 };
 
