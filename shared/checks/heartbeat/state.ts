@@ -50,11 +50,18 @@ export const noBeats: BeatState = {
 /** More runs at once than this are not told apart: the oldest are forgotten. */
 const mostRuns = 16;
 
+/**
+ * Two ears date the start and the end of one named run by clocks that differ a little: an end so little before its start is its end all the
+ * same. Runs without a name are told apart by their times alone.
+ */
+const earsDiffer = 250;
+const slack = (rid: string | null): number => (rid === null ? 0 : earsDiffer);
+
 const sameRun = (rid: string | null) => (run: Run) => run.rid === rid;
 
 /** A run that begins again without having ended is one more that has not ended: its first begin is what its limit counts from. */
 const started = (state: BeatState, { rid, at }: Run): BeatState => {
-  if (state.ended.some((run) => run.rid === rid && run.at >= at)) return state;
+  if (state.ended.some((run) => run.rid === rid && run.at + slack(rid) >= at)) return state;
   if (state.open.some((run) => run.rid === rid && run.at === at)) return state;
   const open = [...state.open, { rid, at }].toSorted((one, other) => one.at - other.at);
   return { ...state, open: open.slice(-mostRuns) };
@@ -68,7 +75,7 @@ export const foldBeat = (state: BeatState, beat: Beat): { readonly state: BeatSt
   if (beat.kind === 'log' || beat.id === state.good?.id || beat.id === state.bad?.id) return { state, run_ms: null };
   if (beat.kind === 'start') return { state: started(state, beat), run_ms: null };
 
-  const isOver = (run: Run): boolean => run.rid === beat.rid && run.at <= beat.at;
+  const isOver = (run: Run): boolean => run.rid === beat.rid && run.at <= beat.at + slack(beat.rid);
   const run = state.open.findLast(isOver);
   const open = run ? state.open.filter((one) => !isOver(one)) : state.open;
   const lastEnd = Math.max(beat.at, state.ended.find(sameRun(beat.rid))?.at ?? 0);
@@ -79,7 +86,7 @@ export const foldBeat = (state: BeatState, beat: Beat): { readonly state: BeatSt
   const newer = mark.at >= (state[side]?.at ?? 0);
   const latest = newer && mark.at >= (other?.at ?? 0) ? side : state.latest;
   const next: BeatState = { ...state, open, ended, latest, [side]: newer ? mark : state[side] };
-  return { state: next, run_ms: run ? beat.at - run.at : null };
+  return { state: next, run_ms: run ? Math.max(0, beat.at - run.at) : null };
 };
 
 const laterOf = (a: Mark | null, b: Mark | null): Mark | null => (a !== null && (b === null || a.at >= b.at) ? a : b);

@@ -1,0 +1,18 @@
+import { describe, expect, test } from 'vitest';
+import { type Beat, foldBeat, noBeats } from '../../../../shared/checks/heartbeat/state.ts';
+
+describe('a named run whose ends two ears date by clocks that differ a little', () => {
+  const start: Beat = { id: 'b1', kind: 'start', exit_code: null, at: 1_000_002, rid: 'r' };
+  const end: Beat = { id: 'b2', kind: 'success', exit_code: null, at: 1_000_000, rid: 'r' };
+
+  test('is over, and took no time, in whichever order the two come', () => {
+    const inTurn = foldBeat(foldBeat(noBeats, start).state, end);
+    expect(inTurn).toMatchObject({ run_ms: 0, state: { open: [] } });
+    expect(foldBeat(foldBeat(noBeats, end).state, start).state.open).toEqual([]);
+  });
+
+  test('is not over by an end that lies further back, nor is a run without a name', () => {
+    expect(foldBeat(foldBeat(noBeats, start).state, { ...end, at: end.at - 1_000 }).state.open).toHaveLength(1);
+    expect(foldBeat(foldBeat(noBeats, { ...start, rid: null }).state, { ...end, rid: null }).state.open).toHaveLength(1);
+  });
+});
