@@ -53,8 +53,7 @@ export type CoordinatorParts = {
   readonly assigned: (monitor: number) => void;
 };
 
-const mostInRound = 20;
-const ackWait = 5_000;
+const [mostInRound, ackWait] = [20, 5_000];
 const tickStep = 100;
 const checkpointEvery = 60_000;
 
