@@ -86,7 +86,8 @@ const faultsOfEnd = (given: Case, incident: Incident): string[] => {
   const elapsed = outage.until - confirmed_at;
   // Only who saw it down can see its end: sampling goes round all, and so do the turns.
   const round = places.length - given.seeing.length + 1;
-  const sampled = elapsed < 110_000 - round * 5_000 ? round * 5_000 : round * (Math.min(spec.interval_ms, elapsed) + 5_000);
+  const later = round === 1 ? Math.min(spec.interval_ms, elapsed) + 5_000 : firstTurn(given);
+  const sampled = elapsed < 110_000 - round * 5_000 ? round * 5_000 : later;
   const patience = spec.sampled ? sampled : firstTurn(given);
   if (resolved_at > outage.until + patience + slowest(given) + 2 * quick)
     faults.push(`its end was seen ${resolved_at - outage.until} ms late`);

@@ -132,7 +132,8 @@ export const createOracle = ({ story, truth, record, database, network, agenda }
       const early = newest(longAgo, ({ continent }) => continent === incident.seen?.continent);
       if (early && early === last && early.outcome === 'ok') return ['it is unconfirmed and open although its continent passes'];
       const turn = here.length * spec.interval_ms;
-      if (now > Math.max(last?.at ?? 0, incident.started_at) + 2 * turn + settled)
+      const lapsed = Math.max(last?.at ?? 0, incident.started_at) + 2 * turn;
+      if (now > Math.max(lapsed, last?.decided_at ?? 0) + settled)
         return ['it is unconfirmed and open although nobody observes it any more'];
       return [];
     }
