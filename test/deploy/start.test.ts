@@ -117,7 +117,7 @@ describe('npm start', { timeout: 60_000 }, () => {
     service = startService(home);
     const after = await service.ready;
     expect(after.api_token).toBe(before.api_token);
-    await eventually(() => isWell(after)); // The leases of the killed coordinator run out first.
+    await eventually(() => isWell(after), 20_000); // The leases of the killed coordinator run out first.
     const { launcher, coordinator, nats, postgres, probes } = before.pids;
     const olds = await Promise.all([launcher, coordinator, nats, postgres, ...Object.values(probes)].map(findProcess));
     expect(olds.filter((old) => old !== undefined)).toEqual([]);
