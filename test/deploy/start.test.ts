@@ -121,7 +121,7 @@ describe('npm start', { timeout: 60_000 }, () => {
     const { launcher, coordinator, nats, postgres, probes } = before.pids;
     const olds = await Promise.all([launcher, coordinator, nats, postgres, ...Object.values(probes)].map(findProcess));
     expect(olds.filter((old) => old !== undefined)).toEqual([]);
-  });
+  }, 60_000);
 
   test('Ctrl-C stops everything within 5 s and leaves nothing running', async () => {
     await service.ready;
