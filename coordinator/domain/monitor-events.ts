@@ -1,6 +1,7 @@
 import type { Draft } from './draft.ts';
 import { close, notes } from './incident.ts';
 import { mayCheck } from './reach.ts';
+import { tally } from './views.ts';
 
 /** What happens to the monitor itself while it is watched (rules 16 and 17). */
 
@@ -42,6 +43,7 @@ export const onDeleted = (draft: Draft, at: number): void => {
 export const onQuarantined = (draft: Draft, at: number, probe: string): void => {
   const { views, incident } = draft.state;
   draft.state = { ...draft.state, views: views.filter((view) => view.from.probe !== probe) };
-  const alone = incident?.confirmed_at === null && incident.seen?.probe === probe && draft.state.views.every((view) => view.ok);
+  const { failing } = tally(draft.state.views, draft.state.clock, draft.reach.turn_ms);
+  const alone = incident?.confirmed_at === null && incident.seen?.probe === probe && failing.length === 0;
   if (incident && alone) close(draft, incident, at, notes.quarantined, 'closed');
 };

@@ -186,6 +186,15 @@ describe('rule 16: what a quarantined probe sees counts for nothing', () => {
     expect(told.incidents()).toMatchObject([{ resolved_at: at(30), confirmed_at: null, note: 'the probe that saw it was quarantined' }]);
   });
 
+  test('rule 16: what another probe saw failing long ago does not keep it open', () => {
+    const told = story(['Europe', 'Asia']);
+    told.fail('Asia', 10, { probe: 'former' });
+    told.pass('Asia', 20);
+    told.fail('Europe', 1000);
+    told.tell({ is: 'quarantined', at: at(1030), probe: 'probe-Europe' }, 1030);
+    expect(told.state().incident).toBeNull();
+  });
+
   test('rule 16: an outage that others saw too stays', () => {
     const told = story(['Europe', 'Asia', 'Africa']);
     told.fail('Europe', 10);
