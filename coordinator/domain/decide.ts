@@ -2,7 +2,7 @@ import { failWhileDown, passWhileDown } from './down.ts';
 import { createDraft, type Draft, progress, progressLightly } from './draft.ts';
 import { isVoid, onBeat } from './heartbeat-incident.ts';
 import { moveBack, raise } from './incident.ts';
-import type { Decision, Incident, Moment, MonitorEvent, MonitorState, SeenResult } from './incident-types.ts';
+import type { Decision, Incident, Moment, MonitorEvent, MonitorState, ProbeView, SeenResult } from './incident-types.ts';
 import { allowedSilence, cover, passTime } from './ledger.ts';
 import { askAgain, askFirst } from './looks.ts';
 import { onDeleted, onEdited, onPaused, onQuarantined, onResumed } from './monitor-events.ts';
@@ -54,6 +54,10 @@ const olderThanView = (draft: Draft, result: SeenResult): void => {
   if (newestOf(views, result.from.continent)?.ok === false) moveBack(draft, incident, result.from, result.at, failureOf(result));
 };
 
+/** Probes come and go: what one saw that has long not checked is forgotten, so that a state stays small. */
+const forget = (views: readonly ProbeView[], clock: number, { able, turn_ms }: Draft['reach']): readonly ProbeView[] =>
+  views.length > able.length ? views.filter(({ at }) => clock - at <= 10 * turn_ms) : views;
+
 const onResult = (draft: Draft, result: SeenResult): void => {
   const usable = isUsable(draft, result);
   intoMatrix(draft, result, usable);
@@ -73,7 +77,8 @@ const onResult = (draft: Draft, result: SeenResult): void => {
           draft.state.views.filter((view) => view.from.probe !== probe),
           result,
         );
-  draft.state = { ...draft.state, views, clock: Math.max(draft.state.clock, result.at) };
+  const clock = Math.max(draft.state.clock, result.at);
+  draft.state = { ...draft.state, views: forget(views, clock, draft.reach), clock };
   // What nearly every result is: all is well, and stays so.
   if (result.outcome === 'ok' && !draft.state.incident) return;
   const view = newestOf(views, continent);

@@ -68,8 +68,11 @@ const faultsOfEnd = (given: Case, incident: Incident): string[] => {
   if (confirmed_at === null) return [];
   if (resolved_at === null) return ['it never ended'];
   const turn = places.length * spec.interval_ms;
+  const decidedAt = ({ decided_at }: Made) => decided_at ?? Number.POSITIVE_INFINITY;
+  const firstPass = Math.min(...made.filter((each) => each.outcome === 'ok' && each.started >= outage.until).map(decidedAt));
   const failing = places.filter((place) => {
-    const last = made.filter((each) => each.continent === place && each.started < outage.until).at(-1);
+    const known = made.filter((each) => each.continent === place && each.started < outage.until && decidedAt(each) <= firstPass);
+    const last = known.at(-1);
     return last?.outcome === 'fail' && outage.until - last.at < turn;
   });
   // In the order in which they were decided, which is not always that in which they started.
