@@ -7,6 +7,8 @@ import type { MonitorState, ProbeView, Seer, Watched } from '../domain/incident-
 export type Monitors = {
   readonly size: () => number;
   readonly stateOf: (monitor: string) => MonitorState | undefined;
+  /** The state of one about which something is not well; undefined for all others. */
+  readonly unwellOf: (monitor: string) => MonitorState | undefined;
   readonly keyOf: (monitor: string) => number | undefined;
   /** The version of its config that is decided about; undefined for a stranger. */
   readonly versionOf: (monitor: string) => number | undefined;
@@ -192,6 +194,10 @@ export const createMonitors = (): Monitors => {
   return {
     size: () => slots.size,
     stateOf,
+    unwellOf: (monitor) => {
+      const slot = slots.get(monitor);
+      return slot === undefined ? undefined : full.get(slot);
+    },
     keyOf: column('key'),
     versionOf: column('version'),
     targetOf: (monitor) => column('target')(monitor) ?? 0,

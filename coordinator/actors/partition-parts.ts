@@ -2,7 +2,7 @@ import type { Clock } from '../../shared/base/clock.ts';
 import type { Log } from '../../shared/base/log.ts';
 import type { Bus } from '../../shared/bus/nats.ts';
 import type { Roster } from '../../shared/checks/assignment.ts';
-import type { MonitorState, SeenResult } from '../domain/incident-types.ts';
+import type { SeenResult } from '../domain/incident-types.ts';
 import type { Sql } from '../store/database.ts';
 import type { Assignments } from './assignments.ts';
 import type { Directory } from './directory.ts';
@@ -10,6 +10,7 @@ import type { LookWish } from './partition-round.ts';
 import type { PartitionState } from './partition-state.ts';
 import type { Refusals } from './refusals.ts';
 import type { Timing } from './timing.ts';
+import type { ObservedState } from './trust.ts';
 import type { Writer } from './writer.ts';
 
 /** What every partition of a coordinator works with. */
@@ -32,7 +33,7 @@ export type PartitionParts = {
   /** Asks probes to look now. */
   readonly askLooks: (wishes: readonly LookWish[]) => void;
   /** A check counted: what it says about its probe is for the quarantine to judge. */
-  readonly observe: (result: SeenResult, target: number, stateOf: () => MonitorState | undefined) => void;
+  readonly observe: (result: SeenResult, of: ObservedState) => void;
   /** Results that started before this have no place in the database any more. */
   readonly oldestKept: (now: number) => number;
 };

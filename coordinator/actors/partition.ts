@@ -71,7 +71,12 @@ const work = async (state: PartitionState, batches: readonly Accepted[], parts: 
     for (const [subject, receipt] of receipts) bus.publish(subject, JSON.stringify(receipt));
     for (const { probe, reason } of refused) refusals.count(probe, reason);
     for (const { seen } of judged) {
-      observe(seen, state.monitors.targetOf(seen.monitor), () => state.monitors.stateOf(seen.monitor));
+      const { monitor } = seen;
+      observe(seen, {
+        target: state.monitors.targetOf(monitor),
+        state: () => state.monitors.stateOf(monitor),
+        unwell: () => state.monitors.unwellOf(monitor),
+      });
     }
   } catch (error) {
     const [only] = batches;

@@ -2,20 +2,29 @@ import type { Clock } from '../../shared/base/clock.ts';
 import type { Log } from '../../shared/base/log.ts';
 import type { Roster } from '../../shared/checks/assignment.ts';
 import type { MonitorState, SeenResult } from '../domain/incident-types.ts';
-import { observe, type Shown, type Trust, trusting } from '../domain/quarantine.ts';
+import { observe, type Trust, trusting } from '../domain/quarantine.ts';
 import { reachOf } from '../domain/reach.ts';
-import { othersSay } from '../domain/views.ts';
+import { shownBy } from '../domain/refutation.ts';
 import type { Sql } from '../store/database.ts';
 import { endNotice, openNotice } from '../store/notices.ts';
 import { setQuarantine } from '../store/probes.ts';
 import type { Directory } from './directory.ts';
+
+/** The state after the result of the monitor that it is of. */
+export type ObservedState = {
+  /** Tells distinct targets apart. */
+  readonly target: number;
+  readonly state: () => MonitorState | undefined;
+  /** The same, but only if anything about the monitor is not well, which costs nothing to know. */
+  readonly unwell: () => MonitorState | undefined;
+};
 
 /**
  * Which probes can be believed (rule 16), judged by each coordinator from the monitors that it decides about. A probe that fell sick is
  * quarantined in the database, from where all hear of it.
  */
 export type ProbeTrust = {
-  readonly observe: (result: SeenResult, target: number, stateOf: () => MonitorState | undefined) => void;
+  readonly observe: (result: SeenResult, of: ObservedState) => void;
   /** Writes down who fell sick or got well; true when anybody did. */
   readonly settle: () => Promise<boolean>;
 };
@@ -45,27 +54,29 @@ export const createProbeTrust = ({ sql, clock, log, directory, roster, targetsOf
     return targets;
   };
 
-  const start = (probe: string): Trust => {
+  const trustOf = (probe: string): Trust => {
+    const known = trusts.get(probe);
+    if (known) return known;
     const sick = directory.byId(probe)?.quarantined_at;
     return sick ? { ...trusting, sick_since: sick.getTime() } : trusting;
   };
 
   return {
-    observe: (result, target, stateOf) => {
-      if (result.outcome === 'unknown') return;
-      const { probe, continent } = result.from;
-      const before = trusts.get(probe) ?? start(probe);
+    observe: (result, { target, state: stateNow, unwell }) => {
+      const before = trustOf(result.from.probe);
       const name = String(target);
-      // A pass of a probe that is trusted, of a target that it had right before, says nothing new.
-      if (result.outcome === 'ok' && before.sick_since === null && !before.refuted.has(name)) return;
-      const state = stateOf();
+      // A pass of a probe that is trusted, of a target that it had right before and that nobody has wrong, says nothing new.
+      const isNews = result.outcome !== 'ok' || before.sick_since !== null || before.refuted.has(name);
+      const state = isNews ? stateNow() : unwell();
       if (!state || state.watched.probe !== null || state.watched.kind === 'heartbeat') return;
       const { turn_ms } = reachOf(state.watched, roster());
-      const others = othersSay(state.views, continent, Math.max(state.clock, result.at), turn_ms);
-      const shown: Shown = { target: name, at: result.at, ok: result.outcome === 'ok', others };
-      const after = observe(before, shown, targetsNow(probe));
-      trusts.set(probe, after);
-      if ((before.sick_since === null) !== (after.sick_since === null)) changed.set(probe, after.sick_since === null ? 'well' : 'sick');
+      const isSick = (probe: string) => trustOf(probe).sick_since !== null;
+      for (const { probe, shown } of shownBy(result, { state, turn_ms, isSick })) {
+        const then = trustOf(probe);
+        const after = observe(then, { ...shown, target: name }, targetsNow(probe));
+        trusts.set(probe, after);
+        if ((then.sick_since === null) !== (after.sick_since === null)) changed.set(probe, after.sick_since === null ? 'well' : 'sick');
+      }
     },
     settle: async () => {
       if (changed.size === 0) return false;

@@ -13,7 +13,7 @@ export type Trust = {
   readonly cleanTargets: readonly string[];
 };
 
-/** One check and what others say of the same target now (views.ts, othersSay). */
+/** One check, and what the other continents say of the same target. */
 export type Shown = { readonly target: string; readonly at: number; readonly ok: boolean; readonly others: 'pass' | 'fail' | 'nothing' };
 
 export const trusting: Trust = { refuted: new Map(), sick_since: null, clean: 0, cleanTargets: [] };
@@ -25,7 +25,8 @@ const cleanRun = 20;
 
 const remember = (refuted: Trust['refuted'], { target, at, ok, others }: Shown): Trust['refuted'] => {
   const wrong = !ok && others === 'pass';
-  if (!wrong && !refuted.has(target)) return refuted;
+  const isOpen = !ok && others === 'nothing';
+  if (isOpen || (!wrong && !refuted.has(target))) return refuted;
   const next = new Map([...refuted].filter(([other, then]) => other !== target && then > at - memory));
   return wrong ? next.set(target, at) : next;
 };

@@ -68,19 +68,3 @@ export const tally = (views: readonly ProbeView[], time: number, turn_ms: number
   }
   return { failing, passing };
 };
-
-/** What the other continents say of what a probe saw: the ground on which a probe is trusted or not (rule 16). */
-export const othersSay = (
-  views: readonly ProbeView[],
-  continent: Continent,
-  time: number,
-  turn_ms: number,
-): 'pass' | 'fail' | 'nothing' => {
-  const { failing, passing } = tally(
-    views.filter((view) => view.from.continent !== continent),
-    time,
-    turn_ms,
-  );
-  if (failing.length > 0) return 'fail';
-  return passing.length > 0 ? 'pass' : 'nothing';
-};

@@ -1,10 +1,7 @@
 import { beginHandover, handedOver, isOver } from '../../coordinator/domain/handover.ts';
 import type { MonitorState } from '../../coordinator/domain/incident-types.ts';
-import { observe, type Trust, trusting } from '../../coordinator/domain/quarantine.ts';
-import { reachOf } from '../../coordinator/domain/reach.ts';
 import { checkpointOf, nextTick, restore } from '../../coordinator/domain/restore.ts';
 import type { Rules } from '../../coordinator/domain/rules.ts';
-import { othersSay } from '../../coordinator/domain/views.ts';
 import { probeOf } from '../../shared/checks/placement.ts';
 import type { Agenda } from './agenda.ts';
 import { type Alerter, createAlerter } from './alerter.ts';
@@ -16,6 +13,7 @@ import type { Probe } from './probe.ts';
 import type { Record } from './record.ts';
 import { createRound, type Round } from './round.ts';
 import type { Story } from './story.ts';
+import { createProbeTrust } from './trust.ts';
 import { placedOf } from './watched.ts';
 
 /**
@@ -85,10 +83,7 @@ export const createCoordinator = (parts: CoordinatorParts): Coordinator => {
   let caughtUp = false;
   /** Whether the database has taken something of ours since we last hung. */
   let isProved = true;
-  const trust: Trust[] = story.probes.map(({ index }) => {
-    const since = database.quarantined.get(index);
-    return since === undefined ? trusting : { ...trusting, sick_since: since };
-  });
+  const trust = createProbeTrust({ story, agenda, database, network });
   bus.giveBack(null);
 
   function healthyProbes(): string[] {
@@ -144,30 +139,6 @@ export const createCoordinator = (parts: CoordinatorParts): Coordinator => {
     for (const monitor of round.reassigned) parts.assigned(monitor);
   };
 
-  const judgeProbes = (round: Round) => {
-    for (const { seen, made } of round.results) {
-      const state = states[made.monitor];
-      const before = trust[made.probe];
-      if (!state || !before || seen.outcome === 'unknown') continue;
-      const { turn_ms } = reachOf(state.watched, network.roster());
-      const others = othersSay(state.views, made.continent, state.clock, turn_ms);
-      const after = observe(
-        before,
-        { target: String(made.monitor), at: seen.at, ok: seen.outcome === 'ok', others },
-        story.monitors.length,
-      );
-      trust[made.probe] = after;
-      if ((before.sick_since === null) === (after.sick_since === null)) continue;
-      if (after.sick_since === null) database.quarantined.delete(made.probe);
-      else {
-        database.quarantined.set(made.probe, agenda.now());
-        const event = { is: 'quarantined', at: agenda.now(), probe: seen.from.probe } as const;
-        for (const monitor of states.keys()) database.outbox.push({ monitor, event });
-      }
-      network.setQuarantine();
-    }
-  };
-
   const scheduleTick = () => {
     const due = states.reduce(
       (least, state) => Math.min(least, nextTick(state, network.roster()) ?? Number.POSITIVE_INFINITY),
@@ -202,7 +173,7 @@ export const createCoordinator = (parts: CoordinatorParts): Coordinator => {
     states = [...round.states];
     parts.onCommit(round);
     if (diesAt(2)) return;
-    judgeProbes(round);
+    trust.judge(round, states);
     later(1, () => {
       bus.ack(taken);
       if (diesAt(3)) return;
