@@ -1,4 +1,11 @@
-import type { MonitorState, ProbeView, Seer, Watched } from '../domain/incident-types.ts';
+import type { MonitorState, Watched } from '../domain/incident-types.ts';
+import { createViews, type FlatGaps, flatGaps, gapsOf, mostViews } from './partition-views.ts';
+
+/**
+ * What is kept beside a monitor's state. `target` is a hash of the host that it checks and tells distinct targets apart; `changedAt` is when
+ * its config last changed, as far as this matters for results read after a start, 0 when not known.
+ */
+export type MonitorRow = { readonly key: number; readonly target: number; readonly changedAt: number };
 
 /**
  * The monitors of a partition, in memory. One that is well is told by a row of numbers, from which its state is made whenever it is asked
@@ -6,31 +13,27 @@ import type { MonitorState, ProbeView, Seer, Watched } from '../domain/incident-
  */
 export type Monitors = {
   readonly size: () => number;
+  /** Where a monitor is kept, for who wants to know several things about it; good until it is removed. */
+  readonly slotOf: (monitor: string) => number | undefined;
+  readonly idAt: (slot: number) => string | undefined;
+  readonly rowAt: (slot: number) => MonitorRow;
+  readonly stateAt: (slot: number) => MonitorState | undefined;
   readonly stateOf: (monitor: string) => MonitorState | undefined;
   /** The state of one about which something is not well; undefined for all others. */
   readonly unwellOf: (monitor: string) => MonitorState | undefined;
   readonly keyOf: (monitor: string) => number | undefined;
   /** The version of its config that is decided about; undefined for a stranger. */
   readonly versionOf: (monitor: string) => number | undefined;
-  /** A hash of the host that it checks: tells distinct targets apart. */
   readonly targetOf: (monitor: string) => number;
-  /** When its config last changed, as far as this matters for results read after a start; 0 when not known. */
-  readonly changedAtOf: (monitor: string) => number;
-  /** `due`: when it wants its next tick; infinite when only an event can change it. */
-  readonly put: (
-    state: MonitorState,
-    of: { readonly key: number; readonly target: number; readonly changedAt: number; readonly due: number },
-  ) => void;
+  /** `due`: when it wants its next tick; infinite when only an event can change it. `slot`: where it is kept, for who knows. */
+  readonly put: (state: MonitorState, of: MonitorRow & { readonly due: number }, slot?: number | null) => void;
   readonly remove: (monitor: string) => void;
   readonly postpone: (monitor: string, due: number) => void;
   readonly dueBy: (now: number) => string[];
   readonly nextDue: () => number;
   readonly seenBy: (probe: string) => string[];
-  readonly ids: () => Iterable<string>;
+  readonly slots: () => Iterable<number>;
 };
-
-/** Views beyond these are kept as objects. */
-const mostViews = 4;
 
 /** What many monitors have in common. */
 type Terms = Omit<Watched, 'id' | 'config_version' | 'created_at' | 'paused_at'>;
@@ -47,12 +50,22 @@ const termsOf = ({ id: _id, config_version: _version, created_at: _created, paus
   return terms;
 };
 
-const isQuiet = (state: MonitorState): boolean =>
-  state.incident === null &&
-  state.gaps.length === 0 &&
-  !state.restored &&
-  state.views.length <= mostViews &&
-  state.views.every(({ failure }) => failure === null);
+/** Whether these are the terms that the state was made with: nearly always, and to be told in no time. */
+const areTermsOf = (watched: Watched, terms: Terms): boolean =>
+  watched.continents === terms.continents &&
+  watched.organisation === terms.organisation &&
+  watched.kind === terms.kind &&
+  watched.interval_ms === terms.interval_ms &&
+  watched.timeout_ms === terms.timeout_ms &&
+  watched.probe === terms.probe &&
+  watched.alert_after_ms === terms.alert_after_ms &&
+  watched.sampled === terms.sampled;
+
+const isQuiet = ({ incident, restored, views }: MonitorState): boolean => {
+  if (incident !== null || restored || views.length > mostViews) return false;
+  for (const { failure } of views) if (failure !== null) return false;
+  return true;
+};
 
 const columnNames = ['key', 'target', 'version', 'changedAt', 'due', 'created', 'paused', 'clock', 'covered', 'from', 'beat'] as const;
 type Column = (typeof columnNames)[number];
@@ -60,57 +73,37 @@ type Column = (typeof columnNames)[number];
 const noTime = Number.NaN;
 const timeOf = (value: number | undefined): number | null => (value === undefined || Number.isNaN(value) ? null : value);
 
+const makeColumns = (length: number): Record<Column, Float64Array> => ({
+  key: new Float64Array(length),
+  target: new Float64Array(length),
+  version: new Float64Array(length),
+  changedAt: new Float64Array(length),
+  due: new Float64Array(length).fill(Number.POSITIVE_INFINITY),
+  created: new Float64Array(length),
+  paused: new Float64Array(length),
+  clock: new Float64Array(length),
+  covered: new Float64Array(length),
+  from: new Float64Array(length),
+  beat: new Float64Array(length),
+});
+
 export const createMonitors = (): Monitors => {
   const slots = new Map<string, number>();
+  const ids: (string | undefined)[] = [];
   const free: number[] = [];
   const full = new Map<number, MonitorState>();
-  const seers: Seer[] = [];
-  const seerIndexes = new Map<Seer, number>();
   const terms: (Terms | undefined)[] = [];
+  const gaps: (FlatGaps | undefined)[] = [];
   let capacity = 64;
-  const make = (length: number): Record<Column, Float64Array> => ({
-    key: new Float64Array(length),
-    target: new Float64Array(length),
-    version: new Float64Array(length),
-    changedAt: new Float64Array(length),
-    due: new Float64Array(length).fill(Number.POSITIVE_INFINITY),
-    created: new Float64Array(length),
-    paused: new Float64Array(length),
-    clock: new Float64Array(length),
-    covered: new Float64Array(length),
-    from: new Float64Array(length),
-    beat: new Float64Array(length),
-  });
-  let columns = make(capacity);
-  let viewCount = new Uint8Array(capacity);
-  let viewSeer = new Uint16Array(capacity * mostViews);
-  let viewOk = new Uint8Array(capacity * mostViews);
-  let viewAt = new Float64Array(capacity * mostViews);
-  let viewOkAt = new Float64Array(capacity * mostViews);
+  let columns = makeColumns(capacity);
+  const views = createViews(capacity);
 
   const grow = (): void => {
-    capacity *= 2;
+    capacity = Math.ceil(capacity * 1.5);
     const older = columns;
-    columns = make(capacity);
+    columns = makeColumns(capacity);
     for (const name of columnNames) columns[name].set(older[name]);
-    const [count, seer, ok, at, okAt] = [viewCount, viewSeer, viewOk, viewAt, viewOkAt];
-    viewCount = new Uint8Array(capacity);
-    viewSeer = new Uint16Array(capacity * mostViews);
-    viewOk = new Uint8Array(capacity * mostViews);
-    viewAt = new Float64Array(capacity * mostViews);
-    viewOkAt = new Float64Array(capacity * mostViews);
-    viewCount.set(count);
-    viewSeer.set(seer);
-    viewOk.set(ok);
-    viewAt.set(at);
-    viewOkAt.set(okAt);
-  };
-
-  const indexOf = (seer: Seer): number => {
-    const known = seerIndexes.get(seer);
-    if (known !== undefined) return known;
-    seerIndexes.set(seer, seers.length);
-    return seers.push(seer) - 1;
+    views.grow(capacity);
   };
 
   const slotFor = (monitor: string): number => {
@@ -119,25 +112,16 @@ export const createMonitors = (): Monitors => {
     const slot = free.pop() ?? slots.size;
     while (slot >= capacity) grow();
     slots.set(monitor, slot);
+    ids[slot] = monitor;
     return slot;
   };
 
-  const viewsAt = (slot: number): ProbeView[] => {
-    const views: ProbeView[] = [];
-    const first = slot * mostViews;
-    for (let at = first; at < first + (viewCount[slot] ?? 0); at += 1) {
-      const from = seers[viewSeer[at] ?? 0];
-      if (from) views.push({ from, at: viewAt[at] ?? 0, ok: viewOk[at] === 1, ok_at: timeOf(viewOkAt[at]), failure: null });
-    }
-    return views;
-  };
-
-  const quietAt = (monitor: string, slot: number): MonitorState | undefined => {
-    const common = terms[slot];
-    if (!common) return undefined;
+  const quietAt = (slot: number): MonitorState | undefined => {
+    const [id, common] = [ids[slot], terms[slot]];
+    if (id === undefined || !common) return undefined;
     return {
       watched: {
-        id: monitor,
+        id,
         organisation: common.organisation,
         kind: common.kind,
         interval_ms: common.interval_ms,
@@ -150,10 +134,10 @@ export const createMonitors = (): Monitors => {
         created_at: columns.created[slot] ?? 0,
         paused_at: timeOf(columns.paused[slot]),
       },
-      views: viewsAt(slot),
+      views: views.read(slot),
       clock: columns.clock[slot] ?? 0,
       covered_until: columns.covered[slot] ?? 0,
-      gaps: [],
+      gaps: gapsOf(gaps[slot]),
       incident: null,
       decides_from: columns.from[slot] ?? 0,
       beat_at: timeOf(columns.beat[slot]),
@@ -161,23 +145,18 @@ export const createMonitors = (): Monitors => {
     };
   };
 
-  const keepQuiet = (slot: number, { watched, views, clock, covered_until, decides_from, beat_at }: MonitorState): void => {
-    terms[slot] = termsOf(watched);
+  const keepQuiet = (slot: number, state: MonitorState): void => {
+    const { watched } = state;
+    const common = terms[slot];
+    if (!common || !areTermsOf(watched, common)) terms[slot] = termsOf(watched);
     columns.created[slot] = watched.created_at;
     columns.paused[slot] = watched.paused_at ?? noTime;
-    columns.clock[slot] = clock;
-    columns.covered[slot] = covered_until;
-    columns.from[slot] = decides_from;
-    columns.beat[slot] = beat_at ?? noTime;
-    viewCount[slot] = views.length;
-    let at = slot * mostViews;
-    for (const view of views) {
-      viewSeer[at] = indexOf(view.from);
-      viewOk[at] = view.ok ? 1 : 0;
-      viewAt[at] = view.at;
-      viewOkAt[at] = view.ok_at ?? noTime;
-      at += 1;
-    }
+    columns.clock[slot] = state.clock;
+    columns.covered[slot] = state.covered_until;
+    columns.from[slot] = state.decides_from;
+    columns.beat[slot] = state.beat_at ?? noTime;
+    gaps[slot] = flatGaps(state.gaps, gaps[slot]);
+    views.write(slot, state.views);
   };
 
   const column =
@@ -186,24 +165,33 @@ export const createMonitors = (): Monitors => {
       const slot = slots.get(monitor);
       return slot === undefined ? undefined : columns[name][slot];
     };
-  const stateOf: Monitors['stateOf'] = (monitor) => {
-    const slot = slots.get(monitor);
-    return slot === undefined ? undefined : (full.get(slot) ?? quietAt(monitor, slot));
+  const stateAt = (slot: number): MonitorState | undefined => full.get(slot) ?? quietAt(slot);
+  const idsOf = (isMeant: (slot: number) => boolean): string[] => {
+    const found: string[] = [];
+    for (const [monitor, slot] of slots) if (isMeant(slot)) found.push(monitor);
+    return found;
   };
 
   return {
     size: () => slots.size,
-    stateOf,
+    slotOf: (monitor) => slots.get(monitor),
+    idAt: (slot) => ids[slot],
+    rowAt: (slot) => ({ key: columns.key[slot] ?? 0, target: columns.target[slot] ?? 0, changedAt: columns.changedAt[slot] ?? 0 }),
+    stateAt,
+    stateOf: (monitor) => {
+      const slot = slots.get(monitor);
+      return slot === undefined ? undefined : stateAt(slot);
+    },
     unwellOf: (monitor) => {
+      if (full.size === 0) return undefined;
       const slot = slots.get(monitor);
       return slot === undefined ? undefined : full.get(slot);
     },
     keyOf: column('key'),
     versionOf: column('version'),
     targetOf: (monitor) => column('target')(monitor) ?? 0,
-    changedAtOf: (monitor) => column('changedAt')(monitor) ?? 0,
-    put: (state, { key, target, changedAt, due }) => {
-      const slot = slotFor(state.watched.id);
+    put: (state, { key, target, changedAt, due }, known) => {
+      const slot = known ?? slotFor(state.watched.id);
       columns.key[slot] = key;
       columns.version[slot] = state.watched.config_version;
       columns.target[slot] = target;
@@ -219,7 +207,9 @@ export const createMonitors = (): Monitors => {
       if (slot === undefined) return;
       slots.delete(monitor);
       full.delete(slot);
+      ids[slot] = undefined;
       terms[slot] = undefined;
+      gaps[slot] = undefined;
       columns.due[slot] = Number.POSITIVE_INFINITY;
       free.push(slot);
     },
@@ -227,13 +217,17 @@ export const createMonitors = (): Monitors => {
       const slot = slots.get(monitor);
       if (slot !== undefined) columns.due[slot] = due;
     },
-    dueBy: (now) => [...slots].filter(([, slot]) => (columns.due[slot] ?? Number.POSITIVE_INFINITY) <= now).map(([monitor]) => monitor),
+    dueBy: (now) => idsOf((slot) => (columns.due[slot] ?? Number.POSITIVE_INFINITY) <= now),
     nextDue: () => {
       let next = Number.POSITIVE_INFINITY;
       for (const due of columns.due) if (due < next) next = due;
       return next;
     },
-    seenBy: (probe) => [...slots.keys()].filter((monitor) => stateOf(monitor)?.views.some(({ from }) => from.probe === probe)),
-    ids: () => slots.keys(),
+    seenBy: (probe) =>
+      idsOf((slot) => {
+        const state = full.get(slot);
+        return state ? state.views.some(({ from }) => from.probe === probe) : views.has(slot, probe);
+      }),
+    slots: () => slots.values(),
   };
 };

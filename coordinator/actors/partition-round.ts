@@ -2,11 +2,12 @@ import type { Continent } from '../../shared/base/continents.ts';
 import { newId } from '../../shared/base/ids.ts';
 import type { Roster } from '../../shared/checks/assignment.ts';
 import { decide } from '../domain/decide.ts';
-import type { MonitorEvent, MonitorState, Watched } from '../domain/incident-types.ts';
+import type { Effect, MonitorEvent, MonitorState, Watched } from '../domain/incident-types.ts';
 import { createState, nextTick } from '../domain/restore.ts';
 import { emptyUnit, type Unit } from '../store/commit.ts';
 import { hourOf, type ResultRow } from '../store/results.ts';
 import type { Watermark } from '../store/watermarks.ts';
+import type { MonitorRow } from './partition-monitors.ts';
 import type { Packed } from './partition-pack.ts';
 import { type PartitionState, watermarkName } from './partition-state.ts';
 
@@ -24,6 +25,8 @@ export type LookWish = {
  */
 export type Round = {
   readonly stateOf: (monitor: string) => MonitorState | undefined;
+  /** What the database and the probes call it by. */
+  readonly rowOf: (monitor: string) => Pick<MonitorRow, 'key' | 'target'> | undefined;
   readonly decide: (monitor: string, event: MonitorEvent) => void;
   /** A monitor that this partition did not hold yet. */
   readonly add: (key: number, watched: Watched, target: number) => void;
@@ -47,16 +50,23 @@ export type Round = {
   readonly adopt: () => void;
 };
 
-type Change = {
-  readonly state: MonitorState;
-  readonly changed: boolean;
-  readonly fresh?: { readonly key: number; readonly target: number };
+/** A monitor in this round: as it is now, and where it is kept; null for one that the partition does not hold yet. */
+type Entry = {
+  readonly slot: number | null;
+  readonly row: Pick<MonitorRow, 'key' | 'target'>;
+  /** Undefined when it was removed. */
+  state: MonitorState | undefined;
+  isMoved: boolean;
+  /** Whether what is checked changed. */
+  isChanged: boolean;
 };
 
 export const createRound = (partition: PartitionState, network: Roster, now: number): Round => {
-  const changes = new Map<string, Change>();
-  const removed = new Set<string>();
+  const { monitors } = partition;
+  /** States are made of numbers each time: who asks twice gets the same. */
+  const entries = new Map<string, Entry>();
   const marks = new Map<string, Watermark>();
+  let hour = Number.NaN;
   const hours = new Set<number>();
   const looks: LookWish[] = [];
   const unit = emptyUnit(partition.lease);
@@ -70,55 +80,67 @@ export const createRound = (partition: PartitionState, network: Roster, now: num
     done: [...unit.done],
   };
   const moment = { now, network, newId };
-  /** States are made of numbers each time: who asks twice gets the same. */
-  const made = new Map<string, MonitorState | undefined>();
-  const stateOf = (monitor: string): MonitorState | undefined => {
-    if (removed.has(monitor)) return undefined;
-    const changed = changes.get(monitor);
-    if (changed) return changed.state;
-    if (!made.has(monitor)) made.set(monitor, partition.monitors.stateOf(monitor));
-    return made.get(monitor);
+
+  const entryOf = (monitor: string): Entry | undefined => {
+    const known = entries.get(monitor);
+    if (known) return known;
+    const slot = monitors.slotOf(monitor);
+    if (slot === undefined) return undefined;
+    const entry = { slot, row: monitors.rowAt(slot), state: monitors.stateAt(slot), isMoved: false, isChanged: false };
+    entries.set(monitor, entry);
+    return entry;
   };
-  const { monitors } = partition;
-  const changedAt = (monitor: string): number => (changes.get(monitor)?.changed ? now : monitors.changedAtOf(monitor));
+  const changedAtOf = ({ slot, isChanged }: Entry): number => (isChanged ? now : slot === null ? 0 : monitors.rowAt(slot).changedAt);
 
   function* future(): Generator<Packed> {
-    for (const monitor of new Set([...monitors.ids(), ...changes.keys()])) {
-      const state = stateOf(monitor);
-      const key = monitors.keyOf(monitor) ?? changes.get(monitor)?.fresh?.key;
-      if (state && key !== undefined) yield { key, changedAt: changedAt(monitor), state };
+    for (const slot of monitors.slots()) {
+      const entry = entries.get(monitors.idAt(slot) ?? '');
+      const state = entry ? entry.state : monitors.stateAt(slot);
+      const { key, changedAt } = monitors.rowAt(slot);
+      if (state) yield { key, changedAt: entry ? changedAtOf(entry) : changedAt, state };
     }
+    for (const entry of entries.values())
+      if (entry.slot === null && entry.state) yield { key: entry.row.key, changedAt: changedAtOf(entry), state: entry.state };
   }
 
+  const keep = (monitor: string, effects: readonly Effect[]): void => {
+    for (const effect of effects) {
+      if (effect.is === 'incident') rows.incidents.push({ monitor, opened: effect.change === 'opened', incident: effect.incident });
+      else if (effect.is === 'evidence') rows.evidence.push(effect);
+      else if (effect.is === 'ledger') rows.ledger.push({ monitor, kind: effect.kind, put: effect.put, drop: effect.drop });
+      else if (effect.is === 'alert') rows.alerts.push(effect);
+      else if (effect.is === 'notice') rows.alone.push(effect.continent);
+      else looks.push({ monitor, look: effect.look, continents: effect.continents, sample: effect.why === 'sample' });
+    }
+  };
+
   const round: Round = {
-    stateOf,
+    stateOf: (monitor) => entryOf(monitor)?.state,
+    rowOf: (monitor) => entryOf(monitor)?.row,
     decide: (monitor, event) => {
-      const before = stateOf(monitor);
-      if (!before) return;
-      const { state, effects } = decide(before, event, moment);
-      const known = changes.get(monitor);
-      changes.set(monitor, { ...known, state, changed: known?.changed === true || (event.is === 'edited' && event.changed) });
-      for (const effect of effects) {
-        if (effect.is === 'incident') rows.incidents.push({ monitor, opened: effect.change === 'opened', incident: effect.incident });
-        else if (effect.is === 'evidence') rows.evidence.push(effect);
-        else if (effect.is === 'ledger') rows.ledger.push({ monitor, kind: effect.kind, put: effect.put, drop: effect.drop });
-        else if (effect.is === 'alert') rows.alerts.push(effect);
-        else if (effect.is === 'notice') rows.alone.push(effect.continent);
-        else looks.push({ monitor, look: effect.look, continents: effect.continents, sample: effect.why === 'sample' });
-      }
+      const entry = entryOf(monitor);
+      if (!entry?.state) return;
+      const { state, effects } = decide(entry.state, event, moment);
+      entry.state = state;
+      entry.isMoved = true;
+      if (event.is === 'edited' && event.changed) entry.isChanged = true;
+      if (effects.length > 0) keep(monitor, effects);
     },
     add: (key, watched, target) => {
-      removed.delete(watched.id);
-      changes.set(watched.id, { state: createState(watched), changed: false, fresh: { key, target } });
+      const slot = monitors.slotOf(watched.id) ?? null;
+      entries.set(watched.id, { slot, row: { key, target }, state: createState(watched), isMoved: true, isChanged: false });
     },
     remove: (monitor) => {
-      changes.delete(monitor);
-      removed.add(monitor);
+      const entry = entryOf(monitor);
+      if (entry) entry.state = undefined;
     },
     lookAt: (monitor, continent) => looks.push({ monitor, look: newId(), continents: [continent], sample: true }),
     chart: (row) => {
       rows.results.push(row);
-      hours.add(hourOf(row.at));
+      const its = hourOf(row.at);
+      if (its === hour) return;
+      hour = its;
+      hours.add(its);
     },
     pass: (watermark) => marks.set(watermarkName(watermark.probe_key, watermark.generation), watermark),
     passed: (probeKey, generation) => {
@@ -126,20 +148,23 @@ export const createRound = (partition: PartitionState, network: Roster, now: num
       return marks.get(name)?.seq ?? partition.watermarks.get(name) ?? 0;
     },
     done: (line) => rows.done.push(line),
-    hasConfigChanges: () => [...changes.values()].some(({ changed }) => changed),
+    hasConfigChanges: () => {
+      for (const { isChanged, state } of entries.values()) if (isChanged && state) return true;
+      return false;
+    },
     unit: () => ({ ...unit, ...rows, staleHours: [...hours], watermarks: [...marks.values()] }),
     withCheckpoint: (takenAt, pack) => ({ ...round.unit(), checkpoint: { takenAt, state: pack(future()) } }),
     looks: () => looks,
     hasRows: () => marks.size > 0 || Object.values(rows).some((list) => list.length > 0),
     adopt: () => {
-      for (const monitor of removed) monitors.remove(monitor);
-      for (const [monitor, { state, fresh }] of changes) {
-        const key = monitors.keyOf(monitor) ?? fresh?.key;
-        if (key === undefined) continue;
-        const target = fresh?.target ?? monitors.targetOf(monitor);
-        const due = nextTick(state, network) ?? Number.POSITIVE_INFINITY;
-        monitors.put(state, { key, target, changedAt: changedAt(monitor), due });
-        partition.nextDue = Math.min(partition.nextDue, due);
+      for (const [monitor, entry] of entries) {
+        const { slot, row, state, isMoved } = entry;
+        if (!state) monitors.remove(monitor);
+        else if (isMoved) {
+          const due = nextTick(state, network) ?? Number.POSITIVE_INFINITY;
+          monitors.put(state, { key: row.key, target: row.target, changedAt: changedAtOf(entry), due }, slot);
+          partition.nextDue = Math.min(partition.nextDue, due);
+        }
       }
       for (const [name, { seq }] of marks) partition.watermarks.set(name, seq);
     },

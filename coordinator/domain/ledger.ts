@@ -28,7 +28,10 @@ const changed = (before: readonly Gap[], after: readonly Gap[]): Effect[] => {
 /** Time from `from` to `to` was observed. */
 export const cover = (state: Covered & { readonly watched: Watched }, from: number, to: number): Change => {
   const { covered_until, gaps, watched } = state;
-  if (from <= covered_until && gaps.length === 0) return { covered: { covered_until: Math.max(covered_until, to), gaps }, effects: [] };
+  const last = gaps.at(-1);
+  // What nearly every result is: it goes on where all before it ended, and touches no gap.
+  if (from <= covered_until && (!last || (last.to !== null && last.to <= from)))
+    return { covered: { covered_until: Math.max(covered_until, to), gaps }, effects: [] };
   const open = gaps.findLast((gap) => gap.to === null);
   const tail = open?.from ?? covered_until;
   const closed = gaps.filter((gap) => gap.to !== null);

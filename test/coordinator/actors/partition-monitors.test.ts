@@ -39,12 +39,12 @@ const gap = fc.record({ from: time, to: fc.option(time), interval_ms: fc.constan
 const state: fc.Arbitrary<MonitorState> = fc
   .record({
     watched,
-    views: fc.array(view, { maxLength: 6 }),
+    views: fc.array(view, { maxLength: 20 }),
     clock: time,
     covered_until: time,
     decides_from: time,
     beat_at: fc.option(time),
-    gaps: fc.array(gap, { maxLength: 1 }),
+    gaps: fc.array(gap, { maxLength: 3 }),
   })
   .map(({ watched: of, ...more }) => ({ ...createState(of), ...more }));
 
@@ -69,6 +69,10 @@ describe('the monitors of a partition', () => {
         }
         expect(monitors.size()).toBe(expected.size);
         for (const [id, each] of expected) expect(monitors.stateOf(id)).toEqual(each);
+        for (const { probe } of seers) {
+          const seen = [...expected.values()].filter(({ views }) => views.some(({ from }) => from.probe === probe));
+          expect(new Set(monitors.seenBy(probe))).toEqual(new Set(seen.map((each) => each.watched.id)));
+        }
         const dues = monitors.dueBy(100);
         expect(dues.every((id) => expected.has(id))).toBe(true);
         for (const id of dues) monitors.postpone(id, 1_000);

@@ -1,0 +1,132 @@
+import type { Gap, ProbeView, Seer } from '../domain/incident-types.ts';
+
+/**
+ * Views of monitors that are well, as numbers: so many places for each slot, and more of them once a monitor has more views. And their
+ * gaps, which nearly every monitor has one of: the time from its making to its first result.
+ */
+export type Views = {
+  readonly read: (slot: number) => readonly ProbeView[];
+  readonly write: (slot: number, views: readonly ProbeView[]) => void;
+  /** Whether one of them is of this probe. */
+  readonly has: (slot: number, probe: string) => boolean;
+  readonly grow: (capacity: number) => void;
+};
+
+/** Views beyond these are for objects. */
+export const mostViews = 16;
+
+const fewViews = 4;
+const noTime = Number.NaN;
+
+type Columns = {
+  readonly count: Uint8Array;
+  readonly seer: Uint16Array;
+  readonly ok: Uint8Array;
+  readonly at: Float64Array;
+  readonly okAt: Float64Array;
+};
+
+const columnsFor = (capacity: number, width: number): Columns => ({
+  count: new Uint8Array(capacity),
+  seer: new Uint16Array(capacity * width),
+  ok: new Uint8Array(capacity * width),
+  at: new Float64Array(capacity * width),
+  okAt: new Float64Array(capacity * width),
+});
+
+export const createViews = (initial: number): Views => {
+  const seers: Seer[] = [];
+  const indexes = new Map<Seer, number>();
+  let capacity = initial;
+  let width = fewViews;
+  let columns = columnsFor(capacity, width);
+
+  const indexOf = (seer: Seer): number => {
+    const known = indexes.get(seer);
+    if (known !== undefined) return known;
+    indexes.set(seer, seers.length);
+    return seers.push(seer) - 1;
+  };
+
+  const rearrange = (toCapacity: number, toWidth: number): void => {
+    const older = columns;
+    const made = columnsFor(toCapacity, toWidth);
+    made.count.set(older.count);
+    for (const name of ['seer', 'ok', 'at', 'okAt'] as const) {
+      if (toWidth === width) made[name].set(older[name]);
+      else
+        for (let slot = 0; slot < capacity; slot += 1)
+          made[name].set(older[name].subarray(slot * width, slot * width + width), slot * toWidth);
+    }
+    [columns, capacity, width] = [made, toCapacity, toWidth];
+  };
+
+  return {
+    read: (slot) => {
+      const { count, seer, ok, at, okAt } = columns;
+      const views: ProbeView[] = [];
+      const first = slot * width;
+      for (let place = first; place < first + (count[slot] ?? 0); place += 1) {
+        const from = seers[seer[place] ?? 0];
+        const passed = okAt[place] ?? noTime;
+        if (from) views.push({ from, at: at[place] ?? 0, ok: ok[place] === 1, ok_at: Number.isNaN(passed) ? null : passed, failure: null });
+      }
+      return views;
+    },
+    write: (slot, views) => {
+      while (views.length > width) rearrange(capacity, width * 2);
+      const { count, seer, ok, at, okAt } = columns;
+      count[slot] = views.length;
+      let place = slot * width;
+      for (const view of views) {
+        seer[place] = indexOf(view.from);
+        ok[place] = view.ok ? 1 : 0;
+        at[place] = view.at;
+        okAt[place] = view.ok_at ?? noTime;
+        place += 1;
+      }
+    },
+    has: (slot, probe) => {
+      const { count, seer } = columns;
+      const first = slot * width;
+      for (let place = first; place < first + (count[slot] ?? 0); place += 1) if (seers[seer[place] ?? 0]?.probe === probe) return true;
+      return false;
+    },
+    grow: (to) => rearrange(to, width),
+  };
+};
+
+/** Three numbers for each gap: from, to (none while it lasts), interval. An array of numbers alone takes a third of what objects take. */
+export type FlatGaps = readonly number[];
+
+const none: readonly Gap[] = [];
+
+const isFlatOf = (flat: FlatGaps, gaps: readonly Gap[]): boolean => {
+  if (flat.length !== 3 * gaps.length) return false;
+  let place = 0;
+  for (const { from, to, interval_ms } of gaps) {
+    if (flat[place] !== from || !Object.is(flat[place + 1], to ?? noTime) || flat[place + 2] !== interval_ms) return false;
+    place += 3;
+  }
+  return true;
+};
+
+/** `before`: what they were; nearly always they still are. */
+export const flatGaps = (gaps: readonly Gap[], before: FlatGaps | undefined): FlatGaps | undefined => {
+  const [first] = gaps;
+  if (!first) return undefined;
+  if (before && isFlatOf(before, gaps)) return before;
+  if (gaps.length === 1) return [first.from, first.to ?? noTime, first.interval_ms];
+  // What was pushed to keeps room for many more: a slice does not.
+  return gaps.flatMap(({ from, to, interval_ms }) => [from, to ?? noTime, interval_ms]).slice();
+};
+
+export const gapsOf = (flat: FlatGaps | undefined): readonly Gap[] => {
+  if (!flat) return none;
+  const gaps: Gap[] = [];
+  for (let place = 0; place < flat.length; place += 3) {
+    const [from = 0, to = noTime, interval_ms = 0] = [flat[place], flat[place + 1], flat[place + 2]];
+    gaps.push({ from, to: Number.isNaN(to) ? null : to, interval_ms });
+  }
+  return gaps;
+};
