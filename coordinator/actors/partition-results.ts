@@ -59,7 +59,11 @@ const lookAnswered = ({ monitor, look, other_looks = [] }: SeenResult, round: Ro
 };
 
 /** Decides about a set of batches, in order of start. Nothing is written yet. */
-export const receiveBatches = (state: PartitionState, batches: readonly Accepted[], parts: PartitionParts): Received => {
+export const receiveBatches = (
+  state: PartitionState,
+  batches: readonly Pick<Accepted, 'probe' | 'batch'>[],
+  parts: PartitionParts,
+): Received => {
   const { clock, timing, oldestKept, roster } = parts;
   const now = clock.now();
   const oldest = oldestKept(now);

@@ -12,6 +12,7 @@ import { pack } from './partition-pack.ts';
 import type { PartitionParts } from './partition-parts.ts';
 import { reconcile } from './partition-reconcile.ts';
 import { receiveBatches } from './partition-results.ts';
+import { retryAsked } from './partition-retry.ts';
 import { createRound, type Round } from './partition-round.ts';
 import type { PartitionState } from './partition-state.ts';
 
@@ -178,8 +179,10 @@ export const createPartition = (lease: Lease, parts: PartitionParts): Behaviour<
   receive: async (state, message) => {
     if (message.is === 'deliveries') await takeDeliveries(state, message.deliveries, parts);
     else if (message.is === 'tick') await tick(state, parts);
-    else if (message.is === 'outbox') await drainOutbox(state, parts);
-    else if (message.is === 'reconcile') await reconcile(lease.partition, parts);
+    else if (message.is === 'outbox') {
+      await drainOutbox(state, parts);
+      await retryAsked(state, parts, settle);
+    } else if (message.is === 'reconcile') await reconcile(lease.partition, parts);
     else if (message.is === 'checkpoint') await checkpoint(state, parts);
     else if (message.is === 'beats')
       await decideEach(state, parts, (round) => {

@@ -103,7 +103,7 @@ export const createPartitions = ({ owner, version, parts, isAwaited }: Options):
       });
       const listening = await sql.listen(outboxChannel, (line) => {
         const [topic, partition] = line.split(':');
-        if (topic === 'monitor' && partition !== undefined) running.get(Number(partition))?.wakeOutbox();
+        if ((topic === 'monitor' || topic === 'set_aside') && partition !== undefined) running.get(Number(partition))?.wakeOutbox();
       });
       const leases = await sql.listen(leasesChannel, () => void balanceSoon().catch(onFailure));
       const status: Subscription = bus.onStatus((now) => {

@@ -1,21 +1,9 @@
 import type { Log } from '../../shared/base/log.ts';
+import type { RefusedReason } from '../domain/refused-reason.ts';
 import type { Sql } from '../store/database.ts';
-import { countRefused } from '../store/set-aside.ts';
+import { countRefused } from '../store/refused.ts';
 
-/** Why something from the bus was refused. The operator sees the counts; nobody is harmed. */
-export type RefusedReason =
-  | 'unknown_probe'
-  | 'revoked_probe'
-  | 'not_signed'
-  | 'malformed'
-  | 'unknown_version'
-  | 'oversized'
-  | 'wrong_subject'
-  | 'wrong_partition'
-  | 'not_its_monitor'
-  | 'unknown_config_version'
-  | 'from_the_future'
-  | 'too_old';
+export type { RefusedReason } from '../domain/refused-reason.ts';
 
 export type Refusals = { readonly count: (probe: string, reason: RefusedReason, by?: number) => void; readonly flush: () => Promise<void> };
 

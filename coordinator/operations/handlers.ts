@@ -2,6 +2,7 @@ import { accountOperations, installationOperations } from '../../shared/api/acco
 import { InvalidInput } from '../../shared/api/errors.ts';
 import { operations } from '../../shared/api/index.ts';
 import type { Operation, RawInput } from '../../shared/api/operation.ts';
+import { upkeepOperations } from '../../shared/api/upkeep.ts';
 import { createOrganisation } from './account/create-organisation.ts';
 import { createToken } from './account/create-token.ts';
 import { createUser } from './account/create-user.ts';
@@ -42,6 +43,12 @@ import { getStatusPage } from './status-pages/get-status-page.ts';
 import { listStatusPages } from './status-pages/list-status-pages.ts';
 import { removeStatusPageGroup } from './status-pages/remove-status-page-group.ts';
 import { removeStatusPageMonitor } from './status-pages/remove-status-page-monitor.ts';
+import { dropSetAside } from './upkeep/drop-set-aside.ts';
+import { listNotices } from './upkeep/list-notices.ts';
+import { listRefused } from './upkeep/list-refused.ts';
+import { listSetAside } from './upkeep/list-set-aside.ts';
+import { retrySetAside } from './upkeep/retry-set-aside.ts';
+import { showSetAside } from './upkeep/show-set-aside.ts';
 
 export type Answered = { readonly status?: number; readonly body?: unknown };
 
@@ -106,10 +113,18 @@ export const organisationHandlers: { readonly [Id in keyof typeof operations | k
 };
 
 /** What the operator does to the installation. */
-export const installationHandlers: { readonly [Id in keyof typeof installationOperations]: Bound<Context> } = {
+export const installationHandlers: {
+  readonly [Id in keyof typeof installationOperations | keyof typeof upkeepOperations]: Bound<Context>;
+} = {
   createOrganisation: bind(installationOperations.createOrganisation, createOrganisation),
   createProbe: bind(installationOperations.createProbe, createProbe),
   rotateProbe: bind(installationOperations.rotateProbe, rotateProbe),
   revokeProbe: bind(installationOperations.revokeProbe, revokeProbe),
   listProbes: bind(installationOperations.listProbes, listProbes),
+  listNotices: bind(upkeepOperations.listNotices, listNotices),
+  listRefused: bind(upkeepOperations.listRefused, listRefused),
+  listSetAside: bind(upkeepOperations.listSetAside, listSetAside),
+  showSetAside: bind(upkeepOperations.showSetAside, showSetAside),
+  retrySetAside: bind(upkeepOperations.retrySetAside, retrySetAside),
+  dropSetAside: bind(upkeepOperations.dropSetAside, dropSetAside),
 };

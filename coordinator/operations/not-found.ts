@@ -13,6 +13,7 @@ const words = {
   user_not_found: 'user of that e-mail address',
   probe_not_found: 'probe',
   organisation_not_found: 'organisation',
+  set_aside_not_found: 'message that was set aside',
 } as const satisfies Partial<Record<RefusalCode, string>>;
 
 /** The same words for what does not exist and for what is another organisation's, so that nobody can tell the two apart. */

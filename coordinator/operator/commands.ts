@@ -1,6 +1,7 @@
 import { accountOperations, installationOperations } from '../../shared/api/account.ts';
 import { operations } from '../../shared/api/index.ts';
 import { type Operation, rawInput } from '../../shared/api/operation.ts';
+import { upkeepOperations } from '../../shared/api/upkeep.ts';
 import { operatorIn } from '../access/caller.ts';
 import { type Command, type Flag, type Given, type OperatorParts, UsageFault } from './command.ts';
 
@@ -9,6 +10,9 @@ const required = (what: string): Flag => ({ what, required: true });
 const organisation = required('id or name of the organisation');
 const email = required('e-mail address of the user');
 const id = (of: string): Flag => required(`id of the ${of}`);
+
+const days: Flag = { what: 'how many days back; default 7' };
+const oneOrAll: Command['flags'] = { id: { what: 'id of the message' }, all: { what: 'every one of them', alone: true } };
 
 /** The flags as the operation's input, under the names that it uses. */
 const input = (given: Given, names: Readonly<Record<string, string>>): Record<string, unknown> =>
@@ -193,6 +197,48 @@ export const commands: readonly Command[] = [
     what: 'Show an incident with what the failing checks saw',
     flags: { id: id('incident') },
     run: upon('incident', accountOperations.showIncident),
+  },
+  {
+    ...today,
+    words: ['notice', 'list'],
+    what: 'List what the house tells you: all that is open, with what to do, and what ended in the last days',
+    flags: { days },
+    run: onInstallation(upkeepOperations.listNotices, { days: 'days' }),
+  },
+  {
+    ...today,
+    words: ['refused', 'list'],
+    what: 'List what was refused on the bus, by day, probe and reason',
+    flags: { days, probe: { what: 'id of the only probe to tell of' } },
+    run: onInstallation(upkeepOperations.listRefused, { days: 'days', probe: 'probe_id' }),
+  },
+  {
+    ...today,
+    words: ['set-aside', 'list'],
+    what: 'List messages that could not be worked on',
+    flags: {},
+    run: onInstallation(upkeepOperations.listSetAside, {}),
+  },
+  {
+    ...today,
+    words: ['set-aside', 'show'],
+    what: 'Show a message that could not be worked on, as it came',
+    flags: { id: id('message') },
+    run: onInstallation(upkeepOperations.showSetAside, { id: 'set_aside_id' }),
+  },
+  {
+    ...today,
+    words: ['set-aside', 'retry'],
+    what: 'Have a message that could not be worked on worked on again, by the coordinators',
+    flags: oneOrAll,
+    run: onInstallation(upkeepOperations.retrySetAside, { id: 'set_aside_id', all: 'all' }),
+  },
+  {
+    ...today,
+    words: ['set-aside', 'drop'],
+    what: 'Forget a message that could not be worked on: what it told is lost',
+    flags: oneOrAll,
+    run: onInstallation(upkeepOperations.dropSetAside, { id: 'set_aside_id', all: 'all' }),
   },
   {
     words: ['migrate'],

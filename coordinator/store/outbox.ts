@@ -13,6 +13,8 @@ const payloads = {
   /** A heartbeat's key (a fingerprint, hexadecimal) exists, until a time if it was rotated out; `monitor` null: it exists no more. */
   beat_key: z.object({ key: z.string(), monitor: z.uuid().nullable(), until: z.number().nullable() }),
   probe: z.object({ probe: z.uuid(), change: z.enum(['created', 'rotated', 'revoked']) }),
+  /** The partition's owner works once more on a message that was set aside. */
+  set_aside: z.object({ id: z.number() }),
 } as const;
 
 export type Topic = keyof typeof payloads;

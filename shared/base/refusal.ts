@@ -33,6 +33,7 @@ export const refusalCodes = {
   status_page_not_found: 'not_found',
   status_page_monitor_not_found: 'not_found',
   status_page_group_not_found: 'not_found',
+  set_aside_not_found: 'not_found',
   route_not_found: 'not_found',
   monitor_type_unknown: 'invalid',
   target_invalid: 'invalid',

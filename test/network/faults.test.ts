@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { App } from '../../coordinator/app.ts';
+import { retrySetAside } from '../../coordinator/store/set-aside.ts';
 import { partitionOf } from '../../shared/bus/subjects.ts';
 import { eventually } from '../support/eventually.ts';
 import { incidentThat, isConfirmed, isResolved, resultsOf, seenFrom } from '../support/incidents.ts';
@@ -89,7 +90,7 @@ describe('the network survives', () => {
     await everythingArrives();
   }, 90_000);
 
-  test('a message that cannot be worked on: it is set aside and shown, and those behind it are not held up', async () => {
+  test('a message that cannot be worked on: it is set aside and shown, those behind it are not held up, and it counts once when it is retried in the end', async () => {
     const voice = await speakAs(await network.makeProbe('Europe'));
     const before = (await resultsOf(network.sql, monitor)).length;
     const at = Date.now();
@@ -107,7 +108,15 @@ describe('the network survives', () => {
     expect((await resultsOf(network.sql, monitor)).length).toBeGreaterThanOrEqual(before + 2);
     const [aside] = await network.sql`select subject, reason from set_aside`;
     expect(aside?.reason).toContain('no_poison');
+    const asked = async () => network.sql.begin((transaction) => retrySetAside(transaction, null));
+    await asked();
+    await eventually(async () => (await network.sql`select 1 from set_aside where attempts = 1 and retry_asked_at is null`).length === 1);
     await network.sql`alter table results drop constraint no_poison`;
+    const poison = () => network.sql`select 1 from results where cause_class = 'poison'`;
+    expect((await poison()).length).toBe(0);
+    await Promise.all([asked(), asked()]);
+    await eventually(async () => (await network.sql`select 1 from set_aside`).length === 0);
+    expect((await poison()).length).toBe(1);
     await voice.close();
   }, 60_000);
 });

@@ -4,12 +4,16 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { z } from 'zod';
 import { createOrganisationLookup } from '../../../coordinator/access/organisation-lookup.ts';
 import { createTokens } from '../../../coordinator/access/tokens.ts';
 import { type OperatorParts, runOperator } from '../../../coordinator/operator/index.ts';
 import { writeBackup } from '../../../coordinator/store/backup.ts';
 import { migrate } from '../../../coordinator/store/migrate.ts';
+import { openNotice } from '../../../coordinator/store/notices.ts';
+import { countRefused } from '../../../coordinator/store/refused.ts';
 import { readBackup } from '../../../coordinator/store/restore.ts';
+import { setAside } from '../../../coordinator/store/set-aside.ts';
 import { systemClock } from '../../../shared/base/clock.ts';
 import { newId } from '../../../shared/base/ids.ts';
 import { createLog } from '../../../shared/base/log.ts';
@@ -146,6 +150,71 @@ describe('the operator', () => {
     expect((await run('incident', 'show', '--id', 'seven')).code).toBe(1);
   });
 
+  test('reads what the house tells: open notices with what to do, those that are over, and what was refused', async () => {
+    const probe = newId();
+    expect(await openNotice(bench.sql, 'probe_lost', probe, 'The probe Oslo is silent')).toBe(true);
+    expect(await openNotice(bench.sql, 'probe_lost', probe, 'The probe Oslo is still silent')).toBe(false);
+    await bench.sql`insert into notices (kind, subject, message, began_at, ended_at) values
+      ('bus_silent', 'bus', 'Most fell silent', now() - interval '3 days', now() - interval '2 days'),
+      ('bus_silent', 'bus', 'Long ago', now() - interval '20 days', now() - interval '19 days')`;
+    const notices = await json('notice', 'list');
+    expect(notices).toMatchObject({
+      open: 1,
+      items: [
+        { kind: 'probe_lost', subject: probe, message: 'The probe Oslo is still silent', ended_at: null },
+        { kind: 'bus_silent', message: 'Most fell silent', what_to_do: null },
+      ],
+    });
+    expect((await run('notice', 'list')).out).toContain('Start the probe again with the same data folder');
+    expect((await json('notice', 'list', '--days', '30')).items).toHaveLength(3);
+    await countRefused(bench.sql, [
+      { probe, reason: 'not_signed', count: 2 },
+      { probe: 'unknown', reason: 'unknown_probe', count: 1 },
+    ]);
+    await countRefused(bench.sql, [{ probe, reason: 'not_signed', count: 3 }]);
+    await bench.sql`insert into refused (day, probe, reason, count) values ((now() at time zone 'UTC')::date - 30, ${probe}, 'malformed', 9)`;
+    expect(await json('refused', 'list')).toMatchObject({
+      count: 6,
+      items: [
+        { probe, reason: 'not_signed', count: 5, meaning: expect.stringContaining('somebody speaks for it') },
+        { probe: 'unknown', probe_name: null, count: 1 },
+      ],
+    });
+    expect((await json('refused', 'list', '--days', '40', '--probe', probe)).count).toBe(14);
+  });
+
+  test('looks at messages that were set aside, asks for them to be worked on again, and forgets them', async () => {
+    const subject = (partition: string) => `result.europe.${partition}.${newId()}`;
+    for (const data of [Buffer.from('{"v":1}'), Buffer.from([0xff, 0x00])])
+      await setAside(bench.sql, { subject: subject('7'), reason: 'it cannot be', data });
+    await setAside(bench.sql, { subject: 'nonsense', reason: 'no partition', data: Buffer.from('x') });
+    const { items, count } = await json('set-aside', 'list');
+    expect(count).toBe(3);
+    const [last = 0, second = 0, first = 0] = z
+      .array(z.object({ id: z.number() }))
+      .parse(items)
+      .map(({ id }) => id);
+    expect(await json('set-aside', 'show', '--id', String(first))).toMatchObject({
+      data: '{"v":1}',
+      encoding: 'text',
+      bytes: 7,
+      attempts: 0,
+    });
+    expect(await json('set-aside', 'show', '--id', String(second))).toMatchObject({ data: '/wA=', encoding: 'base64' });
+    expect(await json('set-aside', 'retry', '--id', String(first))).toEqual({ asked: [first] });
+    expect(await json('set-aside', 'retry', '--all')).toEqual({ asked: [second] });
+    expect(await bench.sql`select payload, partition from outbox where topic = 'set_aside' order by id`).toEqual([
+      { payload: { id: first }, partition: 7 },
+      { payload: { id: second }, partition: 7 },
+    ]);
+    expect(await json('set-aside', 'drop', '--id', String(last))).toEqual({ dropped: [last] });
+    expect((await run('set-aside', 'drop', '--id', String(last))).err).toContain('(set_aside_not_found)');
+    expect((await run('set-aside', 'show', '--id', '999999')).err).toContain('(set_aside_not_found)');
+    for (const flags of [[], ['--id', String(first), '--all']])
+      expect((await run('set-aside', 'drop', ...flags)).err).toContain('give its id');
+    expect(await json('set-aside', 'drop', '--all')).toEqual({ dropped: [first, second] });
+  });
+
   test('may leave an organisation without an owner, as the account pages may not', async () => {
     await json('organisation', 'create', '--name', 'Orphan');
     const last = ['--email', 'last@orphan.example', '--organisation', 'Orphan'];
@@ -181,6 +250,8 @@ describe('the operator', () => {
 describe('a line that is not right', () => {
   test.each<[line: string, says: string]>([
     ['probe lst', 'Did you mean probe list?'],
+    ['notice list --days 0', '--days: Input should be greater than or equal to 1'],
+    ['set-aside show --id one', '--id: Input should be a valid integer'],
     ['probe', 'create, rotate, revoke, list'],
     ['prob list', 'Did you mean probe?'],
     ['probe create --nmae Oslo', 'Did you mean --name?'],

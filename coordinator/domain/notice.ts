@@ -1,0 +1,19 @@
+/** What the operator is told, one notice for an event, with what is left to do about it; the runbook says more. */
+export const noticeRemedies = {
+  probe_lost: 'Start the probe again with the same data folder, or end it for good with "probe revoke".',
+  bus_silent: 'Look at the bus (nats-server) and the way to it; nobody is taken for lost meanwhile.',
+  probe_quarantined: "Look at the probe's network: resolver, firewall, IPv6. It returns by itself after clean checks.",
+  probe_twice:
+    'Stop one of the two processes. If nobody started a second one, the credentials have leaked: "probe revoke", and create the probe anew.',
+  continent_alone: 'Bring probes of another continent back; until then incidents stay unconfirmed.',
+  results_dropped: 'Bring the probe back to the bus, or give it more room (PROBE_SPOOL_MB). What it dropped is gone.',
+} as const;
+
+export type NoticeKind = keyof typeof noticeRemedies;
+
+const remedies: Readonly<Record<string, string>> = noticeRemedies;
+
+/** A newer coordinator may have written kinds that this one does not know. */
+export const remedyOf = (kind: string): string =>
+  (Object.hasOwn(remedies, kind) ? remedies[kind] : undefined) ??
+  'This version does not know this kind of notice; see the runbook of a newer one.';

@@ -1,0 +1,22 @@
+/** Why something from the bus was refused, with what that says. The operator sees the counts; nobody is harmed. */
+export const refusedMeanings = {
+  unknown_probe: 'somebody names a probe that does not exist',
+  revoked_probe: 'a probe speaks that was revoked',
+  not_signed: "not signed with the probe's own key: somebody speaks for it",
+  malformed: 'not of the form of such a message',
+  unknown_version: 'of a newer form than this coordinator knows: upgrade coordinators before probes',
+  oversized: 'larger than anything that a probe sends',
+  wrong_subject: 'on a subject that is not its own: somebody speaks for another',
+  wrong_partition: 'of another partition than its subject says',
+  not_its_monitor: 'of a monitor that it could not have held; a few right after an edit are nothing',
+  unknown_config_version: 'of a version of a monitor that does not exist yet',
+  from_the_future: "the probe's clock is wrong",
+  too_old: 'older than raw results are kept',
+} as const;
+
+export type RefusedReason = keyof typeof refusedMeanings;
+
+const meanings: Readonly<Record<string, string>> = refusedMeanings;
+
+export const meaningOfRefused = (reason: string): string =>
+  (Object.hasOwn(meanings, reason) ? meanings[reason] : undefined) ?? 'a reason that this version does not know';
