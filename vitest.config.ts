@@ -6,7 +6,7 @@ export default defineConfig({
     // Most tests wait for real parts and use little of a core, so three files at once fit two cores.
     maxWorkers: 3,
     globalSetup: ['test/support/services-setup.ts'],
-    testTimeout: 20_000,
-    hookTimeout: 30_000,
+    testTimeout: 60_000,
+    hookTimeout: 90_000,
   },
 });

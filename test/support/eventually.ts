@@ -3,7 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 /** Settles with the first truthy answer; asks again until the time is over. @throws with the last answer or failure. */
 export const eventually = async <Value>(
   ask: () => Value | Promise<Value>,
-  withinMs = 10_000,
+  withinMs = 30_000,
   everyMs = 25,
 ): Promise<NonNullable<Value>> => {
   const end = performance.now() + withinMs;

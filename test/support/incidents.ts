@@ -25,7 +25,7 @@ export const incidentThat = (
   sql: Sql,
   monitor: string,
   fits: (incident: SeenIncident) => boolean,
-  withinMs = 10_000,
+  withinMs = 30_000,
 ): Promise<SeenIncident> => eventually(async () => (await incidentsOf(sql, monitor)).find(fits), withinMs);
 
 export const isConfirmed = ({ confirmed_at, resolved_at }: SeenIncident): boolean => confirmed_at !== null && resolved_at === null;
@@ -46,5 +46,5 @@ export const seenFrom = async (sql: Sql, monitor: string, continents: number): P
   await eventually(async () => {
     const results = await resultsOf(sql, monitor);
     return new Set(results.filter(({ outcome }) => outcome === 0).map(({ continent }) => continent)).size >= continents;
-  }, 15_000);
+  }, 45_000);
 };
