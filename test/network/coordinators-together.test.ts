@@ -101,9 +101,9 @@ describe('several coordinators together', () => {
       const known = (await incidentsOf(network.sql, monitor)).length;
       target.answer(broken);
       expect(await old.stop()).toBe(0);
-      await eventually(async () => (await incidentsOf(network.sql, monitor)).slice(known).some(isConfirmed), 10_000);
+      await eventually(async () => (await incidentsOf(network.sql, monitor)).slice(known).some(isConfirmed));
       target.answer(fine);
-      await eventually(async () => (await incidentsOf(network.sql, monitor)).every(isResolved), 10_000);
+      await eventually(async () => (await incidentsOf(network.sql, monitor)).every(isResolved));
       // Partitions on their way from one owner to the next are nobody's for a moment.
       await eventually(async () => (await allOwned()) === 32);
       expect((await fetch(`${next.url}/health`)).status).toBe(200);
