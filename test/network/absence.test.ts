@@ -71,7 +71,7 @@ describe('a coordinator that was away', () => {
     const firstFailure = target.hits[from]?.at ?? 0;
     await network.startCoordinator();
     const incident = await incidentThat(network.sql, monitor, isConfirmed, 40_000);
-    expect(Math.abs(Number(incident.started_at) - firstFailure)).toBeLessThan(500);
+    expect(Math.abs(Number(incident.started_at) - firstFailure)).toBeLessThan(900);
     expect(Number(incident.confirmed_at) - Number(incident.started_at)).toBeLessThan(2_500);
     await eventually(async () => (await alertsOf(network.sql, monitor))[0]?.state === 'due', 15_000);
   }, 90_000);
