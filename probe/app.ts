@@ -11,6 +11,7 @@ import { keyFromSeed, parseCredentials } from '../shared/bus/identity.ts';
 import { lookMessage, receiptMessage } from '../shared/bus/messages.ts';
 import { type Bus, connectBus, type Message } from '../shared/bus/nats.ts';
 import { inboxOf, subjects } from '../shared/bus/subjects.ts';
+import { keyIdOf } from '../shared/checks/seal.ts';
 import { openAssignments } from './actors/assignments.ts';
 import { createBeatView } from './actors/beat-view.ts';
 import { watchBusEndpoints } from './actors/bus-endpoints.ts';
@@ -123,6 +124,7 @@ export const createProbe = async (config: Config, overrides: Overrides = {}): Pr
     folder,
     probe: { id, organisation },
     onPut: (assignment) => {
+      if (assignment.sealed !== null) knowledge.want(keyIdOf(assignment.sealed));
       for (const { put } of both) put(assignment);
     },
     onGone: (monitor) => {
@@ -170,8 +172,9 @@ export const createProbe = async (config: Config, overrides: Overrides = {}): Pr
         self_test: await witness.selfTest(),
       }),
       handedOver: reporter.handedOver,
+      isWanting: knowledge.isWanting,
       onReply: (reply) => {
-        knowledge.learn(reply);
+        knowledge.learn(reply, assignments.keysInUse);
         if (reply.base_url !== identity.base_url) identity = { ...identity, base_url: reply.base_url };
         reporter.receive({ generation: spool.generation, committed: reply.committed, again: [] });
       },

@@ -4,14 +4,20 @@ import type { AssignmentMessage } from '../../shared/bus/messages.ts';
 import type { Bus } from '../../shared/bus/nats.ts';
 import { subjects } from '../../shared/bus/subjects.ts';
 import { timeoutMs } from '../../shared/checks/config.ts';
-import { type NetworkKey, sealBox } from '../../shared/checks/seal.ts';
+import { sealBox } from '../../shared/checks/seal.ts';
+import type { ProbeRow } from '../store/probes.ts';
 import { continentsIn, type MonitorRow, probeIn } from '../store/watched.ts';
 import type { Directory } from './directory.ts';
+import type { KeyOf, NetworkKeys } from './network-keys.ts';
 
 /** Where a monitor's assignment goes: to the public probes of a continent, or to one private probe. */
 type Place = { readonly is: 'continent'; readonly continent: Continent } | { readonly is: 'probe'; readonly probe: string };
 
 export const placeName = (place: Place): string => (place.is === 'continent' ? place.continent : place.probe);
+
+/** The place whose key a probe has. */
+export const keyPlaceOf = ({ id, organisation_id, continent }: Pick<ProbeRow, 'id' | 'organisation_id' | 'continent'>): string =>
+  organisation_id === null ? continent : id;
 
 const subjectOf = (place: Place, monitor: string): string =>
   place.is === 'continent' ? subjects.assignment(place.continent, monitor) : subjects.privateAssignment(place.probe, monitor);
@@ -23,6 +29,10 @@ export type Assignments = {
   readonly messageFor: (row: MonitorRow, place: Place) => Promise<AssignmentMessage>;
   /** The continents that have a public probe: nothing is published for others. */
   readonly served: () => readonly Continent[];
+  /** Place → the epoch of the key that its secrets are sealed under, of all places that have a probe. */
+  readonly sealEpochs: () => Readonly<Record<string, number>>;
+  /** The places whose keys seal the secrets of this monitor. */
+  readonly sealedFor: (row: MonitorRow) => readonly string[];
 };
 
 export type AssignmentChange = {
@@ -38,7 +48,7 @@ export type AssignmentParts = {
   readonly directory: Directory;
   /** The secret part of the config as JSON, which the database holds encrypted. */
   readonly openSecrets: (row: MonitorRow) => Promise<string>;
-  readonly networkKey: (place: string) => NetworkKey;
+  readonly keys: Pick<NetworkKeys, 'keyOf' | 'keysNow' | 'epochOf'>;
 };
 
 const tombstone = new Uint8Array();
@@ -46,7 +56,7 @@ const tombstone = new Uint8Array();
 /** So many monitors at once are on their way to the bus: more would wait there for longer than their time limit. */
 const mostAtOnce = 200;
 
-export const createAssignments = ({ bus, directory, openSecrets, networkKey }: AssignmentParts): Assignments => {
+export const createAssignments = ({ bus, directory, openSecrets, keys }: AssignmentParts): Assignments => {
   const limit = pLimit(mostAtOnce);
   const served = (): readonly Continent[] =>
     continents.filter((continent) =>
@@ -78,10 +88,10 @@ export const createAssignments = ({ bus, directory, openSecrets, networkKey }: A
     probe: probeIn(row.config),
   });
 
-  const messageFor = async (row: MonitorRow, place: Place): Promise<AssignmentMessage> =>
+  const messageUnder = async (keyOf: KeyOf, row: MonitorRow, place: Place): Promise<AssignmentMessage> =>
     row.secrets === null
       ? withoutSeal(row)
-      : { ...withoutSeal(row), sealed: sealBox(networkKey(placeName(place)), await openSecrets(row), row.id) };
+      : { ...withoutSeal(row), sealed: sealBox(keyOf(placeName(place)), await openSecrets(row), row.id) };
 
   /** Subjects that may still say something about the monitor and should not any more. */
   const leftBehind = async (monitor: string, wanted: ReadonlySet<string>): Promise<string[]> => {
@@ -96,21 +106,31 @@ export const createAssignments = ({ bus, directory, openSecrets, networkKey }: A
     return left;
   };
 
-  const publishOne = async ({ monitor, row, isNew }: AssignmentChange): Promise<void> => {
+  const publishOne = async ({ monitor, row, isNew }: AssignmentChange, keyOf: KeyOf): Promise<void> => {
     const places = row && row.paused_at === null ? placesOf(row) : [];
     const wanted = new Set(places.map((place) => subjectOf(place, monitor)));
     const gone = isNew ? [] : await leftBehind(monitor, wanted);
     await Promise.all([
-      ...places.map(async (place) => row && bus.store(subjectOf(place, monitor), JSON.stringify(await messageFor(row, place)))),
+      ...places.map(async (place) => row && bus.store(subjectOf(place, monitor), JSON.stringify(await messageUnder(keyOf, row, place)))),
       ...gone.map((subject) => bus.store(subject, tombstone)),
     ]);
   };
 
   return {
     publish: async (changes) => {
-      await Promise.all(changes.map((change) => limit(publishOne, change)));
+      const keyOf = changes.some(({ row }) => row !== null && row.secrets !== null) ? await keys.keysNow() : keys.keyOf;
+      await Promise.all(changes.map((change) => limit(publishOne, change, keyOf)));
     },
-    messageFor,
+    messageFor: (row, place) => messageUnder(keys.keyOf, row, place),
     served,
+    sealEpochs: () =>
+      Object.fromEntries(
+        directory
+          .all()
+          .filter(({ revoked_at }) => revoked_at === null)
+          .map(keyPlaceOf)
+          .map((place) => [place, keys.epochOf(place)]),
+      ),
+    sealedFor: (row) => (row.secrets === null || row.paused_at !== null ? [] : placesOf(row).map(placeName)),
   };
 };

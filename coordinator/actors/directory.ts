@@ -22,12 +22,12 @@ export const createDirectory = async ({ sql, log }: { readonly sql: Sql; readonl
   let rows: readonly ProbeRow[] = [];
   let ids = new Map<string, ProbeRow>();
   let keys = new Map<number, ProbeRow>();
-  let readAt = Number.NEGATIVE_INFINITY;
+  /** When somebody unknown last had it read anew. */
+  let askedAt = Number.NEGATIVE_INFINITY;
   let reading: Promise<void> = Promise.resolve();
   const listeners: (() => void)[] = [];
 
   const read = async () => {
-    readAt = performance.now();
     rows = await allProbes(sql);
     ids = new Map(rows.map((row) => [row.id, row]));
     keys = new Map(rows.map((row) => [row.key, row]));
@@ -47,8 +47,10 @@ export const createDirectory = async ({ sql, log }: { readonly sql: Sql; readonl
     byKey: (key) => keys.get(key),
     refresh,
     find: async (id) => {
-      if (!ids.has(id) && performance.now() - readAt > patienceMs)
+      if (!ids.has(id) && performance.now() - askedAt > patienceMs) {
+        askedAt = performance.now();
         await refresh().catch((error: unknown) => log.warn({ err: error }, 'the probes could not be read anew'));
+      }
       return ids.get(id);
     },
     onChange: (listener) => void listeners.push(listener),

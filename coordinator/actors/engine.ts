@@ -9,7 +9,6 @@ import { type Key, keyFromSeed } from '../../shared/bus/identity.ts';
 import { type Bus, connectBus } from '../../shared/bus/nats.ts';
 import { streams } from '../../shared/bus/streams.ts';
 import { partitionCount, subjects } from '../../shared/bus/subjects.ts';
-import { deriveNetworkKey } from '../../shared/checks/seal.ts';
 import type { Sql } from '../store/database.ts';
 import { installationId } from '../store/installation.ts';
 import { ownedPartitions } from '../store/leases.ts';
@@ -25,6 +24,7 @@ import { watchConnections } from './displacer.ts';
 import { createHousekeeper, type Kept, oldestKept } from './housekeeper.ts';
 import { createLooks } from './looks.ts';
 import { createNetwork } from './network.ts';
+import { createNetworkKeys } from './network-keys.ts';
 import type { PartitionParts } from './partition-parts.ts';
 import { createPartitions, type Partitions } from './partitions.ts';
 import { hearPresence } from './presence.ts';
@@ -76,9 +76,6 @@ export type EngineOptions = {
   readonly anchors: () => readonly string[];
 };
 
-/** Goes up when a key of the network must not open what comes from now on; nothing has needed it yet. */
-const sealEpoch = 1;
-
 export const startEngine = async (options: EngineOptions): Promise<Engine> => {
   const { owner, version, sql, clock, log, timing, kept, nats, baseUrl, anchors } = options;
   const ends: (() => Promise<unknown> | unknown)[] = [];
@@ -111,18 +108,13 @@ export const startEngine = async (options: EngineOptions): Promise<Engine> => {
   await housekeeper.prepare();
   const directory = await createDirectory({ sql, log });
   const refusals = createRefusals({ sql, log });
-  const keys = new Map<string, ReturnType<typeof deriveNetworkKey>>();
-  const networkKey = (place: string) => {
-    const known = keys.get(place) ?? deriveNetworkKey(options.secretKey, place, sealEpoch);
-    keys.set(place, known);
-    return known;
-  };
+  const keys = await createNetworkKeys({ sql, secretKey: options.secretKey });
 
   const isLeader = (): boolean => partitions.owns(0);
   const network = await createNetwork({ sql, bus, clock, log, timing, directory, isLeader, onRoster: () => undefined });
   const { roster } = network;
   const records = createBeatRecords(bus);
-  const plain = createAssignments({ bus, directory, openSecrets: options.openSecrets, networkKey });
+  const plain = createAssignments({ bus, directory, openSecrets: options.openSecrets, keys });
   const assignments = withBeatTerms({ assignments: plain, sql, bus, records, clock });
   const looks = createLooks({ sql, bus, clock, log, roster, assignments });
   const loaded: PartitionParts['loaded'] = new Map();
@@ -147,7 +139,7 @@ export const startEngine = async (options: EngineOptions): Promise<Engine> => {
   const displacer = await watchConnections({ sql, system, account: nats.account, clock, log, directory, isLeader });
   ends.push(displacer.stop);
   const presence = hearPresence({
-    ...{ sql, bus, clock, log, directory, refusals, baseUrl, anchors, networkKey },
+    ...{ sql, bus, clock, log, directory, refusals, baseUrl, anchors, keyOf: keys.keyOf },
     rosterEpoch: () => roster().epoch,
     onPresent: network.hear,
   });
@@ -189,7 +181,10 @@ export const startEngine = async (options: EngineOptions): Promise<Engine> => {
 
   const onProbes = async (): Promise<void> => {
     await directory.refresh();
+    const grew = await keys.refresh(directory.refresh);
+    // First of all: whoever is to be kept out.
     if (isLeader() && bus.isConnected()) await keeper.drain();
+    if (grew) partitions.reconcile();
     await network.tick();
   };
   const listening = await sql.listen(outboxChannel, (line) => {

@@ -1,14 +1,20 @@
 import { z } from 'zod';
 import { streams } from '../../shared/bus/streams.ts';
 import { partitionOf, subjects } from '../../shared/bus/subjects.ts';
-import { monitorsOfPartition } from '../store/watched.ts';
+import { type MonitorRow, monitorsOfPartition } from '../store/watched.ts';
 import type { PartitionParts } from './partition-parts.ts';
 
 /**
  * Sees to it that the bus holds the assignments of all monitors of a partition. A marker beside them says for which database and which
- * continents that was done; a wiped bus has lost it, a restored database is another, a first probe of a continent adds to it.
+ * continents that was done, and under which keys; a wiped bus has lost it, a restored database is another, a first probe of a continent
+ * adds to it, and a revoked probe takes a key out of use.
  */
-const marker = z.object({ installation: z.string(), served: z.array(z.string()) });
+const marker = z.object({
+  installation: z.string(),
+  served: z.array(z.string()),
+  /** Place → epoch of the key that its secrets are sealed under. */
+  sealed: z.record(z.string(), z.number()).default({}),
+});
 
 const readMarker = async (partition: number, { bus }: PartitionParts): Promise<z.infer<typeof marker> | undefined> => {
   const last = await bus.last(streams.assignments.name, subjects.marker(partition));
@@ -32,18 +38,23 @@ export const reconcile = async (partition: number, parts: PartitionParts): Promi
   const { sql, bus, assignments, installation, log } = parts;
   const before = await readMarker(partition, parts);
   const served = assignments.served();
-  if (before?.installation === installation && served.every((continent) => before.served.includes(continent))) return false;
+  const sealed = assignments.sealEpochs();
+  const isKnown = before?.installation === installation && served.every((continent) => before.served.includes(continent));
+  const outdated = new Set(Object.keys(sealed).filter((place) => (sealed[place] ?? 1) > (before?.sealed[place] ?? 1)));
+  if (isKnown && outdated.size === 0) return false;
   const isStranger = before !== undefined && before.installation !== installation;
+  const isWanted = (row: MonitorRow): boolean => !isKnown || assignments.sealedFor(row).some((place) => outdated.has(place));
   const known = new Set<string>();
   let count = 0;
   for await (const page of monitorsOfPartition(sql, partition)) {
     // What is paused may still stand there from before; otherwise whatever stands there is replaced.
-    await assignments.publish(page.map((row) => ({ monitor: row.id, row, isNew: row.paused_at === null && !isStranger })));
+    const rows = page.filter(isWanted);
+    await assignments.publish(rows.map((row) => ({ monitor: row.id, row, isNew: row.paused_at === null && !isStranger })));
     for (const { id } of page) known.add(id);
-    count += page.length;
+    count += rows.length;
   }
   if (isStranger) await buryStrangers(partition, known, parts);
-  await bus.store(subjects.marker(partition), JSON.stringify({ installation, served }));
-  if (count > 0) log.info({ partition, monitors: count, served }, 'assignments published anew');
+  await bus.store(subjects.marker(partition), JSON.stringify({ installation, served, sealed }));
+  if (count > 0) log.info({ partition, monitors: count, served, outdated: [...outdated] }, 'assignments published anew');
   return true;
 };

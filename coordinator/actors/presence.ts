@@ -3,12 +3,14 @@ import type { Log } from '../../shared/base/log.ts';
 import { type PresenceMessage, type PresenceReply, presenceMessage } from '../../shared/bus/messages.ts';
 import type { Bus, Message, Subscription } from '../../shared/bus/nats.ts';
 import { subjects } from '../../shared/bus/subjects.ts';
-import { type NetworkKey, sealKeyTo } from '../../shared/checks/seal.ts';
+import { sealKeyTo } from '../../shared/checks/seal.ts';
 import type { Sql } from '../store/database.ts';
 import type { ProbeRow } from '../store/probes.ts';
 import { committedOf } from '../store/watermarks.ts';
+import { keyPlaceOf } from './assignments.ts';
 import type { Directory } from './directory.ts';
 import { senderOf } from './intake.ts';
+import type { KeyOf } from './network-keys.ts';
 import type { Refusals } from './refusals.ts';
 
 /** A probe has just said that it is there. */
@@ -24,18 +26,18 @@ type Parts = {
   readonly baseUrl: () => string;
   readonly anchors: () => readonly string[];
   readonly rosterEpoch: () => number;
-  readonly networkKey: (place: string) => NetworkKey;
+  readonly keyOf: KeyOf;
   readonly onPresent: (present: Present) => void;
 };
 
 /** Hears and answers presence: every coordinator does, so that any of them may be the one that is there. */
 export const hearPresence = (parts: Parts): Subscription => {
-  const { sql, bus, clock, log, directory, refusals, networkKey } = parts;
+  const { sql, bus, clock, log, directory, refusals, keyOf } = parts;
   // Sealing takes a fresh key pair; as long as neither key changes, the old answer is as good.
   const sealed = new Map<string, Record<string, string>>();
 
   const sealKeysFor = (probe: ProbeRow, sealKey: string): Record<string, string> => {
-    const key = networkKey(probe.organisation_id === null ? probe.continent : probe.id);
+    const key = keyOf(keyPlaceOf(probe));
     const name = `${probe.id} ${sealKey} ${key.id}`;
     const known = sealed.get(name);
     if (known) return known;

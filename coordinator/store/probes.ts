@@ -1,8 +1,10 @@
 import { z } from 'zod';
 import type { Continent } from '../../shared/base/continents.ts';
 import { Refusal } from '../../shared/base/refusal.ts';
-import { isViolationOf, type Queryable } from './database.ts';
-import { enqueue } from './outbox.ts';
+import { isViolationOf, type Queryable, type Sql, type Transaction } from './database.ts';
+import { enqueue, outboxChannel } from './outbox.ts';
+import { growSealEpoch } from './seal-epochs.ts';
+import { inTransaction } from './transactions.ts';
 
 /** A probe as the coordinator knows it. */
 export type ProbeRow = {
@@ -81,23 +83,37 @@ export const addProbeKey = async (
   await enqueue(sql, { topic: 'probe', payload: { probe: id, change: 'rotated' }, partition: null, organisation: organisation_id });
 };
 
+/** These keys are void, and so is the key of the network that whoever held them has. */
+const voidKeys = async (
+  sql: Queryable,
+  { id, continent, organisation_id }: { id: string; continent: Continent; organisation_id: string | null },
+  keys: readonly ProbeKey[],
+): Promise<void> => {
+  await sql`insert into revoked_keys (key) select unnest(${keys.map(({ key }) => key)}::text[]) on conflict do nothing`;
+  await growSealEpoch(sql, organisation_id === null ? continent : id);
+};
+
 /** Takes every key away for good. @throws Refusal `probe_not_found`. */
 export const revokeProbe = async (sql: Queryable, id: string): Promise<void> => {
-  const { organisation_id, keys } = await lockedProbe(sql, id);
-  await sql`insert into revoked_keys (key) select unnest(${keys.map(({ key }) => key)}::text[]) on conflict do nothing`;
+  const { organisation_id, continent, keys } = await lockedProbe(sql, id);
+  await voidKeys(sql, { id, continent, organisation_id }, keys);
   await sql`update probes set keys = '[]', revoked_at = now() where id = ${id}`;
   await enqueue(sql, { topic: 'probe', payload: { probe: id, change: 'revoked' }, partition: null, organisation: organisation_id });
 };
 
+const endOldKeysOf = async (sql: Transaction, id: string, now: number): Promise<void> => {
+  const { organisation_id, continent, keys } = await lockedProbe(sql, id);
+  const over = keys.filter(({ until }) => until !== null && until <= now);
+  if (over.length === 0) return;
+  await voidKeys(sql, { id, continent, organisation_id }, over);
+  await sql`update probes set keys = ${JSON.stringify(keys.filter((key) => !over.includes(key)))}::text::jsonb where id = ${id}`;
+  await sql`select pg_notify(${outboxChannel}, 'probe')`;
+};
+
 /** Rotated-out keys whose time is over are taken away. True when there were any. */
-export const endOldKeys = async (sql: Queryable, now: number): Promise<boolean> => {
+export const endOldKeys = async (sql: Sql, now: number): Promise<boolean> => {
   const probes = (await allProbes(sql)).filter(({ keys }) => keys.some(({ until }) => until !== null && until <= now));
-  for (const { id, keys } of probes) {
-    const over = keys.filter(({ until }) => until !== null && until <= now);
-    const left = keys.filter((key) => !over.includes(key));
-    await sql`insert into revoked_keys (key) select unnest(${over.map(({ key }) => key)}::text[]) on conflict do nothing`;
-    await sql`update probes set keys = ${JSON.stringify(left)}::text::jsonb where id = ${id}`;
-  }
+  for (const { id } of probes) await inTransaction(sql, (transaction) => endOldKeysOf(transaction, id, now));
   return probes.length > 0;
 };
 

@@ -10,6 +10,7 @@ import { type BackupRecord, NoBackup, recordBytes, recordsOf } from './backup-fo
 import { appliedMigrations, type Table, tablesInOrder } from './backup-tables.ts';
 import type { Sql, Transaction } from './database.ts';
 import { makeResultDays } from './results.ts';
+import { growEverySealEpoch } from './seal-epochs.ts';
 
 const headerShape = z.object({
   made_at: z.string(),
@@ -49,6 +50,8 @@ const refuseUnfit = async (sql: Transaction, tables: readonly Table[], replace: 
   await sql`truncate ${sql(tables.map(({ name }) => name))} cascade`;
   // The bus may hold what the older state said; as another installation it is not taken for ours.
   await sql`update installation set id = gen_random_uuid()`;
+  // Whom the lost database had revoked since the backup may hold the keys of the network as they were then.
+  await growEverySealEpoch(sql);
   await sql`update leases set owner = null, expires_at = 'epoch'`;
 };
 

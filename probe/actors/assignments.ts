@@ -6,6 +6,7 @@ import type { Bus, Delivered, Pull } from '../../shared/bus/nats.ts';
 import { probeConsumers, streams } from '../../shared/bus/streams.ts';
 import type { Assignment, Roster } from '../../shared/checks/assignment.ts';
 import { createDigest } from '../../shared/checks/digest.ts';
+import { keyIdOf } from '../../shared/checks/seal.ts';
 import { openJournal } from './journal.ts';
 
 /**
@@ -19,6 +20,8 @@ export type Assignments = {
   readonly find: (monitor: string) => Assignment | undefined;
   readonly roster: () => Roster | undefined;
   readonly state: () => { readonly count: number; readonly digest: string };
+  /** The keys that secrets of what is held are sealed under. */
+  readonly keysInUse: () => ReadonlySet<string>;
   readonly close: () => Promise<void>;
 };
 
@@ -137,6 +140,7 @@ export const openAssignments = async (options: {
     find: (monitor) => assignments.get(monitor),
     roster: () => roster,
     state: () => ({ count: digest.count(), digest: digest.text() }),
+    keysInUse: () => new Set([...assignments.values()].flatMap(({ sealed }) => (sealed === null ? [] : [keyIdOf(sealed)]))),
     close: async () => {
       await Promise.all(pulls.map((pull) => pull.stop()));
       await journal.close();

@@ -15,7 +15,12 @@ export type NetworkKnowledge = {
   readonly sealKey: string;
   readonly baseUrl: () => string;
   readonly anchors: () => readonly string[];
-  readonly learn: (reply: Pick<PresenceReply, 'base_url' | 'anchors' | 'seal_keys'>) => void;
+  /** `inUse`: the keys that what this probe holds is sealed under; they are kept also when they are named no more. */
+  readonly learn: (reply: Pick<PresenceReply, 'base_url' | 'anchors' | 'seal_keys'>, inUse?: () => ReadonlySet<string>) => void;
+  /** Something came that is sealed under this key. */
+  readonly want: (key: string) => void;
+  /** Whether a key is wanted that is not known yet: the next presence will bring it. */
+  readonly isWanting: () => boolean;
   /** The assignment with its secrets in their places; for one check, never kept. @throws when they cannot be opened. */
   readonly unseal: (assignment: Assignment) => Assignment;
   /** Settles when what was learned is on disk, or cannot be. */
@@ -60,13 +65,29 @@ export const openNetworkKnowledge = async (options: { readonly folder: string; r
   let text = JSON.stringify(now);
   let saving: Promise<void> = Promise.resolve();
   const keys = new Map<string, NetworkKey>();
+  /** The keys as they came: what is on the disk. */
+  const boxes = new Map<string, string>();
+  const wanted = new Set<string>();
+
+  const forgetKeys = (sealed: Readonly<Record<string, string>>, inUse: () => ReadonlySet<string>): void => {
+    const unnamed = [...keys.keys()].filter((id) => sealed[id] === undefined);
+    if (unnamed.length === 0) return;
+    const used = inUse();
+    for (const id of unnamed) {
+      if (used.has(id)) continue;
+      keys.delete(id);
+      boxes.delete(id);
+    }
+  };
 
   const openKeys = (sealed: Readonly<Record<string, string>>): void => {
-    for (const id of [...keys.keys()]) if (sealed[id] === undefined) keys.delete(id);
     for (const [id, box] of Object.entries(sealed)) {
+      // Each sealing of a key looks different: the first stays.
       if (keys.has(id)) continue;
       try {
         keys.set(id, openKey(pair, id, box));
+        boxes.set(id, box);
+        wanted.delete(id);
       } catch (error) {
         log.error({ err: error, key: id }, 'a key of the network cannot be opened');
       }
@@ -78,11 +99,14 @@ export const openNetworkKnowledge = async (options: { readonly folder: string; r
     sealKey: pair.open,
     baseUrl: () => now.base_url,
     anchors: () => now.anchors,
-    learn: ({ base_url, anchors, seal_keys }) => {
+    want: (key) => {
+      if (!keys.has(key)) wanted.add(key);
+    },
+    isWanting: () => wanted.size > 0,
+    learn: ({ base_url, anchors, seal_keys }, inUse = () => new Set()) => {
       openKeys(seal_keys);
-      // Each sealing of a key looks different: what is on disk stays while it names the same keys.
-      const sameKeys = Object.keys(seal_keys).toSorted().join() === Object.keys(now.seal_keys).toSorted().join();
-      now = { v: 1, base_url, anchors, seal_keys: sameKeys ? now.seal_keys : seal_keys };
+      forgetKeys(seal_keys, inUse);
+      now = { v: 1, base_url, anchors, seal_keys: Object.fromEntries(boxes) };
       const next = JSON.stringify(now);
       if (next === text) return;
       text = next;

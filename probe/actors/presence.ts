@@ -11,7 +11,8 @@ import type { CorrectedClock } from './corrected-clock.ts';
  * Says every 5 s that this probe is there and how it is, and takes in what the answer tells: the time, how far results are committed, keys.
  *
  * Modes: `unheard` (nobody answers, or there is no bus) ↔ `heard`; → `stopped`. Besides its beat it speaks at once when the bus is back
- * and when everything seen during an absence has been handed over, because the coordinators wait for that.
+ * and when everything seen during an absence has been handed over, because the coordinators wait for that; and as long as it lacks a key,
+ * soon and then ever less often.
  */
 export type Presence = {
   readonly start: (bus: Bus) => void;
@@ -23,6 +24,8 @@ export type Presence = {
 export type PresenceParts = {
   readonly describe: () => Promise<Omit<PresenceMessage, 'v' | 'sent_at' | 'handed_over'>>;
   readonly handedOver: () => boolean;
+  /** Whether the next answer is needed at once: something came that only it can open. */
+  readonly isWanting: () => boolean;
   readonly onReply: (reply: PresenceReply) => void;
 };
 
@@ -50,6 +53,8 @@ export const createPresence = (options: {
   let heard = false;
   let saidHandedOver = true;
   let stopped = false;
+  let spokeAt = Number.NEGATIVE_INFINITY;
+  let hurryMs = 0;
 
   const speak = async (through: Bus): Promise<void> => {
     const handedOver = parts.handedOver();
@@ -87,8 +92,18 @@ export const createPresence = (options: {
     timer = setTimeout(beat, ms);
   };
 
+  const mustHurry = (): boolean => {
+    if (!parts.isWanting()) hurryMs = 0;
+    else if (performance.now() - spokeAt >= hurryMs) {
+      hurryMs = Math.min(everyMs, 2 * hurryMs + watchMs);
+      return true;
+    }
+    return false;
+  };
+
   const beat = (): void => {
     const began = performance.now();
+    spokeAt = began;
     speaking ??= attempt().finally(() => {
       speaking = undefined;
       later(Math.max(0, (heard ? everyMs : unheardEveryMs) - (performance.now() - began)));
@@ -103,7 +118,7 @@ export const createPresence = (options: {
         if (now === 'connected') later(Math.random() * jitterMs);
       });
       watcher = setInterval(() => {
-        if (heard && !saidHandedOver && parts.handedOver()) beat();
+        if (heard && ((!saidHandedOver && parts.handedOver()) || mustHurry())) beat();
       }, watchMs);
       later(Math.random() * jitterMs);
     },

@@ -54,6 +54,34 @@ describe('what a probe knows of its network', () => {
     await knowledge.settled();
   });
 
+  test('keeps a key that is named no more for as long as something is held under it, also over a restart', async () => {
+    const next = deriveNetworkKey('secret of the installation', 'Europe', 2);
+    const knowledge = await open();
+    const held = secretMonitor();
+    knowledge.learn({ ...nothing, seal_keys: { [key.id]: sealKeyTo(knowledge.sealKey, key) } });
+    const reply = { ...nothing, seal_keys: { [next.id]: sealKeyTo(knowledge.sealKey, next) } };
+    knowledge.learn(reply, () => new Set([key.id]));
+    await knowledge.settled();
+    const again = await open();
+    expect(again.unseal(held).config).toEqual({ basic_auth: { username: 'me', password: 'hush' } });
+    again.learn(reply, () => new Set([next.id]));
+    expect(() => again.unseal(held)).toThrow(key.id);
+    await again.settled();
+    expect(await readFile(join(folder, 'network.json'), 'utf8')).not.toContain(key.id);
+  });
+
+  test('wants a key that something came under, until it is told', async () => {
+    const knowledge = await open();
+    expect(knowledge.isWanting()).toBe(false);
+    knowledge.want(key.id);
+    knowledge.learn(nothing);
+    expect(knowledge.isWanting()).toBe(true);
+    knowledge.learn({ ...nothing, seal_keys: { [key.id]: sealKeyTo(knowledge.sealKey, key) } });
+    knowledge.want(key.id);
+    expect(knowledge.isWanting()).toBe(false);
+    await knowledge.settled();
+  });
+
   test('leaves an assignment without secrets as it is', async () => {
     const assignment = assignmentOf('https://a.example/');
     expect((await open()).unseal(assignment)).toBe(assignment);

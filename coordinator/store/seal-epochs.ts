@@ -1,0 +1,26 @@
+import type { Queryable } from './database.ts';
+
+/** Stands for every place. */
+const everywhere = '*';
+
+/** Of each place that ever had a key taken out of use, and of all of them. */
+export type SealEpochs = ReadonlyMap<string, number>;
+
+export const readSealEpochs = async (sql: Queryable): Promise<SealEpochs> => {
+  const rows = await sql<{ place: string; epoch: number }[]>`
+    select place, epoch from seal_epochs union all select ${everywhere}, seal_epoch from installation`;
+  return new Map(rows.map(({ place, epoch }) => [place, epoch]));
+};
+
+export const sealEpochOf = (epochs: SealEpochs, place: string): number => Math.max(1, epochs.get(place) ?? 1, epochs.get(everywhere) ?? 1);
+
+/** From the commit on the key of this place is another one. */
+export const growSealEpoch = async (sql: Queryable, place: string): Promise<void> => {
+  await sql`
+    insert into seal_epochs (place, epoch) values (${place}, (extract(epoch from clock_timestamp()) * 1000)::bigint)
+    on conflict (place) do update set epoch = greatest(seal_epochs.epoch + 1, excluded.epoch)`;
+};
+
+export const growEverySealEpoch = async (sql: Queryable): Promise<void> => {
+  await sql`update installation set seal_epoch = greatest(seal_epoch + 1, (extract(epoch from clock_timestamp()) * 1000)::bigint)`;
+};
