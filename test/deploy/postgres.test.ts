@@ -6,6 +6,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { awaitReady, type Child, startChild } from '../../deploy/local/child.ts';
 import { freePort } from '../../deploy/local/ports.ts';
 import { endLeftPostgres, isPostgresReady, type PreparedPostgres, preparePostgres } from '../../deploy/local/postgres.ts';
+import { hasBinaries } from '../support/services.ts';
 import { removeHome } from './service.ts';
 
 let home: string;
@@ -40,7 +41,7 @@ const ask = async (url: string, query: string): Promise<unknown> => {
   return await sql.unsafe(query).finally(() => sql.end());
 };
 
-describe('the embedded Postgres', () => {
+describe.runIf(hasBinaries())('the embedded Postgres', () => {
   test('keeps what was committed over a kill -9', async () => {
     const prepared = await prepare();
     const first = await start(prepared);

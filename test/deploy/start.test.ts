@@ -6,6 +6,7 @@ import { signal } from '../../deploy/local/child.ts';
 import { isPassableFor, isRoot, isRunnableFor } from '../../deploy/local/folders.ts';
 import { findProcess } from '../../deploy/local/processes.ts';
 import { eventually } from '../support/eventually.ts';
+import { hasBinaries } from '../support/services.ts';
 import { createHome, type Local, processesOf, removeHome, type Service, startService, stopService } from './service.ts';
 
 const nobody = { uid: 65_534, gid: 65_534 };
@@ -21,7 +22,7 @@ const isWell = async ({ base_url, api_token }: Local): Promise<boolean> => {
   return health.status === 200 && me.status === 200;
 };
 
-describe('npm start', { timeout: 60_000 }, () => {
+describe.runIf(hasBinaries())('npm start', { timeout: 60_000 }, () => {
   let home: string;
   let service: Service;
   let first: Local;
@@ -134,7 +135,7 @@ describe('npm start', { timeout: 60_000 }, () => {
   });
 });
 
-describe('npm start, elsewhere', { timeout: 60_000 }, () => {
+describe.runIf(hasBinaries())('npm start, elsewhere', { timeout: 60_000 }, () => {
   const homes: string[] = [];
   const services: Service[] = [];
   const begin = (home: string, person?: typeof nobody): Service => {

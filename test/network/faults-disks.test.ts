@@ -4,6 +4,7 @@ import { eventually } from '../support/eventually.ts';
 import { incidentThat, isConfirmed, isResolved, resultsOf, seenFrom } from '../support/incidents.ts';
 import { type MortalServices, startMortalServices } from '../support/mortal-services.ts';
 import { createNetwork, type Network } from '../support/network.ts';
+import { hasBinaries } from '../support/services.ts';
 import { canMakeDisks, createSmallDisk, type SmallDisk } from '../support/small-disk.ts';
 import { broken, fine, startTarget, type Target } from '../support/targets.ts';
 
@@ -42,7 +43,7 @@ const everythingArrives = async (monitor: string, path: string): Promise<void> =
   expect(new Set(times).size).toBe(times.length);
 };
 
-describe.skipIf(!canMakeDisks())('a full disk', () => {
+describe.runIf(hasBinaries() && canMakeDisks())('a full disk', () => {
   let disk: SmallDisk | undefined;
   afterAll(() => disk?.close());
 
@@ -103,7 +104,7 @@ describe.skipIf(!canMakeDisks())('a full disk', () => {
   }, 90_000);
 });
 
-describe('a bus that was wiped', () => {
+describe.runIf(hasBinaries())('a bus that was wiped', () => {
   test('while the last monitor was deleted: probes that held it drop it, although nothing is left that could be sent to them', async () => {
     const monitor = await network.addMonitor({ target: target.url('/last'), interval_s: 1 });
     await seenFrom(network.sql, monitor, 1);

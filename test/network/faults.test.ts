@@ -6,6 +6,7 @@ import { eventually } from '../support/eventually.ts';
 import { incidentThat, isConfirmed, isResolved, resultsOf, seenFrom } from '../support/incidents.ts';
 import { type MortalServices, startMortalServices } from '../support/mortal-services.ts';
 import { createNetwork, type Network } from '../support/network.ts';
+import { hasBinaries } from '../support/services.ts';
 import { broken, fine, startTarget, type Target } from '../support/targets.ts';
 import { speakAs } from '../support/voice.ts';
 
@@ -45,7 +46,7 @@ const moreHits = async (count: number): Promise<void> => {
   await eventually(() => target.hits.length >= from + count, 30_000);
 };
 
-describe('the network survives', () => {
+describe.runIf(hasBinaries())('the network survives', () => {
   test('a nats-server that is killed: probes go on checking, and what they saw arrives when it is back', async () => {
     await mortal.nats.kill();
     await moreHits(4);

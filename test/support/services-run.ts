@@ -1,6 +1,7 @@
 /**
  * One Postgres and one nats-server for a run of tests (or a bench): the same binaries, prepared by the same code, as `npm start` uses,
- * with durability turned off. Both die with the process that started them, also when it is killed.
+ * with durability turned off; where no binary can be had but a Docker engine answers, both from containers. They die with the process that
+ * started them, also when it is killed.
  */
 import { chmod, mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -11,10 +12,14 @@ import { type BusIdentity, createBusIdentity, greetsOn, prepareNats } from '../.
 import { obtainNatsServer } from '../../deploy/local/nats-binary.ts';
 import { freePort } from '../../deploy/local/ports.ts';
 import { endLeftPostgres, isPostgresReady, preparePostgres } from '../../deploy/local/postgres.ts';
+import { findPostgresPackage } from '../../deploy/local/postgres-binaries.ts';
 import { findProcess } from '../../deploy/local/processes.ts';
+import { needsEngine, type Way, wayToServices } from './services-way.ts';
 
 /** What a test file needs to know; plain data, so that it crosses into vitest's workers. */
 export type Services = {
+  /** Tests of the binaries themselves have nothing to test where there are none. */
+  readonly from: Way;
   readonly postgres: { readonly url: string; readonly template: string };
   readonly nats: {
     readonly url: string;
@@ -52,15 +57,50 @@ const startWithPort = async (prepare: (port: number) => Promise<{ command: Comma
   }
 };
 
+const say = (line: string): void => void process.stderr.write(`${line}\n`);
+
+const faultOf = async (look: () => unknown): Promise<readonly string[]> => {
+  try {
+    await look();
+    return [];
+  } catch (error) {
+    return [error instanceof Error ? error.message : String(error)];
+  }
+};
+
+const chooseWay = async (cache: string): Promise<Way> => {
+  const wanted = process.env.TEST_SERVICES || undefined;
+  const looks = [findPostgresPackage, () => obtainNatsServer(cache, process.env.PATH ?? '', say)];
+  const binaryFaults = wanted === 'containers' ? [] : (await Promise.all(looks.map(faultOf))).flat();
+  const engineFault = needsEngine({ wanted, binaryFaults }) ? await (await import('./services-containers.ts')).engineFault() : undefined;
+  return wayToServices({ wanted, binaryFaults, engineFault });
+};
+
+const password = 'test';
+const settings = { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off', max_connections: '300' };
+
 export type RunningServices = { readonly services: Services; readonly stop: () => Promise<void> };
 
-export const startServices = async (migrate: (url: string) => Promise<void>): Promise<RunningServices> => {
-  await clearLeftovers();
-  const folder = await mkdtemp(join(tmpdir(), `${prefix}${process.pid}-`));
-  // Postgres runs as nobody where the tests run as root, and must be able to pass through.
-  await chmod(folder, 0o711);
-  const cache = openCache(process.env, folder);
-  const say = (line: string): void => void process.stderr.write(`${line}\n`);
+const describeServices = (from: Way, url: string, nats: Services['nats']): Services => ({
+  from,
+  postgres: { url, template: new URL(url).pathname.slice(1) },
+  nats,
+});
+
+const startInContainers = async (migrate: (url: string) => Promise<void>): Promise<RunningServices> => {
+  const { startContainers } = await import('./services-containers.ts');
+  const identity = createBusIdentity(Date.now());
+  const { postgresUrl, nats, stop } = await startContainers(identity, password, settings);
+  try {
+    await migrate(postgresUrl);
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+  return { services: describeServices('containers', postgresUrl, { ...nats, identity }), stop };
+};
+
+const startFromBinaries = async (folder: string, cache: string, migrate: (url: string) => Promise<void>): Promise<RunningServices> => {
   const children: Child[] = [];
   const folders = [folder];
   const killAll = (): void => {
@@ -74,10 +114,9 @@ export const startServices = async (migrate: (url: string) => Promise<void>): Pr
   };
   const startPostgres = async (): Promise<string> => {
     const log = join(folder, 'postgres.log');
-    const settings = { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off', max_connections: '300' };
     let url = '';
     const { child } = await startWithPort(async (port) => {
-      const prepared = await preparePostgres({ home: folder, cache, port, password: 'test', log, settings, say });
+      const prepared = await preparePostgres({ home: folder, cache, port, password, log, settings, say });
       url = prepared.url;
       if (!folders.includes(prepared.folder)) folders.push(prepared.folder);
       return { command: prepared.command, isReady: (started) => isPostgresReady(prepared.folder, started.pid) };
@@ -101,9 +140,29 @@ export const startServices = async (migrate: (url: string) => Promise<void>): Pr
     await Promise.allSettled(pending); // Both are settled before either's failure is told, or the other would be left running.
     const [url, nats] = await Promise.all(pending);
     await migrate(url);
-    return { services: { postgres: { url, template: new URL(url).pathname.slice(1) }, nats }, stop };
+    return { services: describeServices('binaries', url, nats), stop };
   } catch (error) {
     await stop();
+    throw error;
+  }
+};
+
+/** @param migrate brings the template database, whose address it gets, up to date. */
+export const startServices = async (migrate: (url: string) => Promise<void>): Promise<RunningServices> => {
+  await clearLeftovers();
+  const folder = await mkdtemp(join(tmpdir(), `${prefix}${process.pid}-`));
+  const removeFolder = () => rm(folder, { recursive: true, force: true });
+  try {
+    // Postgres runs as nobody where the tests run as root, and must be able to pass through.
+    await chmod(folder, 0o711);
+    const cache = openCache(process.env, folder);
+    if ((await chooseWay(cache)) === 'binaries') return await startFromBinaries(folder, cache, migrate);
+    say('Postgres and nats-server come from containers; their images are fetched once');
+    const running = await startInContainers(migrate);
+    await removeFolder();
+    return running;
+  } catch (error) {
+    await removeFolder();
     throw error;
   }
 };

@@ -8,6 +8,9 @@ import type { Services } from './services-run.ts';
 
 export { freePort } from '../../deploy/local/ports.ts';
 
+/** Whether this machine has the servers as programs; a run on containers has not, and tests of the programs themselves have nothing to test. */
+export const hasBinaries = (): boolean => inject('services').from === 'binaries';
+
 export type TestDatabase = { readonly url: string; readonly drop: () => Promise<void> };
 
 const admin = (services: Services) => {
