@@ -26,6 +26,7 @@ import { createLooks } from './looks.ts';
 import { createNetwork } from './network.ts';
 import { createNetworkKeys } from './network-keys.ts';
 import type { PartitionParts } from './partition-parts.ts';
+import { doubtMarkers } from './partition-reconcile.ts';
 import { createPartitions, type Partitions } from './partitions.ts';
 import { hearPresence } from './presence.ts';
 import { createProbeKeeper, ensureStreams } from './probe-keeper.ts';
@@ -196,10 +197,11 @@ export const startEngine = async (options: EngineOptions): Promise<Engine> => {
   const digests = createDigestCheck({
     sql,
     directory,
+    keyOf: keys.keyOf,
     presentOf: network.presentOf,
     resync: async (probe, times) => {
-      // The stream itself may lack something: without the markers every owner publishes all of it again.
-      if (times > 1) await bus.purge(streams.assignments.name, subjects.allMarkers);
+      // The stream itself may lack something, or hold what nobody knows: every owner looks through all of it again.
+      if (times > 1) await doubtMarkers(bus);
       await keeper.resync(probe);
       partitions.reconcile();
     },
@@ -215,9 +217,7 @@ export const startEngine = async (options: EngineOptions): Promise<Engine> => {
   every('probes', timing.lookAgainMs, onProbes);
   every('markers', timing.digestMs, async () => partitions.reconcile());
   every('digests', timing.digestMs, async () => (isLeader() ? digests.tick() : undefined));
-  every('trust', timing.networkTickMs, async () => {
-    if (await trust.settle()) await directory.refresh();
-  });
+  every('trust', timing.networkTickMs, trust.settle);
   const alerter = createAlerter({ sql, clock, log });
   every('connections', timing.digestMs, displacer.tick);
   every('alerter', timing.alertTickMs, alerter.tick);

@@ -2,7 +2,7 @@ import type { Clock } from '../../shared/base/clock.ts';
 import type { Log } from '../../shared/base/log.ts';
 import type { Roster } from '../../shared/checks/assignment.ts';
 import type { MonitorState, SeenResult } from '../domain/incident-types.ts';
-import { observe, type Trust, trusting } from '../domain/quarantine.ts';
+import { asWritten, observe, type Trust } from '../domain/quarantine.ts';
 import { reachOf } from '../domain/reach.ts';
 import { shownBy } from '../domain/refutation.ts';
 import type { Sql } from '../store/database.ts';
@@ -25,8 +25,8 @@ export type ObservedState = {
  */
 export type ProbeTrust = {
   readonly observe: (result: SeenResult, of: ObservedState) => void;
-  /** Writes down who fell sick or got well; true when anybody did. */
-  readonly settle: () => Promise<boolean>;
+  /** Writes down who fell sick or got well. */
+  readonly settle: () => Promise<void>;
 };
 
 type Parts = {
@@ -56,9 +56,9 @@ export const createProbeTrust = ({ sql, clock, log, directory, roster, targetsOf
 
   const trustOf = (probe: string): Trust => {
     const known = trusts.get(probe);
-    if (known) return known;
-    const sick = directory.byId(probe)?.quarantined_at;
-    return sick ? { ...trusting, sick_since: sick.getTime() } : trusting;
+    // What we found out ourselves is on its way to the database.
+    if (known && changed.has(probe)) return known;
+    return asWritten(known, directory.byId(probe)?.quarantined_at?.getTime() ?? null);
   };
 
   return {
@@ -69,9 +69,9 @@ export const createProbeTrust = ({ sql, clock, log, directory, roster, targetsOf
       const isNews = result.outcome !== 'ok' || before.sick_since !== null || before.refuted.has(name);
       const state = isNews ? stateNow() : unwell();
       if (!state || state.watched.probe !== null || state.watched.kind === 'heartbeat') return;
-      const { turn_ms } = reachOf(state.watched, roster());
+      const reach = reachOf(state.watched, roster());
       const isSick = (probe: string) => trustOf(probe).sick_since !== null;
-      for (const { probe, shown } of shownBy(result, { state, turn_ms, isSick })) {
+      for (const { probe, shown } of shownBy(result, { state, reach, isSick })) {
         const then = trustOf(probe);
         const after = observe(then, { ...shown, target: name }, targetsNow(probe));
         trusts.set(probe, after);
@@ -79,17 +79,18 @@ export const createProbeTrust = ({ sql, clock, log, directory, roster, targetsOf
       }
     },
     settle: async () => {
-      if (changed.size === 0) return false;
-      for (const [probe, now] of changed) {
+      if (changed.size === 0) return;
+      const settling = [...changed];
+      for (const [probe, now] of settling) {
         const name = directory.byId(probe)?.name ?? probe;
         const reason = 'A large share of its failures was refuted by other continents';
         log.warn({ probe, name, now }, 'the trust in a probe changed');
         await setQuarantine(sql, probe, now === 'sick' ? reason : null);
         if (now === 'sick') await openNotice(sql, 'probe_quarantined', probe, `The probe ${name} is quarantined: ${reason.toLowerCase()}`);
         else await endNotice(sql, 'probe_quarantined', probe);
-        changed.delete(probe);
       }
-      return true;
+      await directory.refresh();
+      for (const [probe, now] of settling) if (changed.get(probe) === now) changed.delete(probe);
     },
   };
 };

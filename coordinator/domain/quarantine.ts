@@ -5,7 +5,7 @@
  * Modes: trusted (sick_since null) → quarantined (sick_since set; what it sees is kept as a shadow only) → trusted.
  */
 export type Trust = {
-  /** Targets that its newest check found failing and others refuted, and when. */
+  /** Targets that its newest check found failing and others refuted, and until when that counts. */
   readonly refuted: ReadonlyMap<string, number>;
   readonly sick_since: number | null;
   /** Shadow checks in a row that agreed, and the distinct targets among them. */
@@ -13,26 +13,34 @@ export type Trust = {
   readonly cleanTargets: readonly string[];
 };
 
-/** One check, and what the other continents say of the same target. */
-export type Shown = { readonly target: string; readonly at: number; readonly ok: boolean; readonly others: 'pass' | 'fail' | 'nothing' };
+/** One check, and what the other continents say of the same target. `turn_ms`: how long a turn at it takes, after which it is checked again. */
+export type Shown = {
+  readonly target: string;
+  readonly at: number;
+  readonly ok: boolean;
+  readonly others: 'pass' | 'fail' | 'nothing';
+  readonly turn_ms: number;
+};
 
 export const trusting: Trust = { refuted: new Map(), sick_since: null, clean: 0, cleanTargets: [] };
 
+/** A refuted failure counts so long, and where turns are longer for two of them, like a view: targets that are checked seldom count as much. */
 const memory = 600_000;
 const fewestTargets = 3;
 const largeShare = 0.4;
 const cleanRun = 20;
 
-const remember = (refuted: Trust['refuted'], { target, at, ok, others }: Shown): Trust['refuted'] => {
+const remember = (refuted: Trust['refuted'], { target, at, ok, others, turn_ms }: Shown): Trust['refuted'] => {
   const wrong = !ok && others === 'pass';
   const isOpen = !ok && others === 'nothing';
   if (isOpen || (!wrong && !refuted.has(target))) return refuted;
-  const next = new Map([...refuted].filter(([other, then]) => other !== target && then > at - memory));
-  return wrong ? next.set(target, at) : next;
+  const next = new Map([...refuted].filter(([other, until]) => other !== target && until > at));
+  return wrong ? next.set(target, at + Math.max(memory, 2 * turn_ms)) : next;
 };
 
 const shadow = (trust: Trust, refuted: Trust['refuted'], { target, ok, others }: Shown, targets: number): Trust => {
-  if (others === 'nothing') return { ...trust, refuted };
+  // Where others fail and it passes, the two do not agree, and who is right is not known.
+  if (others === 'nothing' || (ok && others === 'fail')) return { ...trust, refuted };
   if (!ok && others === 'pass') return { ...trust, refuted, clean: 0, cleanTargets: [] };
   const clean = trust.clean + 1;
   const isNew = trust.cleanTargets.length < fewestTargets && !trust.cleanTargets.includes(target);
@@ -52,4 +60,13 @@ export const observe = (trust: Trust, shown: Shown, targets: number): Trust => {
   if (refuted === trust.refuted) return trust;
   const isSick = refuted.size >= fewestTargets && refuted.size >= targets * largeShare;
   return isSick ? { refuted: new Map(), sick_since: shown.at, clean: 0, cleanTargets: [] } : { ...trust, refuted };
+};
+
+/**
+ * What is believed of a probe, given what is written down of it: every coordinator judges, and whoever goes on after the one that
+ * quarantined a probe must be able to let it return.
+ */
+export const asWritten = (known: Trust | undefined, quarantined_at: number | null): Trust => {
+  if (known && (known.sick_since === null) === (quarantined_at === null)) return known;
+  return quarantined_at === null ? trusting : { ...trusting, sick_since: quarantined_at };
 };

@@ -38,8 +38,8 @@ export const createProbeTrust = ({ story, agenda, database, network }: Parts): P
       for (const { seen, made } of round.results) {
         const state = states[made.monitor];
         if (!state) continue;
-        const { turn_ms } = reachOf(state.watched, network.roster());
-        for (const { probe, shown } of shownBy(seen, { state, turn_ms, isSick })) {
+        const reach = reachOf(state.watched, network.roster());
+        for (const { probe, shown } of shownBy(seen, { state, reach, isSick })) {
           const before = trusts.get(probe);
           if (!before) continue;
           const after = observe(before, { ...shown, target: String(made.monitor) }, story.monitors.length);

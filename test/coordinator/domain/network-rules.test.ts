@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { groupStatus } from '../../../coordinator/domain/group-status.ts';
 import { beginHandover, handedOver, hold, isOver, release } from '../../../coordinator/domain/handover.ts';
 import type { SeenResult } from '../../../coordinator/domain/incident-types.ts';
-import { observe, type Shown, trusting } from '../../../coordinator/domain/quarantine.ts';
+import { asWritten, observe, type Shown, trusting } from '../../../coordinator/domain/quarantine.ts';
 import { emptyBudget, spend } from '../../../coordinator/domain/sampling-budget.ts';
 import { judgeSilence } from '../../../coordinator/domain/silence.ts';
 import { type StatusInput, statusNow } from '../../../coordinator/domain/status.ts';
@@ -74,7 +74,10 @@ describe('rule 4: handing over', () => {
 });
 
 describe('rule 16: trust', () => {
-  const shown = (target: string, time: number, ok: boolean, others: Shown['others'] = 'pass'): Shown => ({ target, at: time, ok, others });
+  const shown = (target: string, time: number, ok: boolean, others: Shown['others'] = 'pass'): Shown => ({
+    ...{ target, at: time, ok, others },
+    turn_ms: 180_000,
+  });
   const sick = ['a', 'b', 'c', 'd'].reduce((trust, target, index) => observe(trust, shown(target, index, false), 8), trusting);
 
   test('rule 16: a large share of distinct targets refuted by other continents quarantines', () => {
@@ -100,6 +103,12 @@ describe('rule 16: trust', () => {
     expect(trust.sick_since).toBeNull();
   });
 
+  test('rule 16: a probe whose targets are all checked seldom is found out too', () => {
+    const hour = 3_600_000;
+    const seldom = ['a', 'b', 'c', 'd'].map((target, index) => ({ ...shown(target, (index + 1) * hour, false), turn_ms: 4 * hour }));
+    expect(seldom.reduce((trust, each) => observe(trust, each, 10), trusting).sick_since).toBe(4 * hour);
+  });
+
   test('rule 16: it returns after a run of clean shadow checks, and a wrong one begins the run anew', () => {
     let trust = sick;
     for (let time = 10; time < 29; time += 1) trust = observe(trust, shown(`t${time % 5}`, time, true), 8);
@@ -114,6 +123,23 @@ describe('rule 16: trust', () => {
     let trust = sick;
     for (let time = 10; time < 100; time += 1) trust = observe(trust, shown(`t${time % 5}`, time, true, 'nothing'), 8);
     expect(trust.sick_since).toBe(3);
+  });
+
+  test('rule 16: nor do those that pass where others fail', () => {
+    let trust = sick;
+    for (let time = 10; time < 100; time += 1) trust = observe(trust, shown(`t${time % 5}`, time, true, 'fail'), 8);
+    expect(trust.sick_since).toBe(3);
+  });
+
+  test('rule 16: a coordinator goes by what another has written down, and lets the probe return itself', () => {
+    const own = observe(trusting, shown('a', 0, false), 8);
+    expect(asWritten(own, null)).toBe(own);
+    const taken = asWritten(own, 5);
+    expect(taken).toEqual({ ...trusting, sick_since: 5 });
+    let trust = taken;
+    for (let time = 10; time < 29; time += 1) trust = asWritten(observe(trust, shown(`t${time % 5}`, time, true), 8), 5);
+    expect(observe(trust, shown('t1', 30, true), 8)).toBe(trusting);
+    expect(asWritten(taken, null)).toBe(trusting);
   });
 });
 

@@ -7,6 +7,8 @@ import { at, refused } from './story.ts';
 
 const turn_ms = 180_000;
 
+const everywhere: readonly Continent[] = ['Africa', 'Asia', 'Europe'];
+
 const result = (continent: Continent, second: number, ok: boolean): SeenResult => ({
   monitor: 'monitor',
   seq: 1,
@@ -24,14 +26,20 @@ const result = (continent: Continent, second: number, ok: boolean): SeenResult =
 });
 
 /** What the last of these results shows, all of them being known, as "probe: word of the others". */
-const shown = (results: readonly SeenResult[], sick: readonly Continent[] = []): readonly string[] => {
+const shown = (
+  results: readonly SeenResult[],
+  sick: readonly Continent[] = [],
+  able: readonly Continent[] = everywhere,
+): readonly string[] => {
   let views: readonly ProbeView[] = [];
   for (const each of results) views = see(views, each).views;
   const last = results.at(-1);
   if (!last) return [];
   const state = { views, clock: Math.max(...results.map((each) => each.at)) };
   const isSick = (probe: string) => sick.some((continent) => probe === `probe-${continent}`);
-  return shownBy(last, { state, turn_ms, isSick }).map(({ probe, shown: { ok, others } }) => `${probe} ${ok ? 'ok' : 'fail'}: ${others}`);
+  return shownBy(last, { state, reach: { able, turn_ms }, isSick }).map(
+    ({ probe, shown: { ok, others } }) => `${probe} ${ok ? 'ok' : 'fail'}: ${others}`,
+  );
 };
 
 const wellBefore = [result('Asia', 0, true), result('Europe', 1, true), result('Africa', 2, true)];
@@ -56,6 +64,18 @@ describe('rule 16: a failure', () => {
     expect(shown([...wellBefore, result('Asia', 10, false), result('Europe', 11, true), result('Africa', 60, true)]).at(-1)).toBe(
       'probe-Asia fail: nothing',
     );
+  });
+
+  test('that took its whole time limit is refuted by those who were asked when it ended', () => {
+    const slow = { ...result('Asia', 10, false), took_ms: 10_000 };
+    const asked = [...wellBefore, slow, result('Europe', 20.1, true), result('Africa', 20.2, true)];
+    expect(shown(asked).at(-1)).toBe('probe-Asia fail: pass');
+    expect(shown([...wellBefore, slow, result('Europe', 20.1, true), result('Africa', 60, true)]).at(-1)).toBe('probe-Asia fail: nothing');
+  });
+
+  test('waits for no continent that cannot check now', () => {
+    const asked = [...wellBefore, result('Asia', 10, false), result('Europe', 10.1, true)];
+    expect(shown(asked, [], ['Asia', 'Europe']).at(-1)).toBe('probe-Asia fail: pass');
   });
 
   test('that was handed over late says nothing about its probe', () => {
