@@ -1,6 +1,7 @@
 import type { Resolver, Transport } from '../../shared/checks/dns/config.ts';
+import { type Alarm, clearAlarm, setAlarm } from './dns-alarms.ts';
 import { type DnsMessage, type Question, readMessage, writeQuestion } from './dns-message.ts';
-import type { UdpSockets } from './dns-sockets.ts';
+import type { Asker, Ticket, UdpSockets } from './dns-sockets.ts';
 import { askByTcp } from './dns-tcp.ts';
 
 /** What asking came to, whatever the answer says. */
@@ -46,79 +47,127 @@ const ednsRefusals: readonly number[] = [1, 4, 16];
 
 const unreachable: readonly string[] = ['ENETUNREACH', 'EHOSTUNREACH', 'EADDRNOTAVAIL', 'EAFNOSUPPORT', 'EINVAL'];
 
-type Datagrams = { readonly outcome: Outcome; readonly resolver: Resolver; readonly attempts: number; readonly strays: number };
+/**
+ * One question by UDP, asked again and again at doubling distances, each time from another port under another id; all stay open for an answer.
+ * `begin` → waiting → ended, once, by an answer, a failure or the deadline. An object and not a nest of functions: of those, a dozen would be made
+ * for each check.
+ *
+ * The deadline is listened to from the first tick of the alarms on, because most questions are answered sooner and listening costs as much as asking.
+ */
+class UdpQuestion implements Asker, Alarm {
+  due = 0;
+  place = -1;
+  readonly #sockets: UdpSockets;
+  readonly #asking: Asking;
+  readonly #written: Written;
+  readonly #began: number;
+  readonly #resolve: (seen: Exchange | Promise<Exchange>) => void;
+  #tickets: Ticket[] = [];
+  #attempts = 0;
+  #strays = 0;
+  #failure: 'failed' | 'unreachable' | undefined;
+  #edns = true;
+  #again = 0;
+  #expired: (() => void) | undefined;
+  #done = false;
 
-/** Asks by UDP, again and again at doubling distances, each time from another port under another id; all stay open for an answer. */
-const askByUdp = (sockets: UdpSockets, asking: Asking, written: Written): Promise<Datagrams> =>
-  new Promise((resolve) => {
-    const { resolvers, deadline, question } = asking;
-    const tickets: { cancel: () => void }[] = [];
-    let attempts = 0;
-    let strays = 0;
-    let failure: 'failed' | 'unreachable' | undefined;
-    let edns = true;
-    let timer: NodeJS.Timeout | undefined;
-    let done = false;
-    const last = (): Resolver => resolvers[Math.max(0, attempts - 1) % resolvers.length] ?? resolvers[0];
+  constructor(sockets: UdpSockets, asking: Asking, written: Written, began: number, resolve: (seen: Exchange | Promise<Exchange>) => void) {
+    this.#sockets = sockets;
+    this.#asking = asking;
+    this.#written = written;
+    this.#began = began;
+    this.#resolve = resolve;
+  }
 
-    const end = (outcome: Outcome, resolver = last()): void => {
-      if (done) return;
-      done = true;
-      clearTimeout(timer);
-      deadline.removeEventListener('abort', expired);
-      for (const ticket of tickets) ticket.cancel();
-      resolve({ outcome, resolver, attempts, strays });
-    };
-    const expired = (): void => end({ is: failure ?? (strays > 0 ? 'wrong_question' : 'silent') });
+  begin(): void {
+    if (this.#asking.deadline.aborted) this.#expire();
+    else this.#sendAgain(this.#began);
+  }
 
-    const send = (): void => {
-      attempts += 1;
-      const resolver = last();
-      const withEdns = edns;
-      const hear = (answer: Buffer): void => {
-        const reading = readMessage(answer, question, 'udp');
-        if (reading.is === 'stray') strays += 1;
-        else if (reading.is !== 'answer') end(reading, resolver);
-        else if (withEdns && !reading.message.edns && ednsRefusals.includes(reading.message.rcode)) {
-          edns = false;
-          again();
-        } else if (attempts < resolvers.length && evasions.includes(reading.message.rcode)) again();
-        else end(reading, resolver);
-      };
-      const fail = (error: Error): void => {
-        failure = 'code' in error && unreachable.includes(String(error.code)) ? 'unreachable' : 'failed';
-        // With nobody else to ask there is nothing to wait for; a failed datagram is our own system speaking.
-        if (attempts >= resolvers.length && tickets.length >= attempts) end({ is: failure }, resolver);
-      };
-      tickets.push(sockets.ask(resolver, withEdns ? written.edns : written.plain, hear, fail));
-    };
-    const again = (): void => {
-      clearTimeout(timer);
-      if (done) return;
-      send();
-      timer = setTimeout(again, asking.patience_ms * 2 ** Math.min(attempts - 1, 6));
-    };
+  ring(): void {
+    const { deadline } = this.#asking;
+    if (deadline.aborted) {
+      this.#expire();
+      return;
+    }
+    if (this.#expired === undefined) {
+      this.#expired = () => this.#expire();
+      deadline.addEventListener('abort', this.#expired);
+    }
+    const now = performance.now();
+    if (now >= this.#again) this.#sendAgain(now);
+    else setAlarm(this, this.#again);
+  }
 
-    if (deadline.aborted) return expired();
-    deadline.addEventListener('abort', expired);
-    again();
-  });
+  hear(answer: Buffer, { resolver, question }: Ticket): void {
+    const { resolvers } = this.#asking;
+    const reading = readMessage(answer, this.#asking.question, 'udp');
+    if (reading.is === 'stray') this.#strays += 1;
+    else if (reading.is !== 'answer') this.#end(reading, resolver);
+    else if (question === this.#written.edns && !reading.message.edns && ednsRefusals.includes(reading.message.rcode)) {
+      this.#edns = false;
+      this.#sendAgain(performance.now());
+    } else if (this.#attempts < resolvers.length && evasions.includes(reading.message.rcode)) this.#sendAgain(performance.now());
+    else this.#end(reading, resolver);
+  }
+
+  fail(error: Error, { resolver }: Ticket): void {
+    this.#failure = 'code' in error && unreachable.includes(String(error.code)) ? 'unreachable' : 'failed';
+    // With nobody else to ask there is nothing to wait for; a failed datagram is our own system speaking.
+    if (this.#attempts >= this.#asking.resolvers.length && this.#tickets.length >= this.#attempts)
+      this.#end({ is: this.#failure }, resolver);
+  }
+
+  #last(): Resolver {
+    const { resolvers } = this.#asking;
+    return resolvers[Math.max(0, this.#attempts - 1) % resolvers.length] ?? resolvers[0];
+  }
+
+  #sendAgain(now: number): void {
+    if (this.#done) return;
+    this.#attempts += 1;
+    this.#again = now + this.#asking.patience_ms * 2 ** Math.min(this.#attempts - 1, 6);
+    setAlarm(this, this.#expired === undefined ? now : this.#again);
+    const ticket = this.#sockets.ask(this.#last(), this.#edns ? this.#written.edns : this.#written.plain, this);
+    if (this.#tickets.length === 0) this.#tickets = [ticket];
+    else this.#tickets.push(ticket);
+  }
+
+  #expire(): void {
+    this.#end({ is: this.#failure ?? (this.#strays > 0 ? 'wrong_question' : 'silent') }, this.#last());
+  }
+
+  #end(outcome: Outcome, resolver: Resolver): void {
+    if (this.#done) return;
+    this.#done = true;
+    clearAlarm(this);
+    if (this.#expired) this.#asking.deadline.removeEventListener('abort', this.#expired);
+    for (const ticket of this.#tickets) this.#sockets.cancel(ticket);
+    const [attempts, strays, answered_ms] = [this.#attempts, this.#strays, performance.now() - this.#began];
+    const seen: Exchange = { outcome, resolver, transport: 'udp', attempts, strays, answered_ms, connected_ms: null };
+    const isCut = outcome.is === 'answer' && outcome.message.flags.tc;
+    this.#resolve(isCut ? askWhole(seen, this.#asking, this.#written, this.#began) : seen);
+  }
+}
+
+/** The whole of an answer that was truncated, by TCP. */
+const askWhole = async (cut: Exchange, asking: Asking, written: Written, began: number): Promise<Exchange> => {
+  const { connected_ms, ...byTcp } = await askByTcp(cut.resolver, asking.question, written.edns, asking.deadline);
+  const unread = byTcp.is === 'malformed' || byTcp.is === 'oversized' || byTcp.is === 'wrong_question';
+  const outcome: Outcome = byTcp.is === 'answer' || unread ? byTcp : { is: 'truncated' };
+  return { ...cut, outcome, transport: 'tcp', answered_ms: performance.now() - began, connected_ms };
+};
+
+const exchangeByTcp = async ({ resolvers: [resolver], question, deadline }: Asking, written: Written, began: number): Promise<Exchange> => {
+  const { connected_ms, ...outcome } = await askByTcp(resolver, question, written.edns, deadline);
+  const strays = outcome.is === 'wrong_question' ? 1 : 0;
+  return { outcome, resolver, transport: 'tcp', attempts: 0, strays, answered_ms: performance.now() - began, connected_ms };
+};
 
 /** Performs one question: by UDP first unless TCP is asked for, by TCP when the answer was truncated. Ends by the deadline. */
-export const exchange = async (sockets: UdpSockets, asking: Asking, written: Written = write(asking.question)): Promise<Exchange> => {
+export const exchange = (sockets: UdpSockets, asking: Asking, written: Written = write(asking.question)): Promise<Exchange> => {
   const began = performance.now();
-  const timed = (): number => performance.now() - began;
-  if (asking.transport === 'tcp') {
-    const [resolver] = asking.resolvers;
-    const { connected_ms, ...outcome } = await askByTcp(resolver, asking.question, written.edns, asking.deadline);
-    const strays = outcome.is === 'wrong_question' ? 1 : 0;
-    return { outcome, resolver, transport: 'tcp', attempts: 0, strays, answered_ms: timed(), connected_ms };
-  }
-  const { outcome, resolver, attempts, strays } = await askByUdp(sockets, asking, written);
-  if (outcome.is !== 'answer' || !outcome.message.flags.tc)
-    return { outcome, resolver, transport: 'udp', attempts, strays, answered_ms: timed(), connected_ms: null };
-  const { connected_ms, ...byTcp } = await askByTcp(resolver, asking.question, written.edns, asking.deadline);
-  const unread = byTcp.is === 'malformed' || byTcp.is === 'oversized' || byTcp.is === 'wrong_question';
-  const whole: Outcome = byTcp.is === 'answer' || unread ? byTcp : { is: 'truncated' };
-  return { outcome: whole, resolver, transport: 'tcp', attempts, strays, answered_ms: timed(), connected_ms };
+  return asking.transport === 'tcp'
+    ? exchangeByTcp(asking, written, began)
+    : new Promise((resolve) => new UdpQuestion(sockets, asking, written, began, resolve).begin());
 };

@@ -73,7 +73,7 @@ export const writeQuestion = ({ name, type }: Question, edns: boolean): Buffer =
 /** The same question under an id of its own. */
 export const withId = (question: Buffer, id: number): Buffer => {
   const query = Buffer.allocUnsafe(question.length);
-  question.copy(query);
+  query.set(question);
   query.writeUInt16BE(id, 0);
   return query;
 };
@@ -140,8 +140,10 @@ export const readMessage = (bytes: Buffer, question: Question, over: 'udp' | 'tc
   if (bytes.length < header.bytes) return { is: 'malformed' };
   const word = bytes.readUInt16BE(2);
   if ((word & header.qr) === 0 || (word & header.opcode) !== 0) return { is: 'stray' };
-  const counts = [4, 6, 8, 10].map((at) => bytes.readUInt16BE(at));
-  const [questions = 0, answerCount = 0, authorityCount = 0, additionalCount = 0] = counts;
+  const questions = bytes.readUInt16BE(4);
+  const answerCount = bytes.readUInt16BE(6);
+  const authorityCount = bytes.readUInt16BE(8);
+  const additionalCount = bytes.readUInt16BE(10);
   const low = word & 0xf;
   let at = header.bytes;
   if (questions === 0) {

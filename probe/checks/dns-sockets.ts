@@ -1,5 +1,5 @@
 import { randomFillSync } from 'node:crypto';
-import { createSocket, type Socket } from 'node:dgram';
+import { createSocket, type RemoteInfo, type Socket } from 'node:dgram';
 import type { Resolver } from '../../shared/checks/dns/config.ts';
 import { withId } from './dns-message.ts';
 
@@ -9,24 +9,30 @@ import { withId } from './dns-message.ts';
  * is empty again as soon as it retires. A socket that fails retires at once, and who waited on it is told.
  */
 export type UdpSockets = {
-  /** Sends a question and hears what comes back to it from that very address and port, until cancelled. */
-  readonly ask: (
-    resolver: Resolver,
-    question: Buffer,
-    hear: (answer: Buffer) => void,
-    fail: (error: Error) => void,
-  ) => { readonly cancel: () => void };
+  /** Sends a question; the asker hears what comes back to it from that very address and port, until the ticket is cancelled. */
+  readonly ask: (resolver: Resolver, question: Buffer, asker: Asker) => Ticket;
+  readonly cancel: (ticket: Ticket) => void;
   readonly open: () => number;
   readonly close: () => void;
 };
 
-type Waiting = {
-  readonly address: string;
-  readonly port: number;
-  readonly hear: (answer: Buffer) => void;
-  readonly fail: (error: Error) => void;
+/** Who asks: one object for all its datagrams, because what is made anew for each check is what a check costs. */
+export type Asker = {
+  readonly hear: (answer: Buffer, ticket: Ticket) => void;
+  readonly fail: (error: Error, ticket: Ticket) => void;
 };
-type Slot = { readonly socket: Socket; readonly waiting: Map<number, Waiting>; sent: number; retired: boolean };
+
+/** One datagram that an answer is waited for. */
+export type Ticket = {
+  readonly resolver: Resolver;
+  /** As it was given to `ask`. */
+  readonly question: Buffer;
+  readonly asker: Asker;
+  readonly id: number;
+  readonly slot: Slot;
+};
+
+type Slot = { readonly socket: Socket; readonly waiting: Map<number, Ticket>; sent: number; retired: boolean };
 
 const questionsPerSocket = 1_000;
 /** Random 16-bit numbers, drawn in bulk because each draw alone costs more than the rest of a question. */
@@ -72,16 +78,16 @@ export const createUdpSockets = ({ slots = 16 }: { readonly slots?: number } = {
     });
     const slot: Slot = { socket, waiting: new Map(), sent: 0, retired: false };
     alive.add(slot);
-    socket.on('message', (answer, from) => {
+    socket.on('message', (answer: Buffer, from: RemoteInfo) => {
       if (answer.length < 2) return;
-      const waiting = slot.waiting.get(answer.readUInt16BE(0));
-      if (waiting && waiting.port === from.port && waiting.address === from.address) waiting.hear(answer);
+      const ticket = slot.waiting.get(((answer[0] ?? 0) << 8) | (answer[1] ?? 0));
+      if (ticket && ticket.resolver.port === from.port && ticket.resolver.address === from.address) ticket.asker.hear(answer, ticket);
     });
     socket.on('error', (error) => {
       const told = [...slot.waiting.values()];
       slot.waiting.clear();
       retire(slot, family);
-      for (const { fail } of told) fail(error);
+      for (const ticket of told) ticket.asker.fail(error, ticket);
     });
     // Port 0: the system picks a free one at random.
     socket.bind({ port: 0, exclusive: true });
@@ -98,22 +104,22 @@ export const createUdpSockets = ({ slots = 16 }: { readonly slots?: number } = {
   };
 
   return {
-    ask: (resolver, question, hear, fail) => {
+    ask: (resolver, question, asker) => {
       const slot = pick(resolver.family);
       let id = draw();
       while (slot.waiting.has(id)) id = draw();
-      slot.waiting.set(id, { address: resolver.address, port: resolver.port, hear, fail });
+      const ticket: Ticket = { resolver, question, asker, id, slot };
+      slot.waiting.set(id, ticket);
       slot.sent += 1;
       if (slot.sent >= questionsPerSocket) retire(slot, resolver.family);
       slot.socket.send(withId(question, id), resolver.port, resolver.address, (error) => {
-        if (error && slot.waiting.has(id)) fail(error);
+        if (error && slot.waiting.get(id) === ticket) asker.fail(error, ticket);
       });
-      return {
-        cancel: () => {
-          slot.waiting.delete(id);
-          closeWhenDone(slot);
-        },
-      };
+      return ticket;
+    },
+    cancel: ({ slot, id }) => {
+      slot.waiting.delete(id);
+      if (slot.retired) closeWhenDone(slot);
     },
     open: () => alive.size,
     close: () => {

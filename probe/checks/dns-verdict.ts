@@ -84,8 +84,8 @@ const judgeValues = (terms: DnsTerms, values: readonly RecordFields[]): Found =>
 };
 
 const judgeAnswer = (terms: DnsTerms, message: DnsMessage): Found => {
-  const rcode = rcodeName(message.rcode);
   if (message.rcode !== rcodes[terms.rcode]) {
+    const rcode = rcodeName(message.rcode);
     const params = { rcode, expected: terms.rcode };
     const plain = terms.rcode === 'NOERROR' ? nameErrors[rcode] : undefined;
     // A name that exists although it should not was answered from outside; an error may be the resolver's own.

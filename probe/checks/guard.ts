@@ -61,26 +61,28 @@ export const createGuard = (parts: GuardParts): Guard => {
     return unmapped(address) !== address || carriedIpv4(address).every((inside) => may(inside, port));
   };
 
-  // Reading an address costs more than judging it, and the same few come again and again. Only the reading is remembered.
-  const read = new Map<string, ReturnType<typeof parseAddress>>();
-  const publicOnes = new Set<Address>();
-  const addressOf = (text: string) => {
-    if (read.has(text)) return read.get(text);
-    if (read.size >= mostRemembered) {
-      read.clear();
-      publicOnes.clear();
-    }
+  /** A public address, or a plain one of the host's own ranges, is open to every port but the bus's, whatever else changes. */
+  const isOpen = (address: Address): boolean =>
+    isPublic(address) || (address.kind() === 'ipv4' && !isMetadata(address) && !isUnspecified(address) && listed(address));
+
+  // Reading an address costs more than judging it, and the same few come again and again. Only what can never change of it is remembered.
+  type Known = { readonly address: Address; readonly open: boolean };
+  const known = new Map<string, Known | null>();
+  const knownOf = (text: string): Known | null => {
+    const found = known.get(text);
+    if (found !== undefined) return found;
+    if (known.size >= mostRemembered) known.clear();
     const address = parseAddress(text);
-    read.set(text, address);
-    if (address && isPublic(address)) publicOnes.add(address);
-    return address;
+    const made = address ? { address, open: isOpen(address) } : null;
+    known.set(text, made);
+    return made;
   };
 
   return {
     allows: (text, port) => {
-      const address = addressOf(text);
-      if (address === undefined) return false;
-      return publicOnes.has(address) && !isBus(address, port) ? true : may(address, port);
+      const found = knownOf(text);
+      if (found === null) return false;
+      return found.open && !isBus(found.address, port) ? true : may(found.address, port);
     },
   };
 };
