@@ -16,6 +16,7 @@ import { errorBody } from './faces/rest/errors.ts';
 import { restRoutes, restServerOptions } from './faces/rest/index.ts';
 import { createEntrance } from './gate.ts';
 import { answersSoon, connect } from './store/database.ts';
+import { entryFault } from './store/database-entry.ts';
 import { migrate } from './store/migrate.ts';
 
 /**
@@ -69,7 +70,9 @@ export const createApp = (config: Config, overrides: Overrides = {}): App => {
 
   return {
     start: async () => {
-      const applied = await migrate(sql);
+      const applied = await migrate(sql).catch((error: unknown) => {
+        throw entryFault(error, config.DATABASE_URL);
+      });
       if (applied.length > 0) log.info({ migrations: applied }, 'the database was brought to this version');
       downloadRoutes(web, { onFailure: (error) => log.error({ err: error }, 'a download could not be bundled') });
       restRoutes(web, { execute: gate.execute, authenticate: tokens.authenticate, limiter, log, baseUrl: () => baseUrl });

@@ -6,6 +6,7 @@ import { createEntrance } from './gate.ts';
 import { runUnderstood, type Streams, understand } from './operator/index.ts';
 import { writeBackup } from './store/backup.ts';
 import { connect } from './store/database.ts';
+import { entryFault } from './store/database-entry.ts';
 import { migrate } from './store/migrate.ts';
 import { readBackup } from './store/restore.ts';
 
@@ -26,6 +27,9 @@ export const operate = async (
   const baseUrl = () => config.BASE_URL ?? `http://${config.HOST}:${config.PORT}`;
   const { gate, tokens, secrets } = createEntrance({ config, sql, clock: systemClock, log, baseUrl });
   try {
+    await sql`select 1`.catch((error: unknown) => {
+      throw entryFault(error, config.DATABASE_URL);
+    });
     return await runUnderstood(
       understood,
       {

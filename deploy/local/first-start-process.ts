@@ -6,6 +6,7 @@ import { operatorIn } from '../../coordinator/access/caller.ts';
 import { readConfig } from '../../coordinator/config.ts';
 import { createEntrance } from '../../coordinator/gate.ts';
 import { connect } from '../../coordinator/store/database.ts';
+import { entryFault } from '../../coordinator/store/database-entry.ts';
 import { migrate } from '../../coordinator/store/migrate.ts';
 import { organisationById } from '../../coordinator/store/organisations.ts';
 import { accountOperations, installationOperations } from '../../shared/api/account.ts';
@@ -80,7 +81,8 @@ try {
   await migrate(sql);
   await Promise.all([makeOwner(), ...sites.map(makeProbe)]);
 } catch (error) {
-  process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
+  const fault = entryFault(error, config.DATABASE_URL);
+  process.stderr.write(`${fault instanceof Error ? fault.message : String(fault)}\n`);
   process.exit(1);
 }
 await sql.end();

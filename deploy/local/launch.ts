@@ -7,6 +7,7 @@ import { createHash } from 'node:crypto';
 import { mkdirSync, renameSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
+import { ConfigurationFault } from '../../shared/base/env.ts';
 import { coordinatorMain, environmentFile } from './coordinator-place.ts';
 import { type Crew, gatherCrew } from './crew.ts';
 import { inherited, probeEnvironment } from './environments.ts';
@@ -19,6 +20,7 @@ import { readJson, writeJson } from './json-file.ts';
 import { endLeftovers, openProcessRecord } from './leftovers.ts';
 import { type LocalFile, launcherShape, removeLocalFile, writeLocalFile } from './local-file.ts';
 import { lockHome } from './lock.ts';
+import { faultsOfOwnParts } from './own-parts.ts';
 import { freePort, isFree } from './ports.ts';
 import { readSettings, type Settings } from './settings.ts';
 
@@ -144,6 +146,8 @@ export const launch = async (environment: Environment, stop: AbortSignal, say: S
   stop.addEventListener('abort', () => stopped.resolve(), { once: true });
 
   const raise = async (): Promise<void> => {
+    const faults = await faultsOfOwnParts(settings);
+    if (faults.length > 0) throw new ConfigurationFault(faults);
     const port = await choosePort(settings, state);
     state.ports.http = port;
     const ears = await chooseEars(state);

@@ -1,6 +1,8 @@
 /** What the person who starts the service may choose: which port, which folders, and parts of their own instead of the embedded ones. */
 import { z } from 'zod';
-import { ConfigurationFault, readEnvironment } from '../../shared/base/env.ts';
+import { readEnvironment } from '../../shared/base/env.ts';
+import { postgresAddress } from '../../shared/base/postgres-address.ts';
+import { busFields } from '../../shared/bus/bus-variables.ts';
 
 /** What a coordinator must know of a bus; the embedded one gives all of it, a foreign one is described by all of it or not at all. */
 export const busVariables = [
@@ -14,24 +16,19 @@ export const busVariables = [
 
 export type BusEnvironment = Readonly<Record<(typeof busVariables)[number], string>>;
 
-const text = z.string().optional();
-
 const variables = z.object({
   PORT: z.coerce.number().int('must be a whole number').min(0).max(65_535).default(8080),
   HOST: z.string().default('127.0.0.1'),
-  BASE_URL: z.url({ protocol: /^https?$/ }).optional(),
-  DATABASE_URL: z
-    .string()
-    .regex(/^postgres(ql)?:\/\//, 'must begin with postgres://')
-    .optional(),
-  NATS_URL: text,
-  NATS_CREDENTIALS: text,
-  NATS_ACCOUNT_PUBLIC: text,
-  NATS_ACCOUNT_SEED: text,
-  NATS_OPERATOR_SEED: text,
-  NATS_SYSTEM_CREDENTIALS: text,
+  BASE_URL: z.url({ protocol: /^https?$/, error: 'must be an http:// or https:// address' }).optional(),
+  DATABASE_URL: postgresAddress.optional(),
+  NATS_URL: busFields.NATS_URL.optional(),
+  NATS_CREDENTIALS: busFields.NATS_CREDENTIALS.optional(),
+  NATS_ACCOUNT_PUBLIC: busFields.NATS_ACCOUNT_PUBLIC.optional(),
+  NATS_ACCOUNT_SEED: busFields.NATS_ACCOUNT_SEED.optional(),
+  NATS_OPERATOR_SEED: busFields.NATS_OPERATOR_SEED.optional(),
+  NATS_SYSTEM_CREDENTIALS: busFields.NATS_SYSTEM_CREDENTIALS.optional(),
   SECRET_KEY: z.string().min(32, 'must have at least 32 characters').optional(),
-  PROBE_ALLOW_CIDRS: text,
+  PROBE_ALLOW_CIDRS: z.string().optional(),
 });
 
 export type Settings = {
@@ -46,29 +43,25 @@ export type Settings = {
   readonly allowCidrs: string | undefined;
 };
 
+const halfSetBus = (isSet: (name: string) => boolean): readonly string[] => {
+  const given = busVariables.filter(isSet);
+  const missing = busVariables.filter((name) => !isSet(name));
+  if (given.length === 0 || missing.length === 0) return [];
+  const are = missing.length === 1 ? 'is' : 'are';
+  return [`${given.join(', ')} set, but ${missing.join(', ')} ${are} not: set all of them for a bus of your own, or none`];
+};
+
 /** @throws ConfigurationFault, which names every fault: also a bus that is described by halves. */
 export const readSettings = (environment: Readonly<Record<string, string | undefined>>): Settings => {
-  const read = readEnvironment(variables, environment);
+  const read = readEnvironment(variables, environment, halfSetBus);
   const bus: Record<string, string> = {};
-  const missing: string[] = [];
-  for (const name of busVariables) {
-    const value = read[name];
-    if (value === undefined) missing.push(name);
-    else bus[name] = value;
-  }
-  const given = busVariables.filter((name) => !missing.includes(name));
-  if (given.length > 0 && missing.length > 0) {
-    const are = missing.length === 1 ? 'is' : 'are';
-    throw new ConfigurationFault([
-      `${given.join(', ')} set, but ${missing.join(', ')} ${are} not: set all of them for a bus of your own, or none`,
-    ]);
-  }
+  for (const name of busVariables) if (read[name] !== undefined) bus[name] = read[name];
   return {
     port: read.PORT,
     host: read.HOST,
     baseUrl: read.BASE_URL,
     databaseUrl: read.DATABASE_URL,
-    bus: missing.length === 0 ? z.record(z.enum(busVariables), z.string()).parse(bus) : undefined,
+    bus: Object.keys(bus).length > 0 ? z.record(z.enum(busVariables), z.string()).parse(bus) : undefined,
     secretKey: read.SECRET_KEY,
     allowCidrs: read.PROBE_ALLOW_CIDRS,
   };

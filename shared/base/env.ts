@@ -11,6 +11,9 @@ export class ConfigurationFault extends Error {
 
 /** zod speaks to programmers: a number that cannot be read would be "expected number, received NaN". */
 const wordsFor = (issue: z.core.$ZodIssue, value: string | undefined): string => {
+  if (issue.code === 'too_big' && issue.origin !== 'string') return `must be at most ${issue.maximum}`;
+  if (issue.code === 'too_small' && issue.origin !== 'string') return `must be at least ${issue.minimum}`;
+  if (issue.code === 'invalid_value') return `must be one of ${issue.values.join(', ')}`;
   if (issue.code !== 'invalid_type') return issue.message;
   if (value === undefined) return 'is not set';
   return issue.expected === 'number' || issue.expected === 'int' ? 'must be a whole number' : issue.message;
@@ -19,10 +22,12 @@ const wordsFor = (issue: z.core.$ZodIssue, value: string | undefined): string =>
 /**
  * Reads the variables of a zod object from the environment; `NAME_FILE` gives the contents of a file for `NAME`, as
  * secrets are mounted. An empty value counts as not set. The result is frozen: nobody changes a configuration while running.
+ * @param faultsAcross what is wrong with several variables together, by the names that are set; told beside the faults of each.
  */
 export const readEnvironment = <Shape extends z.ZodRawShape>(
   schema: z.ZodObject<Shape>,
   environment: Readonly<Record<string, string | undefined>>,
+  faultsAcross: (isSet: (name: string) => boolean) => readonly string[] = () => [],
 ): Readonly<z.infer<z.ZodObject<Shape>>> => {
   const faults: string[] = [];
   const unreadable = new Set<string>();
@@ -48,6 +53,7 @@ export const readEnvironment = <Shape extends z.ZodRawShape>(
       if (!unreadable.has(name)) faults.push(`${name}: ${wordsFor(issue, values[name])}`);
     }
   }
+  faults.push(...faultsAcross((name) => Boolean(environment[name] || environment[`${name}_FILE`])));
   if (!parsed.success || faults.length > 0) throw new ConfigurationFault(faults);
   return Object.freeze(parsed.data);
 };

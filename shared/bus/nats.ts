@@ -142,6 +142,13 @@ const dialWithin = async (options: BusOptions): Promise<NatsConnection> => {
   }
 };
 
+/** One try to get in, for whoever checks an address: where `connectBus` goes on trying, this takes a refusal for an answer. @throws why not. */
+export const enterOnce = async ({ url, credentials }: Pick<BusOptions, 'url' | 'credentials'>): Promise<void> => {
+  const authenticator = credsAuthenticator(new TextEncoder().encode(credentials));
+  const nc = await connect({ servers: url.split(','), authenticator, timeout: 3_000, reconnect: false, noAsyncTraces: true });
+  await nc.close();
+};
+
 export const connectBus = async (options: BusOptions): Promise<Bus> => {
   const { log } = options;
   const nc = await dialWithin(options);

@@ -2,16 +2,11 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { busEnvironment } from '../../deploy/local/environments.ts';
+import { createBusIdentity } from '../../deploy/local/nats.ts';
 import { readSettings } from '../../deploy/local/settings.ts';
 
-const bus = {
-  NATS_URL: 'nats://bus.example:4222',
-  NATS_CREDENTIALS: 'c',
-  NATS_ACCOUNT_PUBLIC: 'a',
-  NATS_ACCOUNT_SEED: 's',
-  NATS_OPERATOR_SEED: 'o',
-  NATS_SYSTEM_CREDENTIALS: 'y',
-};
+const bus = busEnvironment(createBusIdentity(Date.now()), 'nats://bus.example:4222');
 
 test('nothing set means the embedded parts on port 8080', () => {
   expect(readSettings({})).toMatchObject({ port: 8080, host: '127.0.0.1', databaseUrl: undefined, bus: undefined });
@@ -27,16 +22,16 @@ test('a bus that is described by halves is refused, and what is missing is named
 });
 
 test('credentials without a bus are refused too', () => {
-  expect(() => readSettings({ NATS_CREDENTIALS: 'c' })).toThrow('NATS_CREDENTIALS set, but NATS_URL');
+  expect(() => readSettings({ NATS_CREDENTIALS: bus.NATS_CREDENTIALS })).toThrow('NATS_CREDENTIALS set, but NATS_URL');
 });
 
 test('a secret may come from a file', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'antipode-settings-'));
   try {
     const file = join(folder, 'seed');
-    await writeFile(file, 'from a file\n');
+    await writeFile(file, `${bus.NATS_ACCOUNT_SEED}\n`);
     const { NATS_ACCOUNT_SEED: _, ...rest } = bus;
-    expect(readSettings({ ...rest, NATS_ACCOUNT_SEED_FILE: file }).bus?.NATS_ACCOUNT_SEED).toBe('from a file');
+    expect(readSettings({ ...rest, NATS_ACCOUNT_SEED_FILE: file }).bus?.NATS_ACCOUNT_SEED).toBe(bus.NATS_ACCOUNT_SEED);
   } finally {
     await rm(folder, { recursive: true });
   }
@@ -44,4 +39,32 @@ test('a secret may come from a file', async () => {
 
 test('a port that is none, and a database that is none, are both named at once', () => {
   expect(() => readSettings({ PORT: '99999', DATABASE_URL: 'mysql://x' })).toThrow(/PORT[\s\S]*DATABASE_URL/);
+});
+
+test('a bad port does not hide a bus that is described by halves: every fault is told at once, with what to do', () => {
+  const read = () =>
+    readSettings({ PORT: 'many', NATS_URL: bus.NATS_URL, DATABASE_URL: 'postgres://u:hidden@host:x/y', SECRET_KEY: 'short' });
+  expect(read).toThrow(/PORT: must be a whole number/);
+  expect(read).toThrow(/NATS_URL set, but NATS_CREDENTIALS.*are not: set all of them/);
+  expect(read).toThrow(/DATABASE_URL: must be postgres:\/\/user:password@host:port\/database/);
+  expect(read).toThrow(/SECRET_KEY: must have at least 32 characters/);
+  expect(read).not.toThrow(/hidden/);
+});
+
+test('a number that is too large is told its limit in words', () => {
+  expect(() => readSettings({ PORT: '99999' })).toThrow('PORT: must be at most 65535');
+  expect(() => readSettings({ BASE_URL: 'example' })).toThrow('BASE_URL: must be an http:// or https:// address');
+});
+
+test('several hosts, and a socket in place of a host, are addresses of a Postgres too', () => {
+  for (const url of ['postgres://u:p@a:5432,b:5433/d', 'postgresql://u@/d?host=/run/postgresql'])
+    expect(readSettings({ DATABASE_URL: url }).databaseUrl).toBe(url);
+});
+
+test('a seed that was mistyped is told by its name, and not repeated', () => {
+  const mistyped = bus.NATS_OPERATOR_SEED.replace(/.$/, (last) => (last === 'A' ? 'B' : 'A'));
+  const read = () => readSettings({ ...bus, NATS_OPERATOR_SEED: mistyped, NATS_ACCOUNT_SEED: bus.NATS_OPERATOR_SEED });
+  expect(read).toThrow(/NATS_OPERATOR_SEED: is not a seed of an operator: its checksum does not fit/);
+  expect(read).toThrow(/NATS_ACCOUNT_SEED: must be the seed of an account/);
+  expect(read).not.toThrow(mistyped);
 });

@@ -1,0 +1,32 @@
+/** Why a database could not be entered, in words for the person who gave its address. Never the password. */
+import { ConfigurationFault } from '../../shared/base/env.ts';
+
+type Place = { readonly at: string; readonly user: string; readonly database: string };
+
+const placeOf = (url: string): Place => {
+  if (!URL.canParse(url)) return { at: 'that address', user: 'the user', database: 'of that name' };
+  const { host, hostname, port, username, pathname } = new URL(url);
+  return { at: port === '' ? `${host}:5432` : host, user: decodeURIComponent(username) || hostname, database: pathname.slice(1) };
+};
+
+const codeOf = (error: unknown): string => (error instanceof Error && 'code' in error ? String(error.code) : '');
+
+/** undefined when the error is not about getting in. */
+export const whyNoEntry = (error: unknown, url: string): string | undefined => {
+  const { at, user, database } = placeOf(url);
+  const code = codeOf(error);
+  const said = error instanceof Error ? error.message : String(error);
+  if (['ECONNREFUSED', 'CONNECT_TIMEOUT', 'ETIMEDOUT', 'EHOSTUNREACH', 'ENETUNREACH', 'ECONNRESET', 'ENOENT'].includes(code))
+    return `nothing answers at ${at} (${code}): check host and port, and that a Postgres runs there`;
+  if (['ENOTFOUND', 'EAI_AGAIN'].includes(code)) return `the host ${at.replace(/:\d+$/, '')} is not known: check its name`;
+  if (code.startsWith('28')) return `the Postgres at ${at} does not let ${user} in (${said}): check user and password`;
+  if (code === '3D000') return `the Postgres at ${at} has no database ${database}: create it, or name another`;
+  if (code === '42501') return `the Postgres at ${at} does not let ${user} make tables (${said}): use a user who owns the database`;
+  return undefined;
+};
+
+/** What to throw in the place of an error of the first use of a database. */
+export const entryFault = (error: unknown, url: string): unknown => {
+  const why = whyNoEntry(error, url);
+  return why === undefined ? error : new ConfigurationFault([`DATABASE_URL: ${why}`]);
+};

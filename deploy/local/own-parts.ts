@@ -1,0 +1,47 @@
+/** Whether the database and the bus that a person brings can be entered; asked before anything is started, so that every fault is told at once. */
+import type { BusEnvironment, Settings } from './settings.ts';
+
+const faultsOfDatabase = async (url: string): Promise<readonly string[]> => {
+  const [{ connect }, { whyNoEntry }] = await Promise.all([
+    import('../../coordinator/store/database.ts'),
+    import('../../coordinator/store/database-entry.ts'),
+  ]);
+  const sql = connect(url, { name: 'antipode start', connections: 1 });
+  try {
+    await sql`select 1`;
+    return [];
+  } catch (error) {
+    return [`DATABASE_URL: ${whyNoEntry(error, url) ?? (error instanceof Error ? error.message : String(error))}`];
+  } finally {
+    await sql.end({ timeout: 1 });
+  }
+};
+
+/** Both users must be let in: the coordinator's own, and the one who hands revocations to the server. */
+const faultsOfBus = async (bus: BusEnvironment): Promise<readonly string[]> => {
+  const { enterOnce } = await import('../../shared/bus/nats.ts');
+  const url = bus.NATS_URL;
+  const faultWith = async (name: 'NATS_CREDENTIALS' | 'NATS_SYSTEM_CREDENTIALS'): Promise<string | undefined> => {
+    try {
+      await enterOnce({ url, credentials: bus[name] });
+      return undefined;
+    } catch (error) {
+      const why = error instanceof Error ? error.message : String(error);
+      const isAboutUser = /authori[sz]ation|authentication|credentials|nonce|seed|key/i.test(why);
+      return isAboutUser
+        ? `${name}: the bus at ${url} does not take them (${why}): check that they are of an account of that server`
+        : `NATS_URL: nothing answers at ${url} (${why}): check host and port, and that a nats-server runs there`;
+    }
+  };
+  const faults = await Promise.all([faultWith('NATS_CREDENTIALS'), faultWith('NATS_SYSTEM_CREDENTIALS')]);
+  return [...new Set(faults.filter((fault) => fault !== undefined))];
+};
+
+/** A line for each part of the person's own that does not let us in; none when there is no such part, or all is well. */
+export const faultsOfOwnParts = async ({ databaseUrl, bus }: Settings): Promise<readonly string[]> => {
+  const faults = await Promise.all([
+    databaseUrl === undefined ? [] : faultsOfDatabase(databaseUrl),
+    bus === undefined ? [] : faultsOfBus(bus),
+  ]);
+  return faults.flat();
+};
