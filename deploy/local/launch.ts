@@ -153,6 +153,9 @@ export const launch = async (environment: Environment, stop: AbortSignal, say: S
     const ears = await chooseEars(state);
     state.ports.ears = ears;
     keepState(home, state);
+    // Where each probe takes heartbeats, besides the base URL: the addresses last as long as their ports are free.
+    const addresses = sites.map(({ name }) => [name, `http://127.0.0.1:${ears[name]}`] as const);
+    writeJson(join(home, 'heartbeat-urls.json'), Object.fromEntries(addresses));
     say('starting the database and the bus');
     const common = inherited(environment, join(cache, 'compile'));
     const warm = Object.keys(state.made).length === 0 ? warmUp(common) : undefined;
@@ -209,11 +212,6 @@ export const launch = async (environment: Environment, stop: AbortSignal, say: S
       password: network.password,
       database_url: foundations.databaseUrl,
       nats_url: natsUrl,
-      heartbeat_urls: {
-        Frankfurt: `http://127.0.0.1:${ears.Frankfurt}`,
-        Virginia: `http://127.0.0.1:${ears.Virginia}`,
-        Singapore: `http://127.0.0.1:${ears.Singapore}`,
-      },
       pids: {
         launcher: process.pid,
         coordinator: crew.pid('coordinator'),

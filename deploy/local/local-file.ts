@@ -11,8 +11,6 @@ export type LocalFile = {
   readonly password: string;
   readonly database_url: string;
   readonly nats_url: string;
-  /** Where each probe takes heartbeats, besides the base URL. */
-  readonly heartbeat_urls: Readonly<Record<SiteName, string>>;
   /** null for a part that is not ours: a database or bus of the person's own. */
   readonly pids: {
     readonly launcher: number;

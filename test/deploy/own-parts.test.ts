@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createBusIdentity } from '../../deploy/local/nats.ts';
 import { faultsOfOwnParts } from '../../deploy/local/own-parts.ts';
 import { busVariables, readSettings, type Settings } from '../../deploy/local/settings.ts';

@@ -12,20 +12,20 @@ import { eventually } from '../support/eventually.ts';
 
 const startFile = join(import.meta.dirname, '../../deploy/local/start.ts');
 
-const localShape = z.object({
+/** Exactly what is promised: nothing is missing, and nothing is there that a reader would have to ask about. */
+const localShape = z.strictObject({
   base_url: z.string(),
   api_token: z.string(),
   email: z.string(),
   password: z.string(),
   database_url: z.string(),
   nats_url: z.string(),
-  heartbeat_urls: z.object({ Frankfurt: z.string(), Virginia: z.string(), Singapore: z.string() }),
-  pids: z.object({
+  pids: z.strictObject({
     launcher: z.number(),
     coordinator: z.number(),
     nats: z.number(),
     postgres: z.number(),
-    probes: z.object({ Frankfurt: z.number(), Virginia: z.number(), Singapore: z.number() }),
+    probes: z.strictObject({ Frankfurt: z.number(), Virginia: z.number(), Singapore: z.number() }),
   }),
 });
 

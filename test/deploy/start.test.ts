@@ -1,13 +1,16 @@
-import { mkdtemp, rm, stat } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { z } from 'zod';
 import { signal } from '../../deploy/local/child.ts';
 import { isPassableFor, isRoot, isRunnableFor } from '../../deploy/local/folders.ts';
 import { findProcess } from '../../deploy/local/processes.ts';
 import { eventually } from '../support/eventually.ts';
 import { hasBinaries } from '../support/services.ts';
 import { createHome, type Local, processesOf, removeHome, type Service, startService, stopService } from './service.ts';
+
+const heartbeatShape = z.strictObject({ Frankfurt: z.url(), Virginia: z.url(), Singapore: z.url() });
 
 const nobody = { uid: 65_534, gid: 65_534 };
 
@@ -67,6 +70,12 @@ describe.runIf(hasBinaries())('npm start', { timeout: 60_000 }, () => {
 
   test('takes a port below the ephemeral ones when asked for any', () => {
     expect(Number(new URL(first.base_url).port)).toBeLessThan(32_768);
+  });
+
+  test('has a heartbeat address at every probe, told in a file of its own', async () => {
+    const urls = heartbeatShape.parse(JSON.parse(await readFile(join(home, 'heartbeat-urls.json'), 'utf8')));
+    for (const url of Object.values(urls)) expect((await fetch(`${url}/beat/unknown`)).status).toBe(404);
+    expect(new Set(Object.values(urls)).size).toBe(3);
   });
 
   test('tells its secrets to the owner only', async () => {
