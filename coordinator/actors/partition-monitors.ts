@@ -1,4 +1,7 @@
-import type { MonitorState, Watched } from '../domain/incident-types.ts';
+import type { Roster } from '../../shared/checks/assignment.ts';
+import type { MonitorState, SeenResult, Watched } from '../domain/incident-types.ts';
+import { coveredByPass, goesWithoutSaying, tickOfQuiet } from '../domain/quiet.ts';
+import { reachOf } from '../domain/reach.ts';
 import { createViews, type FlatGaps, flatGaps, gapsOf, mostViews } from './partition-views.ts';
 
 /**
@@ -18,6 +21,14 @@ export type Monitors = {
   readonly idAt: (slot: number) => string | undefined;
   readonly rowAt: (slot: number) => MonitorRow;
   readonly stateAt: (slot: number) => MonitorState | undefined;
+  /** Whether it is told by numbers: then nothing about it is not well. */
+  readonly isQuietAt: (slot: number) => boolean;
+  /** What is decided about, without the making of a state. */
+  readonly termsAt: (slot: number) => { readonly terms: Terms | undefined; readonly version: number };
+  /** Whether this result may be left to `pass`: all that it would do is what that does. */
+  readonly passesQuietly: (slot: number, result: SeenResult, moment: { readonly now: number; readonly network: Roster }) => boolean;
+  /** Takes such a pass, and says when the monitor wants its next tick. */
+  readonly pass: (slot: number, result: SeenResult) => number;
   readonly stateOf: (monitor: string) => MonitorState | undefined;
   /** The state of one about which something is not well; undefined for all others. */
   readonly unwellOf: (monitor: string) => MonitorState | undefined;
@@ -36,7 +47,7 @@ export type Monitors = {
 };
 
 /** What many monitors have in common. */
-type Terms = Omit<Watched, 'id' | 'config_version' | 'created_at' | 'paused_at'>;
+export type Terms = Omit<Watched, 'id' | 'config_version' | 'created_at' | 'paused_at'>;
 
 const termsKnown = new Map<string, Terms>();
 
@@ -58,6 +69,7 @@ const areTermsOf = (watched: Watched, terms: Terms): boolean =>
   watched.interval_ms === terms.interval_ms &&
   watched.timeout_ms === terms.timeout_ms &&
   watched.probe === terms.probe &&
+  watched.inside === terms.inside &&
   watched.alert_after_ms === terms.alert_after_ms &&
   watched.sampled === terms.sampled;
 
@@ -128,6 +140,7 @@ export const createMonitors = (): Monitors => {
         timeout_ms: common.timeout_ms,
         continents: common.continents,
         probe: common.probe,
+        inside: common.inside,
         config_version: columns.version[slot] ?? 0,
         alert_after_ms: common.alert_after_ms,
         sampled: common.sampled,
@@ -159,6 +172,24 @@ export const createMonitors = (): Monitors => {
     views.write(slot, state.views);
   };
 
+  /** How many continents can check monitors of these terms, as long as the roster is the same. */
+  let ableIn: Roster | undefined;
+  const ables = new Map<Terms, number>();
+  const ableOf = (common: Terms, network: Roster): number => {
+    if (ableIn !== network) ables.clear();
+    ableIn = network;
+    const known = ables.get(common);
+    if (known !== undefined) return known;
+    const able = reachOf({ id: '', ...common }, network).able.length;
+    ables.set(common, able);
+    return able;
+  };
+
+  const gapsUntil = (slot: number): number => {
+    const end = gaps[slot]?.at(-2);
+    return end === undefined ? Number.NEGATIVE_INFINITY : Number.isNaN(end) ? Number.POSITIVE_INFINITY : end;
+  };
+
   const column =
     (name: Column) =>
     (monitor: string): number | undefined => {
@@ -178,6 +209,34 @@ export const createMonitors = (): Monitors => {
     idAt: (slot) => ids[slot],
     rowAt: (slot) => ({ key: columns.key[slot] ?? 0, target: columns.target[slot] ?? 0, changedAt: columns.changedAt[slot] ?? 0 }),
     stateAt,
+    isQuietAt: (slot) => !full.has(slot),
+    termsAt: (slot) => ({ terms: full.get(slot)?.watched ?? terms[slot], version: columns.version[slot] ?? 0 }),
+    passesQuietly: (slot, result, { now, network }) => {
+      const common = terms[slot];
+      if (!common || full.has(slot)) return false;
+      const times = {
+        config_version: columns.version[slot] ?? 0,
+        created_at: columns.created[slot] ?? 0,
+        paused_at: timeOf(columns.paused[slot]),
+        covered_until: columns.covered[slot] ?? 0,
+        decides_from: columns.from[slot] ?? 0,
+        gaps_until: gapsUntil(slot),
+      };
+      // Views of probes that long checked nothing are to be forgotten, which needs all of the state.
+      return (
+        goesWithoutSaying(result, common, times, now) && views.has(slot, result.from.probe) && views.count(slot) <= ableOf(common, network)
+      );
+    },
+    pass: (slot, { at, from }) => {
+      const common = terms[slot];
+      const covered = common ? coveredByPass(at, common, columns.covered[slot] ?? 0) : Number.NaN;
+      columns.covered[slot] = covered;
+      columns.clock[slot] = Math.max(columns.clock[slot] ?? 0, at);
+      views.pass(slot, from, at);
+      const due = tickOfQuiet(covered);
+      columns.due[slot] = due;
+      return due;
+    },
     stateOf: (monitor) => {
       const slot = slots.get(monitor);
       return slot === undefined ? undefined : stateAt(slot);

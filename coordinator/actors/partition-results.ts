@@ -2,7 +2,7 @@ import type { BatchMessage, ReceiptMessage } from '../../shared/bus/messages.ts'
 import { subjects } from '../../shared/bus/subjects.ts';
 import type { Result } from '../../shared/checks/result.ts';
 import { inOrder } from '../domain/handover.ts';
-import type { SeenResult, Watched } from '../domain/incident-types.ts';
+import type { SeenResult } from '../domain/incident-types.ts';
 import { countsAs } from '../domain/views.ts';
 import type { ProbeRow } from '../store/probes.ts';
 import type { Accepted } from './intake.ts';
@@ -15,13 +15,15 @@ import { seerOf } from './seers.ts';
 /** Clocks that are wrong by more than this tell of no time that ever was. */
 const futureMs = 120_000;
 
+type Known = NonNullable<ReturnType<Round['termsOf']>>;
+
 /** Whether this probe could have held this monitor. A result of an older version may have been right when it was made: it goes to the charts only. */
-const mayHold = (probe: ProbeRow, watched: Watched, configVersion: number): boolean => {
+const mayHold = (probe: ProbeRow, { terms: watched, version }: Known, configVersion: number): boolean => {
   if (probe.organisation_id !== null) {
     if (probe.organisation_id !== watched.organisation) return false;
-    return watched.probe === probe.id || configVersion < watched.config_version;
+    return watched.probe === probe.id || configVersion < version;
   }
-  if (configVersion < watched.config_version) return true;
+  if (configVersion < version) return true;
   return watched.probe === null && (watched.continents === null || watched.continents.includes(probe.continent));
 };
 
@@ -39,11 +41,11 @@ export type Received = {
 const reasonAgainst = (
   probe: ProbeRow,
   result: Result,
-  watched: Watched,
+  known: Known,
   { now, oldest }: { now: number; oldest: number },
 ): RefusedReason | undefined => {
-  if (!mayHold(probe, watched, result.config_version)) return 'not_its_monitor';
-  if (result.config_version > watched.config_version) return 'unknown_config_version';
+  if (!mayHold(probe, known, result.config_version)) return 'not_its_monitor';
+  if (result.config_version > known.version) return 'unknown_config_version';
   if (result.at > now + futureMs) return 'from_the_future';
   return result.at < oldest ? 'too_old' : undefined;
 };
@@ -54,7 +56,7 @@ const freshOf = (batch: BatchMessage, committed: number): readonly Result[] | un
 
 /** Of the looks that one check answered, the one that its incident waits for. */
 const lookAnswered = ({ monitor, look, other_looks = [] }: SeenResult, round: Round): string | null => {
-  const awaited = round.stateOf(monitor)?.incident?.progress.matrix?.look;
+  const awaited = round.incidentOf(monitor)?.progress.matrix?.look;
   return other_looks.find((other) => other === awaited) ?? look;
 };
 
@@ -90,11 +92,11 @@ export const receiveBatches = (
     answer.again = false;
     round.pass({ probe_key: probe.key, generation: batch.generation, partition: state.lease.partition, seq: last });
     for (const result of fresh ?? []) {
-      const watched = round.stateOf(result.monitor)?.watched;
-      const key = state.monitors.keyOf(result.monitor);
+      const known = round.termsOf(result.monitor);
+      const key = round.rowOf(result.monitor)?.key;
       // Deleted in the meantime, or never there: nothing to decide about.
-      if (!watched || key === undefined) continue;
-      const reason = reasonAgainst(probe, result, watched, { now, oldest });
+      if (!known || key === undefined) continue;
+      const reason = reasonAgainst(probe, result, known, { now, oldest });
       if (reason) refused.push({ probe: probe.id, reason });
       else {
         const late = now - (result.at + result.took_ms) > timing.lateMs;
@@ -116,7 +118,7 @@ export const receiveBatches = (
     if (seen.handed_over) late.add(seen.monitor);
   }
   // The past asks nobody; what is left open when it has been decided is looked after now.
-  for (const monitor of late) if (round.stateOf(monitor)?.incident) round.decide(monitor, { is: 'tick' });
+  for (const monitor of late) if (round.incidentOf(monitor)) round.decide(monitor, { is: 'tick' });
 
   const { partition } = state.lease;
   const receipts = [...answers.values()].map(({ probe, generation, committed, again }): [string, ReceiptMessage] => [

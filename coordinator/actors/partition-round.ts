@@ -2,12 +2,12 @@ import type { Continent } from '../../shared/base/continents.ts';
 import { newId } from '../../shared/base/ids.ts';
 import type { Roster } from '../../shared/checks/assignment.ts';
 import { decide } from '../domain/decide.ts';
-import type { Effect, MonitorEvent, MonitorState, Watched } from '../domain/incident-types.ts';
+import type { Effect, Incident, MonitorEvent, MonitorState, SeenResult, Watched } from '../domain/incident-types.ts';
 import { createState, nextTick } from '../domain/restore.ts';
 import { emptyUnit, type Unit } from '../store/commit.ts';
 import { hourOf, type ResultRow } from '../store/results.ts';
 import type { Watermark } from '../store/watermarks.ts';
-import type { MonitorRow } from './partition-monitors.ts';
+import type { MonitorRow, Terms } from './partition-monitors.ts';
 import type { Packed } from './partition-pack.ts';
 import { type PartitionState, watermarkName } from './partition-state.ts';
 
@@ -27,6 +27,9 @@ export type Round = {
   readonly stateOf: (monitor: string) => MonitorState | undefined;
   /** What the database and the probes call it by. */
   readonly rowOf: (monitor: string) => Pick<MonitorRow, 'key' | 'target'> | undefined;
+  readonly incidentOf: (monitor: string) => Incident | null;
+  /** What of its config says who may check it; undefined when it is not held here. */
+  readonly termsOf: (monitor: string) => { readonly terms: Terms; readonly version: number } | undefined;
   readonly decide: (monitor: string, event: MonitorEvent) => void;
   /** A monitor that this partition did not hold yet. */
   readonly add: (key: number, watched: Watched, target: number) => void;
@@ -50,11 +53,15 @@ export type Round = {
   readonly adopt: () => void;
 };
 
-/** A monitor in this round: as it is now, and where it is kept; null for one that the partition does not hold yet. */
+/**
+ * A monitor in this round, and where it is kept; null for one that the partition does not hold yet. Modes: `untouched` (nothing was asked) →
+ * `passing` (passes came that move only numbers) → `made` (its state is there as an object; undefined when it was removed).
+ */
 type Entry = {
   readonly slot: number | null;
   readonly row: Pick<MonitorRow, 'key' | 'target'>;
-  /** Undefined when it was removed. */
+  isMade: boolean;
+  passes: SeenResult[] | null;
   state: MonitorState | undefined;
   isMoved: boolean;
   /** Whether what is checked changed. */
@@ -63,7 +70,6 @@ type Entry = {
 
 export const createRound = (partition: PartitionState, network: Roster, now: number): Round => {
   const { monitors } = partition;
-  /** States are made of numbers each time: who asks twice gets the same. */
   const entries = new Map<string, Entry>();
   const marks = new Map<string, Watermark>();
   let hour = Number.NaN;
@@ -86,16 +92,27 @@ export const createRound = (partition: PartitionState, network: Roster, now: num
     if (known) return known;
     const slot = monitors.slotOf(monitor);
     if (slot === undefined) return undefined;
-    const entry = { slot, row: monitors.rowAt(slot), state: monitors.stateAt(slot), isMoved: false, isChanged: false };
+    const entry = { slot, row: monitors.rowAt(slot), isMade: false, passes: null, state: undefined, isMoved: false, isChanged: false };
     entries.set(monitor, entry);
     return entry;
+  };
+  /** States are made of numbers each time: who asks twice gets the same. */
+  const stateIn = (entry: Entry): MonitorState | undefined => {
+    if (entry.isMade || entry.slot === null) return entry.state;
+    entry.isMade = true;
+    entry.state = monitors.stateAt(entry.slot);
+    const passes = entry.passes ?? [];
+    entry.passes = null;
+    for (const result of passes) if (entry.state) entry.state = decide(entry.state, { is: 'result', result }, moment).state;
+    if (passes.length > 0) entry.isMoved = true;
+    return entry.state;
   };
   const changedAtOf = ({ slot, isChanged }: Entry): number => (isChanged ? now : slot === null ? 0 : monitors.rowAt(slot).changedAt);
 
   function* future(): Generator<Packed> {
     for (const slot of monitors.slots()) {
       const entry = entries.get(monitors.idAt(slot) ?? '');
-      const state = entry ? entry.state : monitors.stateAt(slot);
+      const state = entry ? stateIn(entry) : monitors.stateAt(slot);
       const { key, changedAt } = monitors.rowAt(slot);
       if (state) yield { key, changedAt: entry ? changedAtOf(entry) : changedAt, state };
     }
@@ -115,12 +132,37 @@ export const createRound = (partition: PartitionState, network: Roster, now: num
   };
 
   const round: Round = {
-    stateOf: (monitor) => entryOf(monitor)?.state,
+    stateOf: (monitor) => {
+      const entry = entryOf(monitor);
+      return entry && stateIn(entry);
+    },
+    incidentOf: (monitor) => {
+      const entry = entryOf(monitor);
+      // A monitor that is told by numbers has none.
+      const isQuiet = entry && !entry.isMade && entry.slot !== null && monitors.isQuietAt(entry.slot);
+      return isQuiet || !entry ? null : (stateIn(entry)?.incident ?? null);
+    },
+    termsOf: (monitor) => {
+      const entry = entryOf(monitor);
+      if (!entry || (entry.isMade && !entry.state)) return undefined;
+      if (!entry.isMade && entry.slot !== null) {
+        const { terms, version } = monitors.termsAt(entry.slot);
+        return terms && { terms, version };
+      }
+      return entry.state && { terms: entry.state.watched, version: entry.state.watched.config_version };
+    },
     rowOf: (monitor) => entryOf(monitor)?.row,
     decide: (monitor, event) => {
       const entry = entryOf(monitor);
-      if (!entry?.state) return;
-      const { state, effects } = decide(entry.state, event, moment);
+      if (!entry) return;
+      if (event.is === 'result' && !entry.isMade && entry.slot !== null && monitors.passesQuietly(entry.slot, event.result, moment)) {
+        if (entry.passes) entry.passes.push(event.result);
+        else entry.passes = [event.result];
+        return;
+      }
+      const before = stateIn(entry);
+      if (!before) return;
+      const { state, effects } = decide(before, event, moment);
       entry.state = state;
       entry.isMoved = true;
       if (event.is === 'edited' && event.changed) entry.isChanged = true;
@@ -128,11 +170,22 @@ export const createRound = (partition: PartitionState, network: Roster, now: num
     },
     add: (key, watched, target) => {
       const slot = monitors.slotOf(watched.id) ?? null;
-      entries.set(watched.id, { slot, row: { key, target }, state: createState(watched), isMoved: true, isChanged: false });
+      entries.set(watched.id, {
+        slot,
+        row: { key, target },
+        isMade: true,
+        passes: null,
+        state: createState(watched),
+        isMoved: true,
+        isChanged: false,
+      });
     },
     remove: (monitor) => {
       const entry = entryOf(monitor);
-      if (entry) entry.state = undefined;
+      if (!entry) return;
+      entry.isMade = true;
+      entry.passes = null;
+      entry.state = undefined;
     },
     lookAt: (monitor, continent) => looks.push({ monitor, look: newId(), continents: [continent], sample: true }),
     chart: (row) => {
@@ -158,8 +211,10 @@ export const createRound = (partition: PartitionState, network: Roster, now: num
     hasRows: () => marks.size > 0 || Object.values(rows).some((list) => list.length > 0),
     adopt: () => {
       for (const [monitor, entry] of entries) {
-        const { slot, row, state, isMoved } = entry;
-        if (!state) monitors.remove(monitor);
+        const { slot, row, isMade, passes, state, isMoved } = entry;
+        if (!isMade) {
+          if (slot !== null) for (const pass of passes ?? []) partition.nextDue = Math.min(partition.nextDue, monitors.pass(slot, pass));
+        } else if (!state) monitors.remove(monitor);
         else if (isMoved) {
           const due = nextTick(state, network) ?? Number.POSITIVE_INFINITY;
           monitors.put(state, { key: row.key, target: row.target, changedAt: changedAtOf(entry), due }, slot);

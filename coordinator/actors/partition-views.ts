@@ -7,8 +7,11 @@ import type { Gap, ProbeView, Seer } from '../domain/incident-types.ts';
 export type Views = {
   readonly read: (slot: number) => readonly ProbeView[];
   readonly write: (slot: number, views: readonly ProbeView[]) => void;
+  readonly count: (slot: number) => number;
   /** Whether one of them is of this probe. */
   readonly has: (slot: number, probe: string) => boolean;
+  /** A pass of a probe that has a view: see() in numbers. */
+  readonly pass: (slot: number, from: Seer, at: number) => void;
   readonly grow: (capacity: number) => void;
 };
 
@@ -46,6 +49,13 @@ export const createViews = (initial: number): Views => {
     if (known !== undefined) return known;
     indexes.set(seer, seers.length);
     return seers.push(seer) - 1;
+  };
+
+  const placeOf = (slot: number, probe: string): number => {
+    const { count, seer } = columns;
+    const first = slot * width;
+    for (let place = first; place < first + (count[slot] ?? 0); place += 1) if (seers[seer[place] ?? 0]?.probe === probe) return place;
+    return -1;
   };
 
   const rearrange = (toCapacity: number, toWidth: number): void => {
@@ -86,11 +96,17 @@ export const createViews = (initial: number): Views => {
         place += 1;
       }
     },
-    has: (slot, probe) => {
-      const { count, seer } = columns;
-      const first = slot * width;
-      for (let place = first; place < first + (count[slot] ?? 0); place += 1) if (seers[seer[place] ?? 0]?.probe === probe) return true;
-      return false;
+    count: (slot) => columns.count[slot] ?? 0,
+    has: (slot, probe) => placeOf(slot, probe) >= 0,
+    pass: (slot, from, at) => {
+      const place = placeOf(slot, from.probe);
+      if (place < 0) return;
+      const passed = columns.okAt[place] ?? noTime;
+      columns.okAt[place] = passed > at ? passed : at;
+      if (at <= (columns.at[place] ?? 0)) return;
+      columns.at[place] = at;
+      columns.ok[place] = 1;
+      columns.seer[place] = indexOf(from);
     },
     grow: (to) => rearrange(to, width),
   };

@@ -1,6 +1,6 @@
 import { type Continent, continents } from '../../shared/base/continents.ts';
 import type { Roster } from '../../shared/checks/assignment.ts';
-import { continentsOf } from '../../shared/checks/placement.ts';
+import { continentsOf, mayReachTarget } from '../../shared/checks/placement.ts';
 import type { Watched } from './incident-types.ts';
 
 /** From where a monitor can be seen: what rules 5, 9, 12 and 14 ask of the network. */
@@ -16,27 +16,37 @@ export type Reach = {
 /** A heartbeat has deadlines and no turns; while it is late its probes judge it again about once a minute. */
 const heartbeatTurn = 60_000;
 
-const registered = new WeakMap<Roster, readonly Continent[]>();
+const registeredIn = new WeakMap<Roster, readonly Continent[]>();
 
 const registeredContinents = (roster: Roster): readonly Continent[] => {
-  const known = registered.get(roster);
+  const known = registeredIn.get(roster);
   if (known) return known;
   const made = continents.filter((continent) =>
     roster.probes.some((probe) => probe.organisation === null && probe.continent === continent),
   );
-  registered.set(roster, made);
+  registeredIn.set(roster, made);
   return made;
 };
 
-export const reachOf = (watched: Watched, roster: Roster): Reach => {
-  const { id, kind, interval_ms, continents: allowed, probe } = watched;
-  const able = continentsOf({ monitor: id, interval_ms, ordinal: 0, continents: allowed, probe }, roster);
+/** Continents with a public probe, well or not, whose host lets it reach what lies inside a network. */
+const continentsReaching = (inside: readonly string[], { probes }: Roster): readonly Continent[] =>
+  continents.filter((continent) =>
+    probes.some((probe) => probe.organisation === null && probe.continent === continent && mayReachTarget({ inside }, probe)),
+  );
+
+export const reachOf = (
+  watched: Pick<Watched, 'id' | 'kind' | 'interval_ms' | 'continents' | 'probe' | 'inside'>,
+  roster: Roster,
+): Reach => {
+  const { id, kind, interval_ms, continents: allowed, probe, inside } = watched;
+  const able = continentsOf({ monitor: id, interval_ms, ordinal: 0, continents: allowed, probe, inside }, roster);
+  const registered = inside === undefined ? registeredContinents(roster) : continentsReaching(inside, roster);
   const configured =
-    probe !== null ? 1 : registeredContinents(roster).filter((continent) => allowed === null || allowed.includes(continent)).length;
+    probe !== null ? 1 : allowed === null ? registered.length : registered.filter((continent) => allowed.includes(continent)).length;
   const turn_ms = kind === 'heartbeat' ? heartbeatTurn : Math.max(1, able.length) * interval_ms;
   return { able, lone: configured <= 1, turn_ms };
 };
 
 /** Whether what this probe sees may count for the monitor as it is configured now. */
-export const mayCheck = (watched: Watched, probe: string, continent: Continent): boolean =>
+export const mayCheck = (watched: Pick<Watched, 'continents' | 'probe'>, probe: string, continent: Continent): boolean =>
   watched.probe !== null ? watched.probe === probe : watched.continents === null || watched.continents.includes(continent);
