@@ -7,7 +7,7 @@ import { beatKeyMessage } from '../../shared/bus/messages.ts';
 import type { Bus } from '../../shared/bus/nats.ts';
 import { streams } from '../../shared/bus/streams.ts';
 import { subjects } from '../../shared/bus/subjects.ts';
-import { createDigest } from '../../shared/checks/digest.ts';
+import { createDigest, elementOf } from '../../shared/checks/digest.ts';
 import { mergeBeats } from '../../shared/checks/heartbeat/state.ts';
 import { allBeatKeys, allStates, type BeatKeyRow, beatKey, countHeartbeats, endOldBeatKeys } from '../store/beats.ts';
 import type { Sql } from '../store/database.ts';
@@ -166,7 +166,7 @@ export const openBeatBook = async ({ sql, bus, records, clock, log, lookAgainMs 
     },
     digestOf: async (organisation) => {
       const digest = createDigest();
-      for await (const page of allBeatKeys(sql, organisation)) for (const { key } of page) digest.add(key, 0);
+      for await (const page of allBeatKeys(sql, organisation)) for (const { key } of page) digest.add(elementOf(`${key}@0`));
       return { count: digest.count(), digest: digest.text() };
     },
     restore,

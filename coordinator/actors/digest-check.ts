@@ -1,9 +1,10 @@
-import type { Continent } from '../../shared/base/continents.ts';
-import { createDigest, type Digest } from '../../shared/checks/digest.ts';
-import { assignedVersions, openMonitorLines } from '../store/assigned.ts';
+import { type Continent, isContinent } from '../../shared/base/continents.ts';
+import { type Assigned, assignedElement, assignmentsDigest, createDigest, type Digest, isComparable } from '../../shared/checks/digest.ts';
+import { type AssignedRow, assignedRows, openMonitorLines } from '../store/assigned.ts';
 import type { Sql } from '../store/database.ts';
 import type { ProbeRow } from '../store/probes.ts';
 import type { Directory } from './directory.ts';
+import type { KeyOf } from './network-keys.ts';
 import type { Present } from './presence.ts';
 
 /**
@@ -15,15 +16,26 @@ export type DigestCheck = { readonly tick: () => Promise<void> };
 type Parts = {
   readonly sql: Sql;
   readonly directory: Directory;
+  readonly keyOf: KeyOf;
   readonly presentOf: (probe: string) => Present | undefined;
   readonly resync: (probe: ProbeRow, times: number) => Promise<void>;
 };
 
 type Place = Continent | string;
 
-export const createDigestCheck = ({ sql, directory, presentOf, resync }: Parts): DigestCheck => {
-  /** Probe → what was wanted and held when they differed, and how often it was sent anew. */
-  const differing = new Map<string, { readonly signature: string; times: number }>();
+const assignedOf = (row: AssignedRow): Assigned => ({
+  monitor: row.id,
+  config_version: row.config_version,
+  interval_ms: row.interval_s * 1_000,
+  ordinal: row.key,
+  continents: row.continents?.filter(isContinent) ?? null,
+  probe: row.probe,
+  key: null,
+});
+
+export const createDigestCheck = ({ sql, directory, keyOf, presentOf, resync }: Parts): DigestCheck => {
+  /** Probe → what was wanted and held when they differed, when the probe said so, and how often it was sent anew. */
+  const differing = new Map<string, { readonly signature: string; at: number; times: number }>();
   let restUntil = 0;
 
   const wanted = async (): Promise<(probe: ProbeRow) => Digest> => {
@@ -36,12 +48,16 @@ export const createDigestCheck = ({ sql, directory, presentOf, resync }: Parts):
       return made;
     };
     const publicContinents = new Set(directory.all().flatMap((row) => (row.organisation_id === null ? [row.continent] : [])));
-    for await (const page of assignedVersions(sql))
-      for (const { id, config_version, continents, probe } of page) {
-        if (probe !== null) at(probe).add(id, config_version);
+    for await (const page of assignedRows(sql))
+      for (const row of page) {
+        const assigned = assignedOf(row);
+        // Where nothing is sealed an assignment is the same everywhere, and hashed once.
+        const plain = row.has_secrets ? undefined : assignedElement(assigned);
+        const elementFor = (place: Place) => plain ?? assignedElement({ ...assigned, key: keyOf(place).id });
+        if (assigned.probe !== null) at(assigned.probe).add(elementFor(assigned.probe));
         else
           for (const continent of publicContinents)
-            if (!continents || continents.includes(continent)) at(continent).add(id, config_version);
+            if (!assigned.continents || assigned.continents.includes(continent)) at(continent).add(elementFor(continent));
       }
     return (row) => at(row.organisation_id === null ? row.continent : row.id);
   };
@@ -59,12 +75,16 @@ export const createDigestCheck = ({ sql, directory, presentOf, resync }: Parts):
         if (!present || probe.revoked_at !== null) continue;
         const digest = digestFor(probe);
         const { count, digest: held } = present.message.assignments;
-        const signature = `${digest.text()} ${held}`;
+        const wants = isComparable(held) ? assignmentsDigest(digest) : held;
+        const signature = `${digest.count()} ${wants} ${count} ${held}`;
         const before = differing.get(probe.id);
-        if (digest.text() === held && digest.count() === count) differing.delete(probe.id);
-        else if (before?.signature !== signature) differing.set(probe.id, { signature, times: before?.times ?? 0 });
+        // Whoever has said nothing since, may have mended it, or be gone.
+        if (before?.at === present.at) continue;
+        if (wants === held && digest.count() === count) differing.delete(probe.id);
+        else if (before?.signature !== signature) differing.set(probe.id, { signature, at: present.at, times: before?.times ?? 0 });
         else {
           before.times += 1;
+          before.at = present.at;
           await resync(probe, before.times);
         }
       }

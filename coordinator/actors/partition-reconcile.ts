@@ -1,6 +1,7 @@
 import { z } from 'zod';
+import type { Bus } from '../../shared/bus/nats.ts';
 import { streams } from '../../shared/bus/streams.ts';
-import { partitionOf, subjects } from '../../shared/bus/subjects.ts';
+import { partitionCount, partitionOf, subjects } from '../../shared/bus/subjects.ts';
 import { type MonitorRow, monitorsOfPartition } from '../store/watched.ts';
 import type { PartitionParts } from './partition-parts.ts';
 
@@ -23,11 +24,41 @@ const readMarker = async (partition: number, { bus }: PartitionParts): Promise<z
   return read.success ? read.data : undefined;
 };
 
+/** Takes back that all is well: every owner publishes its partition anew, and buries what this database does not know. */
+export const doubtMarkers = async (bus: Bus): Promise<void> => {
+  const doubt = JSON.stringify({ installation: 'doubted', served: [] });
+  for (let partition = 0; partition < partitionCount; partition += 1) await bus.store(subjects.marker(partition), doubt);
+};
+
+type Listing = { readonly at: number; readonly byPartition: Promise<ReadonlyMap<number, readonly string[]>> };
+
+/** What the stream has, as it was listed last: all partitions ask for it at once, and it may be large. */
+const listings = new WeakMap<Bus, Listing>();
+const listAgainMs = 2_000;
+
+const list = async (bus: Bus): Promise<ReadonlyMap<number, readonly string[]>> => {
+  const byPartition = new Map<number, string[]>();
+  for (const subject of await bus.subjectsOf(streams.assignments.name, subjects.allAssignments)) {
+    if (subject.startsWith('assign.marker.')) continue;
+    const partition = partitionOf(subject);
+    const known = byPartition.get(partition);
+    if (known) known.push(subject);
+    else byPartition.set(partition, [subject]);
+  }
+  return byPartition;
+};
+
+const publishedFor = async (partition: number, bus: Bus): Promise<readonly string[]> => {
+  const last = listings.get(bus);
+  const listing = last && performance.now() - last.at < listAgainMs ? last : { at: performance.now(), byPartition: list(bus) };
+  listings.set(bus, listing);
+  return (await listing.byPartition).get(partition) ?? [];
+};
+
 /** Assignments in the stream of monitors that this database does not have get a tombstone. */
 const buryStrangers = async (partition: number, known: ReadonlySet<string>, { bus }: PartitionParts): Promise<void> => {
-  for (const subject of await bus.subjectsOf(streams.assignments.name, subjects.allAssignments)) {
-    const monitor = subject.split('.').at(-1) ?? '';
-    if (subject.startsWith('assign.marker.') || partitionOf(monitor) !== partition || known.has(monitor)) continue;
+  for (const subject of await publishedFor(partition, bus)) {
+    if (known.has(subject.split('.').at(-1) ?? '')) continue;
     const last = await bus.last(streams.assignments.name, subject);
     if (last && last.data.length > 0) await bus.store(subject, new Uint8Array());
   }

@@ -1,18 +1,22 @@
 import type { Queryable } from './database.ts';
 
-export type AssignedVersion = {
+export type AssignedRow = {
   readonly id: string;
+  readonly key: number;
   readonly config_version: number;
-  readonly continents: readonly string[] | null;
+  readonly interval_s: number;
+  readonly continents: readonly unknown[] | null;
   readonly probe: string | null;
+  readonly has_secrets: boolean;
 };
 
-/** Every monitor that somebody should be checking now, with its version and where from. In pages. */
-export async function* assignedVersions(sql: Queryable): AsyncGenerator<AssignedVersion[]> {
+/** Every monitor that somebody should be checking now, with what its assignment is told by. In pages. */
+export async function* assignedRows(sql: Queryable): AsyncGenerator<AssignedRow[]> {
   let last = 0;
   for (;;) {
-    const page = await sql<(AssignedVersion & { key: number })[]>`
-      select id, key, config_version, config -> 'continents' as continents, config ->> 'probe' as probe
+    const page = await sql<AssignedRow[]>`
+      select id, key, config_version, interval_s, config -> 'continents' as continents, config ->> 'probe' as probe,
+        secrets is not null as has_secrets
       from monitors where paused_at is null and key > ${last} order by key limit 5000`;
     if (page.length === 0) return;
     yield page;

@@ -5,7 +5,7 @@ import { assignmentMessage, rosterMessage } from '../../shared/bus/messages.ts';
 import type { Bus, Delivered, Pull } from '../../shared/bus/nats.ts';
 import { probeConsumers, streams } from '../../shared/bus/streams.ts';
 import type { Assignment, Roster } from '../../shared/checks/assignment.ts';
-import { createDigest } from '../../shared/checks/digest.ts';
+import { assignedElement, assignedIn, assignmentsDigest, createDigest } from '../../shared/checks/digest.ts';
 import { keyIdOf } from '../../shared/checks/seal.ts';
 import { openJournal } from './journal.ts';
 
@@ -52,15 +52,15 @@ export const openAssignments = async (options: {
     const old = assignments.get(monitor);
     if (!old) return;
     assignments.delete(monitor);
-    digest.remove(monitor, old.config_version);
+    digest.remove(assignedElement(assignedIn(old)));
     onGone(monitor);
   };
 
   const put = (assignment: Assignment): void => {
     const old = assignments.get(assignment.monitor);
-    if (old) digest.remove(old.monitor, old.config_version);
+    if (old) digest.remove(assignedElement(assignedIn(old)));
     assignments.set(assignment.monitor, assignment);
-    digest.add(assignment.monitor, assignment.config_version);
+    digest.add(assignedElement(assignedIn(assignment)));
     onPut(assignment);
   };
 
@@ -139,7 +139,7 @@ export const openAssignments = async (options: {
     },
     find: (monitor) => assignments.get(monitor),
     roster: () => roster,
-    state: () => ({ count: digest.count(), digest: digest.text() }),
+    state: () => ({ count: digest.count(), digest: assignmentsDigest(digest) }),
     keysInUse: () => new Set([...assignments.values()].flatMap(({ sealed }) => (sealed === null ? [] : [keyIdOf(sealed)]))),
     close: async () => {
       await Promise.all(pulls.map((pull) => pull.stop()));

@@ -6,7 +6,7 @@ import { beatKeyMessage } from '../../shared/bus/messages.ts';
 import type { Bus, Delivered, Pull } from '../../shared/bus/nats.ts';
 import { probeConsumers, streams } from '../../shared/bus/streams.ts';
 import { subjects } from '../../shared/bus/subjects.ts';
-import { createDigest } from '../../shared/checks/digest.ts';
+import { createDigest, elementOf } from '../../shared/checks/digest.ts';
 import { openJournal } from './journal.ts';
 
 /**
@@ -43,11 +43,11 @@ export const openEarKeys = async (options: {
 
   const apply = (change: Line): void => {
     const key = 'put' in change ? change.put : change.gone;
-    if (keys.delete(key)) digest.remove(key, 0);
+    if (keys.delete(key)) digest.remove(elementOf(`${key}@0`));
     if (!('put' in change)) return;
     const { organisation, monitor, until } = change.is;
     keys.set(key, { organisation, monitor, until });
-    digest.add(key, 0);
+    digest.add(elementOf(`${key}@0`));
   };
 
   const journal = await openJournal({

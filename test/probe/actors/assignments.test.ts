@@ -8,7 +8,7 @@ import type { Continent } from '../../../shared/base/continents.ts';
 import { probeConsumers, streams } from '../../../shared/bus/streams.ts';
 import { subjects } from '../../../shared/bus/subjects.ts';
 import type { Assignment, Roster } from '../../../shared/checks/assignment.ts';
-import { digestOf } from '../../../shared/checks/digest.ts';
+import { assignedElement, assignedIn, assignmentsDigest, digestOf } from '../../../shared/checks/digest.ts';
 import { type BusOfProbe, createBusOfProbe, silentLog } from '../support/bus-of-probe.ts';
 import { assignmentOf, rosterProbe } from '../support/small-coordinator.ts';
 
@@ -39,7 +39,7 @@ const publish = async (assignment: Assignment, continent: Continent = 'Europe'):
 const tombstone = async (monitor: string): Promise<void> => {
   await wire.coordinator.store(subjects.assignment('Europe', monitor), '');
 };
-const digest = (all: readonly Assignment[]): string => digestOf(all.map((one) => [one.monitor, one.config_version] as const)).text();
+const digest = (all: readonly Assignment[]): string => assignmentsDigest(digestOf(all.map((one) => assignedElement(assignedIn(one)))));
 
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'antipode-assignments-'));
