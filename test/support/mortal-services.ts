@@ -74,6 +74,7 @@ export const startMortalServices = async (): Promise<MortalServices> => {
     postgres,
     nats: { ...nats, wipe: () => rm(join(natsFolder, 'store'), { recursive: true, force: true }) },
     services: {
+      from: 'binaries',
       postgres: { url: prepared.url, template: new URL(prepared.url).pathname.slice(1) },
       nats: { url: `nats://127.0.0.1:${natsPort}`, version: binary.version, identity },
     },
