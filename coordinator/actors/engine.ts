@@ -133,7 +133,7 @@ export const startEngine = async (options: EngineOptions): Promise<Engine> => {
     observe: trust.observe,
     oldestKept: (now) => oldestKept(kept, now),
   };
-  const partitions = createPartitions({ owner, version, parts, isAwaited: () => network.awaited().length > 0 });
+  const partitions = createPartitions({ owner, version, parts, words: network.words });
   const keeper = createProbeKeeper({ sql, bus, system, account: nats.account, operator, clock, log, directory });
 
   const displacer = await watchConnections({ sql, system, account: nats.account, clock, log, directory, isLeader });

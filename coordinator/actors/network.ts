@@ -4,11 +4,12 @@ import { type RosterMessage, rosterMessage } from '../../shared/bus/messages.ts'
 import type { Bus, Subscription } from '../../shared/bus/nats.ts';
 import { streams } from '../../shared/bus/streams.ts';
 import { subjects } from '../../shared/bus/subjects.ts';
-import type { Roster } from '../../shared/checks/assignment.ts';
+import type { Roster, RosterProbe } from '../../shared/checks/assignment.ts';
+import { endsSilenceOfAll, type Word } from '../domain/handover.ts';
 import { judgeSilence } from '../domain/silence.ts';
 import type { Sql } from '../store/database.ts';
 import { endNotice, openNotice, openNotices } from '../store/notices.ts';
-import { type Seen, writeSeen } from '../store/probes.ts';
+import { type ProbeRow, type Seen, writeSeen } from '../store/probes.ts';
 import type { Directory } from './directory.ts';
 import type { Present } from './presence.ts';
 import type { Timing } from './timing.ts';
@@ -18,13 +19,14 @@ import type { Timing } from './timing.ts';
  * roster that all go by, writes the notices and what probes say of themselves.
  *
  * Modes of a probe: `unseen` (never heard of) → `well` ↔ `lost` (silent for 15 s while we were listening). Of the whole: `listening` since
- * a time, which begins anew with every connection to the bus and after every standstill of our own.
+ * a time, which begins anew with every connection to the bus, after every standstill of our own, and with the first word after nobody
+ * was heard.
  */
 export type Network = {
   readonly roster: () => Roster;
   readonly hear: (present: Present) => void;
-  /** Healthy probes that have not yet handed over what they kept while nobody listened. */
-  readonly awaited: () => readonly string[];
+  /** What each healthy probe of the public last said: by it partitions know who may still keep something (rule 4). Its times are of performance.now(). */
+  readonly words: () => readonly Word[];
   readonly tick: () => Promise<void>;
   readonly presentOf: (probe: string) => Present | undefined;
   readonly close: () => void;
@@ -60,11 +62,16 @@ export const createNetwork = async (parts: Parts): Promise<Network> => {
   const lost = new Set((await openNotices(sql, 'probe_lost')).map(({ subject }) => subject));
   let listeningSince = performance.now();
   let tickedAt = performance.now();
-  let handed = new Set<string>();
   let unwritten = new Map<string, Seen>();
   let writtenAt = 0;
   let busAway = false;
   let published: Roster | undefined;
+
+  /** What its host lets a public probe reach beyond the public, as it said last: who may not is neither asked nor believed about that. */
+  const rangesAllowed = ({ id, organisation_id, allowed_cidrs }: ProbeRow): Pick<RosterProbe, 'allowed_cidrs'> => {
+    const ranges = lastPresent.get(id)?.message.allowed_cidrs ?? allowed_cidrs;
+    return organisation_id === null && ranges.length > 0 ? { allowed_cidrs: ranges } : {};
+  };
 
   /** Probes that have been seen and are not revoked, with whether they are well. */
   const probesNow = (): Roster['probes'] =>
@@ -78,6 +85,7 @@ export const createNetwork = async (parts: Parts): Promise<Network> => {
         organisation: row.organisation_id,
         healthy: (row.last_seen_at !== null || heardAt.has(row.id)) && !lost.has(row.id),
         quarantined: row.quarantined_at !== null,
+        ...rangesAllowed(row),
       }));
 
   const initial = bus.isConnected() ? await readRoster(bus).catch(() => undefined) : undefined;
@@ -104,7 +112,6 @@ export const createNetwork = async (parts: Parts): Promise<Network> => {
 
   const listenAnew = (): void => {
     listeningSince = performance.now();
-    handed = new Set();
   };
   const status: Subscription = bus.onStatus((now) => {
     if (now === 'connected') {
@@ -117,6 +124,15 @@ export const createNetwork = async (parts: Parts): Promise<Network> => {
     const read = rosterMessage.safeParse(JSON.parse(new TextDecoder().decode(data)));
     if (read.success) adopt(read.data);
   });
+
+  const words = (): Word[] =>
+    current.probes
+      .filter(({ healthy, quarantined, organisation }) => healthy && !quarantined && organisation === null)
+      .map(({ id }) => ({
+        probe: id,
+        heard_at: heardAt.get(id) ?? Number.NEGATIVE_INFINITY,
+        handed_over: lastPresent.get(id)?.message.handed_over === true,
+      }));
 
   /** Rule 7, by the pure judgement; a shorter patience of tests only scales the time that it sees. */
   const judge = (now: number) => {
@@ -178,13 +194,13 @@ export const createNetwork = async (parts: Parts): Promise<Network> => {
     presentOf: (probe) => lastPresent.get(probe),
     hear: (present) => {
       const { probe, message, at } = present;
+      if (endsSilenceOfAll(words(), performance.now())) listenAnew();
       lastPresent.set(probe.id, present);
       heardAt.set(probe.id, performance.now());
-      if (message.handed_over) handed.add(probe.id);
       const { version, seal_key, ear, allowed_cidrs } = message;
       unwritten.set(probe.id, { id: probe.id, at, version, seal_key, ear, allowed_cidrs });
     },
-    awaited: () => current.probes.filter(({ id, healthy }) => healthy && !handed.has(id)).map(({ id }) => id),
+    words,
     tick: async () => {
       const now = performance.now();
       if (now - tickedAt > standstillMs) listenAnew();

@@ -1,5 +1,6 @@
 import type { Behaviour } from '../../shared/actor/actor.ts';
 import type { Delivered } from '../../shared/bus/nats.ts';
+import { keptAfter } from '../domain/handover.ts';
 import type { SeenBeat } from '../domain/incident-types.ts';
 import { isPassing } from '../store/database.ts';
 import type { Lease } from '../store/leases.ts';
@@ -14,7 +15,8 @@ import { reconcile } from './partition-reconcile.ts';
 import { receiveBatches } from './partition-results.ts';
 import { retryAsked } from './partition-retry.ts';
 import { createRound, type Round } from './partition-round.ts';
-import type { PartitionState } from './partition-state.ts';
+import { type PartitionState, watermarkName } from './partition-state.ts';
+import type { RefusedReason } from './refusals.ts';
 
 /**
  * The owner of one partition: takes results and changes of its monitors one after the other, decides, has it committed, and only then
@@ -24,13 +26,17 @@ import type { PartitionState } from './partition-state.ts';
  */
 export type PartitionMessage =
   | { readonly is: 'warm' }
-  | { readonly is: 'deliveries'; readonly deliveries: readonly Delivered[] }
+  /** `isToWait` is asked about results that were kept; if they are, nothing has been done with any of the deliveries. */
+  | { readonly is: 'deliveries'; readonly deliveries: readonly Delivered[]; readonly isToWait: (kept: Kept) => boolean }
   | { readonly is: 'tick' }
   | { readonly is: 'outbox' }
   | { readonly is: 'reconcile' }
   | { readonly is: 'beats'; readonly beats: readonly { readonly monitor: string; readonly beat: SeenBeat }[] }
   | { readonly is: 'quarantined'; readonly probe: string }
   | { readonly is: 'checkpoint' };
+
+/** Results that are new here and ended a while ago: how old the oldest is, and who kept them. */
+export type Kept = { readonly ageMs: number; readonly from: readonly string[] };
 
 const mostTicks = 2_000;
 const hopelessMs = 60_000;
@@ -112,16 +118,39 @@ const drainOutbox = async (state: PartitionState, parts: PartitionParts): Promis
   }
 };
 
-const takeDeliveries = async (state: PartitionState, deliveries: readonly Delivered[], parts: PartitionParts): Promise<void> => {
+/** What was kept of monitors that several may check. What only waits for us on the bus was handed over in time. */
+const keptIn = (state: PartitionState, batches: readonly Accepted[], now: number): Kept | undefined => {
+  const kept = batches.flatMap(({ delivered, probe, batch }) => {
+    if (probe.organisation_id !== null) return [];
+    const committed = state.watermarks.get(watermarkName(probe.key, batch.generation)) ?? 0;
+    const ages = batch.results.filter(({ seq }) => seq > committed).map(({ at, took_ms }) => now - (at + took_ms));
+    const oldest = Math.max(0, ...ages);
+    const waitedForUs = Math.max(0, now - delivered.storedAt);
+    return oldest - waitedForUs > keptAfter ? [{ probe: probe.id, oldest }] : [];
+  });
+  if (kept.length === 0) return undefined;
+  return { ageMs: Math.max(...kept.map(({ oldest }) => oldest)), from: [...new Set(kept.map(({ probe }) => probe))] };
+};
+
+const takeDeliveries = async (
+  state: PartitionState,
+  deliveries: readonly Delivered[],
+  isToWait: (kept: Kept) => boolean,
+  parts: PartitionParts,
+): Promise<void> => {
   const { directory, refusals, clock } = parts;
   const accepted: Accepted[] = [];
+  const refused: { readonly delivered: Delivered; readonly probe: string; readonly reason: RefusedReason }[] = [];
   for (const delivered of deliveries) {
     const judged = await judge(delivered, state.lease.partition, directory, clock.now());
     if (judged.is === 'accepted') accepted.push(judged.accepted);
-    else {
-      refusals.count(judged.probe, judged.reason);
-      delivered.ack();
-    }
+    else refused.push({ delivered, probe: judged.probe, reason: judged.reason });
+  }
+  const kept = keptIn(state, accepted, clock.now());
+  if (kept && isToWait(kept)) return;
+  for (const { delivered, probe, reason } of refused) {
+    refusals.count(probe, reason);
+    delivered.ack();
   }
   if (accepted.length === 0) return;
   const isAhead = accepted.some(({ batch }) =>
@@ -177,7 +206,7 @@ export const createPartition = (lease: Lease, parts: PartitionParts): Behaviour<
     parts.loaded.delete(lease.partition);
   },
   receive: async (state, message) => {
-    if (message.is === 'deliveries') await takeDeliveries(state, message.deliveries, parts);
+    if (message.is === 'deliveries') await takeDeliveries(state, message.deliveries, message.isToWait, parts);
     else if (message.is === 'tick') await tick(state, parts);
     else if (message.is === 'outbox') {
       await drainOutbox(state, parts);

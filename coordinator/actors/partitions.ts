@@ -2,6 +2,7 @@ import { createTicker } from '../../shared/actor/ticker.ts';
 import { newId } from '../../shared/base/ids.ts';
 import type { Subscription } from '../../shared/bus/nats.ts';
 import { partitionCount } from '../../shared/bus/subjects.ts';
+import type { Word } from '../domain/handover.ts';
 import { answersSoon } from '../store/database.ts';
 import { beAlive, type Lease, leasesChannel, releaseLeases, renewLeases, sayGoodbye, takeLeases } from '../store/leases.ts';
 import { outboxChannel } from '../store/outbox.ts';
@@ -29,12 +30,12 @@ type Options = {
   readonly owner: string;
   readonly version: string;
   readonly parts: PartitionParts;
-  readonly isAwaited: () => boolean;
+  readonly words: () => readonly Word[];
 };
 
 export const newOwner = (): string => newId();
 
-export const createPartitions = ({ owner, version, parts, isAwaited }: Options): Partitions => {
+export const createPartitions = ({ owner, version, parts, words }: Options): Partitions => {
   const { sql, bus, log, timing } = parts;
   const running = new Map<number, RunningPartition>();
   const stopping = new Set<number>();
@@ -60,7 +61,7 @@ export const createPartitions = ({ owner, version, parts, isAwaited }: Options):
       log.warn({ partition: lease.partition }, 'the partition belongs to another coordinator now');
       void drop(lease.partition, false);
     };
-    running.set(lease.partition, startPartition({ lease, parts, mayWork, onFenced, isAwaited }));
+    running.set(lease.partition, startPartition({ lease, parts, mayWork, onFenced, words }));
   };
 
   /** Renews what is held, forgets what was taken, gives up what is more than the fair share, takes what is free. */
@@ -107,7 +108,7 @@ export const createPartitions = ({ owner, version, parts, isAwaited }: Options):
       });
       const leases = await sql.listen(leasesChannel, () => void balanceSoon().catch(onFailure));
       const status: Subscription = bus.onStatus((now) => {
-        if (now === 'disconnected') for (const partition of running.values()) partition.holdAgain();
+        if (now === 'disconnected' || now === 'connected') for (const partition of running.values()) partition.holdAgain();
         if (now === 'connected') for (const partition of running.values()) partition.wakeOutbox();
       });
       stops = [ticker, again, status, { stop: () => listening.unlisten() }, { stop: () => leases.unlisten() }];

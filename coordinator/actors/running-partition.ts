@@ -1,17 +1,17 @@
 import { type Actor, createActor } from '../../shared/actor/actor.ts';
 import type { Delivered, Pull } from '../../shared/bus/nats.ts';
 import { partitionConsumer, streams } from '../../shared/bus/streams.ts';
-import { handoverAtMost } from '../domain/handover.ts';
+import { beginHandover, goOn, mustWait, type Word } from '../domain/handover.ts';
 import { Fenced, type Lease } from '../store/leases.ts';
-import { createPartition, type PartitionMessage } from './partition.ts';
+import { createPartition, type Kept, type PartitionMessage } from './partition.ts';
 import type { PartitionParts } from './partition-parts.ts';
 import type { PartitionState } from './partition-state.ts';
 
 /**
  * A partition at work: its actor, the pull that feeds it, and the clock that ticks it.
  *
- * Modes: `loading` (read from the database) → `holding` (after an absence: what probes kept waits here, unacknowledged, until all
- * healthy ones have handed over, so that it is decided in order; rule 4) ↔ `working`; `stopped`.
+ * Modes: `loading` (read from the database) → `holding` (after an absence, see domain/handover.ts: what probes kept waits here,
+ * unacknowledged, so that it is decided in order; rule 4) ↔ `working`; `stopped`.
  */
 export type RunningPartition = {
   readonly lease: Lease;
@@ -33,8 +33,8 @@ type Options = {
   /** Whether the lease still holds by our own clock. */
   readonly mayWork: () => boolean;
   readonly onFenced: () => void;
-  /** Whether some healthy probe has not yet said that it handed over what it kept. */
-  readonly isAwaited: () => boolean;
+  /** What healthy probes last said of themselves. */
+  readonly words: () => readonly Word[];
 };
 
 const pollBatch = 16;
@@ -44,7 +44,7 @@ const capacity = 1_000;
 /** After a failure, so that a database that is away is not asked ten times a second for each partition. */
 const restMs = 1_000;
 
-export const startPartition = ({ lease, parts, mayWork, onFenced, isAwaited }: Options): RunningPartition => {
+export const startPartition = ({ lease, parts, mayWork, onFenced, words }: Options): RunningPartition => {
   const { bus, log, timing } = parts;
   const { partition } = lease;
   const consumer = partitionConsumer(partition);
@@ -56,7 +56,8 @@ export const startPartition = ({ lease, parts, mayWork, onFenced, isAwaited }: O
   });
   let stopped = false;
   let loaded = false;
-  let holdUntil = performance.now() + Math.min(handoverAtMost, timing.catchUpMs);
+  // Whoever is heard all the while keeps nothing from us, whoever owned the partition before.
+  let handover = beginHandover(performance.now(), Number.NEGATIVE_INFINITY, timing.catchUpMs);
   let held: Delivered[] = [];
   let workingSaidAt = 0;
   let nextCheckpoint = performance.now() + timing.checkpointMs * (0.5 + partition / 64);
@@ -66,20 +67,35 @@ export const startPartition = ({ lease, parts, mayWork, onFenced, isAwaited }: O
   let last: Promise<void> = Promise.resolve();
 
   const isHolding = (): boolean => {
-    if (performance.now() >= holdUntil) return false;
-    if (isAwaited()) return true;
-    holdUntil = 0;
+    handover = goOn(handover, words(), performance.now(), (held.at(-1)?.pending ?? 0) > 0);
+    return handover.until !== null;
+  };
+
+  /** The partition shows what it was given: it tells of a while ago, and others may have kept as much. */
+  const mayDecide = ({ ageMs, from }: Kept): boolean => {
+    const now = performance.now();
+    const since = now - ageMs;
+    if (!mustWait(handover, { since, from }, words(), now)) return true;
+    handover = beginHandover(now, since, timing.catchUpMs);
+    log.info({ partition, from, age_ms: Math.round(ageMs) }, 'what was kept is handed over; those who may keep as much are waited for');
     return false;
   };
 
   /** One after the other, so that messages that were held go before those that came later. */
   const hand = (): Promise<void> => {
     last = last.then(async () => {
+      if (isHolding() && held.length < mostHeld) return;
       const deliveries = held;
       held = [];
       if (deliveries.length === 0) return;
+      let isLeft = false;
+      const isToWait = (kept: Kept): boolean => {
+        isLeft = !mayDecide(kept);
+        return isLeft;
+      };
       try {
-        await actor.tell({ is: 'deliveries', deliveries });
+        await actor.tell({ is: 'deliveries', deliveries, isToWait });
+        if (isLeft) held = [...deliveries, ...held];
       } catch (error) {
         for (const delivered of deliveries) delivered.nak(200);
         log.error({ err: error, partition, messages: deliveries.length }, 'results could not be worked on; they come again');
@@ -173,7 +189,7 @@ export const startPartition = ({ lease, parts, mayWork, onFenced, isAwaited }: O
     wakeOutbox,
     reconcile,
     holdAgain: () => {
-      holdUntil = performance.now() + Math.min(handoverAtMost, timing.catchUpMs);
+      handover = beginHandover(performance.now(), performance.now(), timing.catchUpMs);
     },
     isWorking: () => loaded && !stopped && mayWork(),
     stop: async (leaveCheckpoint) => {

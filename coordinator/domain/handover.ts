@@ -1,42 +1,67 @@
 import type { SeenResult } from './incident-types.ts';
+import { allRules, type Rules } from './rules.ts';
 
 /**
- * After an absence of the coordinator or of the bus, what probes kept is not decided as it comes but in order of start, once all
- * healthy probes have handed over, at most 30 s later (rule 4). One for each partition.
+ * What probes kept while the bus or the coordinator was away is not decided as it comes but in order of start, once all healthy probes have
+ * handed over, at most 30 s later (rule 4). One for each partition. It begins when the coordinator takes the partition over or hears the bus
+ * again, and when a probe tells of a while ago and another has not been heard since: then it was no trouble of that probe alone.
  *
- * Modes: holding (results wait; `waitingFor` names who has not handed over) → over (nothing is held any more).
+ * Modes: working (`until` is null; `spent`: the last one ended by its limit, and no other begins on a probe's word until nobody is behind)
+ * ↔ holding (results wait).
  */
 export type Handover = {
-  readonly until: number;
-  readonly waitingFor: readonly string[];
-  readonly held: readonly SeenResult[];
+  /** What was seen before this moment is waited for. */
+  readonly since: number;
+  readonly until: number | null;
+  readonly spent: boolean;
 };
 
+/** What a healthy probe last said of itself: when, and whether it had handed over all that it saw. */
+export type Word = { readonly probe: string; readonly heard_at: number; readonly handed_over: boolean };
+
+/** Who speaks of something, and since when it was kept. */
+export type Late = { readonly since: number; readonly from: readonly string[] };
+
 export const handoverAtMost = 30_000;
+/** A result that ended so long before it came was kept: on its usual way it takes a second. */
+export const keptAfter = 4_000;
+/** Presence comes every 5 s: who has been silent for longer may not reach us. */
+const beatMissedAfter = 6_500;
+/** What has landed on the bus may still be on its way from there. */
+const settling = 200;
 
-/** Begins when the coordinator takes the partition over or hears the bus again; `healthy`: the probes that the roster counts on. */
-export const beginHandover = (now: number, healthy: readonly string[]): Handover => ({
-  until: now + handoverAtMost,
-  waitingFor: healthy,
-  held: [],
+export const working: Handover = { since: 0, until: null, spent: false };
+
+export const beginHandover = (now: number, since = now, most = handoverAtMost): Handover => ({
+  since,
+  until: now + Math.min(most, handoverAtMost),
+  spent: false,
 });
 
-export const hold = (handover: Handover, results: readonly SeenResult[]): Handover => ({
-  ...handover,
-  held: [...handover.held, ...results],
-});
+/** Those who may still keep something that they saw before `since`: not heard since, silent now, or handing over. */
+export const behind = (words: readonly Word[], since: number, now: number): string[] =>
+  words.filter((word) => word.heard_at < since || now - word.heard_at > beatMissedAfter || !word.handed_over).map(({ probe }) => probe);
 
-/** A probe said that everything it kept has been sent and received, or is lost, so that nobody waits for it. */
-export const handedOver = (handover: Handover, probe: string): Handover => ({
-  ...handover,
-  waitingFor: handover.waitingFor.filter((other) => other !== probe),
-});
+/** What has become of it by now. `arriving`: more of what was handed over is known to be on its way to us. */
+export const goOn = (handover: Handover, words: readonly Word[], now: number, arriving = false): Handover => {
+  const { since, until, spent } = handover;
+  if (until === null) return spent && behind(words, Number.NEGATIVE_INFINITY, now).length === 0 ? working : handover;
+  const awaited = behind(words, since, now).length > 0;
+  if (now >= until) return { ...working, spent: awaited };
+  return awaited || arriving ? handover : { ...handover, until: Math.min(until, now + settling) };
+};
 
-export const isOver = (handover: Handover, now: number): boolean => handover.waitingFor.length === 0 || now >= handover.until;
+/** Whether what came late is to wait for others. A probe that was away alone is waited for by nobody. */
+export const mustWait = (handover: Handover, late: Late, words: readonly Word[], now: number, rules: Rules = allRules): boolean =>
+  rules.kept_waits_for_others &&
+  handover.until === null &&
+  !handover.spent &&
+  behind(words, late.since, now).some((probe) => !late.from.includes(probe));
+
+/** The first word after nobody was heard for longer than a beat: whoever is silent still is so by the bus, and gets his time anew (rule 7). */
+export const endsSilenceOfAll = (words: readonly Pick<Word, 'heard_at'>[], now: number): boolean =>
+  words.length > 1 && words.every(({ heard_at }) => now - heard_at > beatMissedAfter);
 
 /** The order in which the past is decided: by start; what started together by probe and sequence, so that it is the same every time. */
 export const inOrder = (results: readonly SeenResult[]): SeenResult[] =>
   results.toSorted((a, b) => a.at - b.at || (a.from.probe < b.from.probe ? -1 : a.from.probe > b.from.probe ? 1 : a.seq - b.seq));
-
-/** What was held, to be decided now: each is marked, so that the past asks nobody and alerts nobody; a tick for each monitor follows. */
-export const release = (handover: Handover): SeenResult[] => inOrder(handover.held).map((result) => ({ ...result, handed_over: true }));

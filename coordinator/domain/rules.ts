@@ -8,6 +8,7 @@ export const ruleNames = [
   'older_failure_moves_back', // 3
   'older_version_to_charts', // 3
   'past_is_not_alerted', // 4
+  'kept_waits_for_others', // 4
   'others_look_at_once', // 9
   'another_continent_confirms', // 10
   'within_a_minute', // 10
@@ -34,6 +35,7 @@ const every = (value: boolean): Record<RuleName, boolean> => ({
   older_failure_moves_back: value,
   older_version_to_charts: value,
   past_is_not_alerted: value,
+  kept_waits_for_others: value,
   others_look_at_once: value,
   another_continent_confirms: value,
   within_a_minute: value,

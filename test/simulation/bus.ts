@@ -13,7 +13,7 @@ export type Batch = {
   readonly after: number | null;
   readonly entries: readonly Entry[];
 };
-type Waiting = { readonly batch: Batch; takenBy: number | null };
+type Waiting = { readonly batch: Batch; readonly landedAt: number; takenBy: number | null };
 
 export type Bus = {
   /** Tells whether the sender will learn that it landed; if not, it is to send again. */
@@ -59,7 +59,7 @@ export const createBus = (seed: number, agenda: Agenda, truth: Truth): Bus => {
         underWay += 1;
         agenda.at(agenda.now() + wait, () => {
           underWay -= 1;
-          queue.push({ batch, takenBy: null });
+          queue.push({ batch, landedAt: agenda.now(), takenBy: null });
           bus.onLanded();
         });
       }

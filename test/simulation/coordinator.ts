@@ -1,4 +1,4 @@
-import { beginHandover, handedOver, isOver } from '../../coordinator/domain/handover.ts';
+import { beginHandover, goOn, keptAfter, mustWait, type Word } from '../../coordinator/domain/handover.ts';
 import type { MonitorState } from '../../coordinator/domain/incident-types.ts';
 import { checkpointOf, nextTick, restore } from '../../coordinator/domain/restore.ts';
 import type { Rules } from '../../coordinator/domain/rules.ts';
@@ -51,7 +51,7 @@ export type CoordinatorParts = {
   readonly assigned: (monitor: number) => void;
 };
 
-const [mostInRound, ackWait] = [20, 5_000];
+const [mostInRound, mostHeld, ackWait] = [20, 200, 5_000];
 const tickStep = 100;
 const checkpointEvery = 60_000;
 
@@ -76,7 +76,8 @@ export const createCoordinator = (parts: CoordinatorParts): Coordinator => {
       gaps: database.gaps(monitor),
     });
   });
-  let handover = beginHandover(agenda.now(), healthyProbes());
+  const said = new Map<string, Word>();
+  let handover = beginHandover(agenda.now(), Number.NEGATIVE_INFINITY);
   let tickAt = Number.POSITIVE_INFINITY;
   let checkpointAt = agenda.now() + noise(story.seed, owner, 1, 12) * checkpointEvery;
   let rounds = 0;
@@ -86,9 +87,11 @@ export const createCoordinator = (parts: CoordinatorParts): Coordinator => {
   const trust = createProbeTrust({ story, agenda, database, network });
   bus.giveBack(null);
 
-  function healthyProbes(): string[] {
-    return network.roster().probes.flatMap(({ id, healthy, quarantined }) => (healthy && !quarantined ? [id] : []));
-  }
+  const words = (): Word[] =>
+    network
+      .roster()
+      .probes.filter(({ healthy, quarantined }) => healthy && !quarantined)
+      .map(({ id }) => said.get(id) ?? { probe: id, heard_at: Number.NEGATIVE_INFINITY, handed_over: false });
 
   const later = (wait: number, act: () => void) => {
     agenda.at(agenda.now() + wait, () => {
@@ -110,7 +113,26 @@ export const createCoordinator = (parts: CoordinatorParts): Coordinator => {
     return true;
   };
 
-  const isHolding = () => !isOver(handover, agenda.now());
+  const isHolding = () => {
+    handover = goOn(handover, words(), agenda.now());
+    return handover.until !== null;
+  };
+
+  /** Whether what probes kept is to wait for others that may have kept as much. */
+  const waitsForOthers = (taken: readonly Waiting[]): boolean => {
+    const now = agenda.now();
+    const kept = taken.flatMap(({ batch: { probe, generation, entries }, landedAt }) => {
+      const committed = database.watermarks.get(`${probe}:${generation}`) ?? 0;
+      const fresh = entries.filter(({ result }) => result.seq > committed);
+      const oldest = Math.min(landedAt, ...fresh.map(({ result }) => result.at + result.took_ms));
+      return landedAt - oldest > keptAfter ? [{ probe: story.probes[probe]?.id ?? '', oldest }] : [];
+    });
+    if (kept.length === 0) return false;
+    const since = Math.min(...kept.map(({ oldest }) => oldest));
+    if (!mustWait(handover, { since, from: kept.map(({ probe }) => probe) }, words(), now, rules)) return false;
+    handover = beginHandover(now, since);
+    return true;
+  };
 
   const alerter = createAlerter({
     agenda,
@@ -208,7 +230,13 @@ export const createCoordinator = (parts: CoordinatorParts): Coordinator => {
     }
     if (parts.isBusAway()) return;
     if (!isHolding()) {
-      const taken = bus.take(owner, mostInRound);
+      const taken = bus.take(owner, caughtUp ? mostInRound : mostHeld);
+      if (waitsForOthers(taken)) {
+        caughtUp = false;
+        later(500, wake);
+        bus.giveBack(owner);
+        return;
+      }
       if (taken.length > 0) {
         work((round) => round.receive(taken.map(({ batch }) => batch)), taken);
         return;
@@ -251,13 +279,11 @@ export const createCoordinator = (parts: CoordinatorParts): Coordinator => {
     },
     holdAgain: () => {
       caughtUp = false;
-      handover = beginHandover(agenda.now(), healthyProbes());
+      handover = beginHandover(agenda.now());
     },
     present: (probe, isHandedOver) => {
-      if (isHandedOver) handover = handedOver(handover, story.probes[probe]?.id ?? '');
-    },
-    lost: (probe) => {
-      handover = handedOver(handover, story.probes[probe]?.id ?? '');
+      const id = story.probes[probe]?.id ?? '';
+      said.set(id, { probe: id, heard_at: agenda.now(), handed_over: isHandedOver });
     },
     isQuiet: () => life === 'well' && !busy && !isHolding() && database.unsettled.size === 0 && states.every(isAtEase),
     states: () => states,

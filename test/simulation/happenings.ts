@@ -63,6 +63,13 @@ const makers: readonly (readonly [weight: number, Maker])[] = [
       by: chance.pick([-60, -20, -2, 2, 20, 60]) * second,
     }),
   ],
+  [
+    6,
+    (chance, scene) => {
+      const cut = span(chance, scene, chance.pick([20, 60, 300]) * second);
+      return { is: 'probes cut off', ...cut, apart_ms: Math.min(chance.pick([0, 4, 12]) * second, cut.until - cut.at) };
+    },
+  ],
   [3, (chance, scene) => ({ is: 'continent cut off', ...span(chance, scene), continent: chance.pick(scene.places) })],
   [
     8,

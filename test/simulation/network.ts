@@ -1,3 +1,4 @@
+import { endsSilenceOfAll } from '../../coordinator/domain/handover.ts';
 import { judgeSilence } from '../../coordinator/domain/silence.ts';
 import type { Roster } from '../../shared/checks/assignment.ts';
 import type { Agenda } from './agenda.ts';
@@ -18,7 +19,7 @@ export type Network = {
   readonly resume: () => void;
 };
 
-export type Listener = { readonly present: (probe: number, handedOver: boolean) => void; readonly lost: (probe: number) => void };
+export type Listener = { readonly present: (probe: number, handedOver: boolean) => void };
 
 export const createNetwork = (story: Story, agenda: Agenda, bus: Bus, database: Database, probes: readonly Probe[]): Network => {
   const healthy = story.probes.map(() => true);
@@ -63,6 +64,8 @@ export const createNetwork = (story: Story, agenda: Agenda, bus: Bus, database: 
       if (!listening) return;
       const now = agenda.now();
       let changed = false;
+      const words = story.probes.flatMap(({ index }) => (healthy[index] === true ? [{ heard_at: heardAt[index] ?? 0 }] : []));
+      if (probes.some((probe) => probe.isConnected()) && endsSilenceOfAll(words, now)) listeningSince = now;
       for (const probe of probes) {
         const { index } = probe.spec;
         if (!probe.isConnected()) continue;
@@ -81,7 +84,6 @@ export const createNetwork = (story: Story, agenda: Agenda, bus: Bus, database: 
       const heard = well.map(({ index }) => ({ probe: String(index), at: heardAt[index] ?? 0 }));
       for (const lost of judgeSilence(heard, listeningSince, now).lost) {
         healthy[Number(lost)] = false;
-        listening.lost(Number(lost));
         changed = true;
       }
       if (changed) renew();

@@ -30,6 +30,8 @@ export type Happening = Span &
     | { readonly is: 'probe dead'; readonly probe: number; readonly keepsSpool: boolean }
     | { readonly is: 'probe sick'; readonly probe: number; readonly lies: boolean }
     | { readonly is: 'probe skewed'; readonly probe: number; readonly by: number }
+    /** All of them, and each is back in a moment of its own, the first so long before the last. */
+    | { readonly is: 'probes cut off'; readonly apart_ms: number }
     | { readonly is: 'continent cut off'; readonly continent: Continent }
     | { readonly is: 'coordinator killed'; readonly step: number }
     | { readonly is: 'coordinator frozen' }

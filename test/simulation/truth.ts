@@ -1,4 +1,5 @@
 import type { Continent } from '../../shared/base/continents.ts';
+import { noise } from './chance.ts';
 import type { Happening, MonitorSpec, Story } from './story.ts';
 
 /** What really is, which nobody in the network knows: how targets and probes fare at any moment. Read by the targets and by the oracle. */
@@ -52,6 +53,10 @@ export const createTruth = (story: Story): Truth => {
   const covers = story.monitors.map((monitor) => coversOf(story, monitor));
   const cuts = happeningsOf(story, 'probe cut off');
   const continentCuts = happeningsOf(story, 'continent cut off');
+  const allCuts = happeningsOf(story, 'probes cut off');
+  /** When this probe is back; the last one is back at the end. */
+  const back = (cut: Of<'probes cut off'>, probe: number): number =>
+    cut.until - (probe === 0 ? 0 : Math.floor(noise(story.seed, probe, Math.floor(cut.at / 1000), 31) * cut.apart_ms));
   const deaths = happeningsOf(story, 'probe dead');
   const sicknesses = happeningsOf(story, 'probe sick');
   const skews = happeningsOf(story, 'probe skewed');
@@ -72,7 +77,8 @@ export const createTruth = (story: Story): Truth => {
     isDown: (monitor, continent, time) => answers(monitor, continent, time) !== 'ok',
     isCut: (probe, time) =>
       cuts.some((cut) => cut.probe === probe && lasts(cut, time)) ||
-      continentCuts.some((cut) => cut.continent === story.probes[probe]?.continent && lasts(cut, time)),
+      continentCuts.some((cut) => cut.continent === story.probes[probe]?.continent && lasts(cut, time)) ||
+      allCuts.some((cut) => lasts({ at: cut.at, until: back(cut, probe) }, time)),
     isDead: (probe, time) => deaths.some((death) => death.probe === probe && lasts(death, time)),
     sickness: (probe, time) => {
       const ill = sicknesses.filter((sickness) => sickness.probe === probe && lasts(sickness, time));

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { groupStatus } from '../../../coordinator/domain/group-status.ts';
-import { beginHandover, handedOver, hold, isOver, release } from '../../../coordinator/domain/handover.ts';
+import { beginHandover, endsSilenceOfAll, goOn, inOrder, mustWait, type Word, working } from '../../../coordinator/domain/handover.ts';
 import type { SeenResult } from '../../../coordinator/domain/incident-types.ts';
 import { asWritten, observe, type Shown, trusting } from '../../../coordinator/domain/quarantine.ts';
 import { emptyBudget, spend } from '../../../coordinator/domain/sampling-budget.ts';
@@ -51,12 +51,54 @@ describe('rule 4: handing over', () => {
     handed_over: false,
   });
 
+  const word = (probe: string, heard_at: number, handed_over = true): Word => ({ probe, heard_at, handed_over });
+
   test('rule 4: it lasts until all healthy probes have handed over, at most 30 s', () => {
-    const begun = beginHandover(1000, ['a', 'b']);
-    expect(isOver(handedOver(begun, 'a'), 2000)).toBe(false);
-    expect(isOver(handedOver(handedOver(begun, 'a'), 'b'), 2000)).toBe(true);
-    expect(isOver(begun, 30_999)).toBe(false);
-    expect(isOver(begun, 31_000)).toBe(true);
+    const begun = beginHandover(10_000);
+    const none = [word('a', 9_000), word('b', 8_000)];
+    const both = [word('a', 10_500), word('b', 11_500)];
+    expect(goOn(begun, none, 12_000).until).not.toBeNull();
+    expect(goOn(begun, [word('a', 11_000), word('b', 8_000)], 12_000).until).not.toBeNull();
+    expect(goOn(begun, [word('a', 11_000), word('b', 11_500, false)], 12_000).until).not.toBeNull();
+    // What has landed may still be on its way: a moment more.
+    const settling = goOn(begun, both, 12_000);
+    expect(settling.until).toBe(12_200);
+    expect(goOn(settling, both, 12_200)).toEqual(working);
+    expect(goOn(begun, both, 12_000, true).until).toBe(40_000);
+    expect(goOn(begun, none, 39_999).until).not.toBeNull();
+    expect(goOn(begun, none, 40_000).until).toBeNull();
+  });
+
+  test('rule 4: what one probe kept waits for those that have not been heard since', () => {
+    const late = { since: 50_000, from: ['a'] };
+    const now = 59_000;
+    expect(mustWait(working, late, [word('a', 49_000), word('b', 48_000)], now)).toBe(true);
+    expect(mustWait(working, late, [word('a', 58_900), word('b', 58_950, false)], now)).toBe(true);
+    // Heard since, but silent now: it lost the bus later.
+    expect(mustWait(working, late, [word('a', 49_000), word('b', 52_000)], now)).toBe(true);
+  });
+
+  test('rule 4: a probe that was away alone is waited for by nobody', () => {
+    const late = { since: 50_000, from: ['a'] };
+    expect(mustWait(working, late, [word('a', 49_000), word('b', 55_000), word('c', 58_000)], 59_000)).toBe(false);
+    expect(mustWait(working, late, [word('a', 58_000, false), word('b', 55_000), word('c', 58_000)], 59_000)).toBe(false);
+  });
+
+  test('rule 4: who never hands over is waited for once, and again only after all were well', () => {
+    const late = { since: 50_000, from: ['a'] };
+    const at = (now: number) => [word('a', now - 1_000), word('b', 20_000)];
+    const spent = goOn(beginHandover(60_000, 50_000), at(90_000), 90_000);
+    expect(spent.until).toBeNull();
+    expect(mustWait(spent, late, at(91_000), 91_000)).toBe(false);
+    expect(goOn(spent, at(95_000), 95_000)).toEqual(spent);
+    const well = goOn(spent, [word('a', 99_000), word('b', 99_500)], 100_000);
+    expect(mustWait(well, { ...late, since: 100_000 }, at(110_000), 110_000)).toBe(true);
+  });
+
+  test('rules 4 and 7: the first word after nobody was heard gives the others their time anew; a word of one of many does not', () => {
+    expect(endsSilenceOfAll([{ heard_at: 1_000 }, { heard_at: 2_000 }], 9_000)).toBe(true);
+    expect(endsSilenceOfAll([{ heard_at: 1_000 }, { heard_at: 5_000 }], 9_000)).toBe(false);
+    expect(endsSilenceOfAll([{ heard_at: 1_000 }], 9_000)).toBe(false);
   });
 
   test('rule 4: results are decided in order of start, whatever the order in which they came', () => {
@@ -64,10 +106,9 @@ describe('rule 4: handing over', () => {
     fc.assert(
       fc.property(some, (list) => {
         const results = list.map(([probe, time], index) => result(probe, time, index + 1));
-        const forth = release(hold(hold(beginHandover(0, []), results.slice(0, 5)), results.slice(5)));
-        const back = release(hold(beginHandover(0, []), results.toReversed()));
-        expect(forth).toEqual(back);
-        expect(forth.every((each, index) => each.handed_over && each.at >= (forth[index - 1]?.at ?? 0))).toBe(true);
+        const forth = inOrder(results);
+        expect(forth).toEqual(inOrder(results.toReversed()));
+        expect(forth.every((each, index) => each.at >= (forth[index - 1]?.at ?? 0))).toBe(true);
       }),
     );
   });
