@@ -11,6 +11,7 @@ import { keyFromSeed, parseCredentials } from '../shared/bus/identity.ts';
 import { lookMessage, receiptMessage } from '../shared/bus/messages.ts';
 import { type Bus, connectBus, type Message } from '../shared/bus/nats.ts';
 import { inboxOf, subjects } from '../shared/bus/subjects.ts';
+import type { Roster } from '../shared/checks/assignment.ts';
 import { keyIdOf } from '../shared/checks/seal.ts';
 import { openAssignments } from './actors/assignments.ts';
 import { createBeatView } from './actors/beat-view.ts';
@@ -96,7 +97,8 @@ export const createProbe = async (config: Config, overrides: Overrides = {}): Pr
   });
 
   const endpoints = await watchBusEndpoints(url, log);
-  const guard = createGuard({ allow: config.PROBE_ALLOW_CIDRS, bus: endpoints.bus, own: endpoints.own });
+  let roster: Roster | undefined;
+  const guard = createGuard({ allow: config.PROBE_ALLOW_CIDRS, bus: endpoints.bus, own: endpoints.own, roster: () => roster });
   const families = watchFamilies();
   let identity: ProbeIdentity = { name, continent, base_url: knowledge.baseUrl(), version };
   const udp = createUdpSockets();
@@ -130,8 +132,9 @@ export const createProbe = async (config: Config, overrides: Overrides = {}): Pr
     onGone: (monitor) => {
       for (const { drop } of both) drop(monitor);
     },
-    onRoster: (roster) => {
-      for (const { setRoster } of both) setRoster(roster);
+    onRoster: (next) => {
+      roster = next;
+      for (const { setRoster } of both) setRoster(next);
     },
     log,
   });

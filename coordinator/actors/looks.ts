@@ -5,6 +5,7 @@ import type { LookMessage } from '../../shared/bus/messages.ts';
 import type { Bus } from '../../shared/bus/nats.ts';
 import { subjects } from '../../shared/bus/subjects.ts';
 import type { Roster, RosterProbe } from '../../shared/checks/assignment.ts';
+import { insideOf } from '../../shared/checks/inside.ts';
 import { type Placed, probeOf } from '../../shared/checks/placement.ts';
 import { type Allowances, type Budget, emptyBudget, spend } from '../domain/sampling-budget.ts';
 import type { Sql } from '../store/database.ts';
@@ -30,6 +31,7 @@ export const placedOf = (row: MonitorRow): Placed => ({
   ordinal: row.key,
   continents: continentsIn(row.config),
   probe: probeIn(row.config),
+  inside: insideOf(row.type, row.target, row.config)?.addresses,
 });
 
 type Parts = {

@@ -14,6 +14,8 @@ export type Watched = {
   readonly timeout_ms: number;
   readonly continents: readonly Continent[] | null;
   readonly probe: string | null;
+  /** The addresses that its target stands for, when none of them is public: only probes that are allowed to can check it. */
+  readonly inside?: readonly string[] | undefined;
   readonly config_version: number;
   readonly alert_after_ms: number;
   /** Whether asking more often does no harm: GET and HEAD, DNS (rule 13). */

@@ -1,21 +1,7 @@
 import { type Continent, isContinent } from '../../shared/base/continents.ts';
-import {
-  type Cidr,
-  carriedIpv4,
-  inRange,
-  isMetadata,
-  isPublic,
-  isUnspecified,
-  namesOne,
-  parseAddress,
-  parseCidr,
-  sameAddress,
-  unmapped,
-} from '../../shared/base/public-addresses.ts';
 import { Refusal } from '../../shared/base/refusal.ts';
 import type { Config } from '../../shared/checks/assignment.ts';
-import { parseResolver } from '../../shared/checks/dns/config.ts';
-import { httpsUrl } from '../../shared/checks/https/target.ts';
+import { insideOf, rangesFrom, reachesAny } from '../../shared/checks/inside.ts';
 import type { Kind } from '../../shared/checks/kinds.ts';
 
 /** What the row of a probe says of it, whether or not it is present this second. Revoked ones are not among these. */
@@ -25,32 +11,6 @@ export type Checker = {
   readonly organisation: string | null;
   readonly continent: Continent;
   readonly allowed_cidrs: readonly string[];
-};
-
-type Address = NonNullable<ReturnType<typeof parseAddress>>;
-
-/** The same judgement that the probe's guard makes when it connects, from what its host last said that it allows. */
-const mayReach = (address: Address, ranges: readonly Cidr[]): boolean => {
-  if (isMetadata(address) || isUnspecified(address)) return ranges.some((range) => namesOne(range) && sameAddress(range[0], address));
-  if (isPublic(address)) return true;
-  const plain = unmapped(address);
-  if (!ranges.some((range) => inRange(address, range) || inRange(plain, range))) return false;
-  return plain !== address || carriedIpv4(address).every((inside) => mayReach(inside, ranges));
-};
-
-/** Addresses that a host certainly stands for. A name stands for none here: what it resolves to is for the probe to see. */
-const addressesOf = (host: string): readonly string[] => {
-  const name = host
-    .replace(/^\[|\]$/g, '')
-    .replace(/\.$/, '')
-    .toLowerCase();
-  return name === 'localhost' || name.endsWith('.localhost') ? ['127.0.0.1', '::1'] : [name];
-};
-
-const watched = (kind: Kind, target: string, config: Config): { readonly key: string; readonly host: string } | undefined => {
-  if (kind === 'https') return { key: 'target', host: httpsUrl(target)?.hostname ?? '' };
-  const resolver = kind === 'dns' && typeof config.resolver === 'string' ? parseResolver(config.resolver) : undefined;
-  return resolver && { key: 'config.resolver', host: resolver.address };
 };
 
 /** The probes that may be given this monitor. @throws Refusal `nobody_can_check` when its config chooses none that exists. */
@@ -80,15 +40,12 @@ export const refuseUnreachable = (
   checkers: readonly Checker[],
 ): void => {
   const candidates = chosen(monitor.config, monitor.organisation, checkers);
-  const place = watched(monitor.kind, monitor.target, monitor.config);
-  if (!place) return;
-  const addresses = addressesOf(place.host).flatMap((text) => parseAddress(text) ?? []);
-  if (addresses.length === 0 || addresses.some(isPublic)) return;
-  const rangesOf = ({ allowed_cidrs }: Checker): Cidr[] =>
-    allowed_cidrs.map((text) => parseCidr(text)).filter((range) => range !== undefined);
-  if (candidates.some((checker) => addresses.some((address) => mayReach(address, rangesOf(checker))))) return;
+  const inside = insideOf(monitor.kind, monitor.target, monitor.config);
+  if (!inside) return;
+  // The same judgement that the probe's guard makes when it connects, from what its host last said that it allows.
+  if (candidates.some(({ allowed_cidrs }) => reachesAny(inside.addresses, rangesFrom(allowed_cidrs)))) return;
   throw new Refusal(
     'target_forbidden',
-    `${place.key}: ${place.host} is not a public address, and no probe that could check it may reach it; name a private probe as config.probe whose host allows it.`,
+    `${inside.key}: ${inside.host} is not a public address, and no probe that could check it may reach it; name a private probe as config.probe whose host allows it.`,
   );
 };

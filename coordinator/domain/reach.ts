@@ -1,6 +1,6 @@
 import { type Continent, continents } from '../../shared/base/continents.ts';
 import type { Roster } from '../../shared/checks/assignment.ts';
-import { continentsOf, mayReachTarget } from '../../shared/checks/placement.ts';
+import { continentsOf, reachingInside } from '../../shared/checks/placement.ts';
 import type { Watched } from './incident-types.ts';
 
 /** From where a monitor can be seen: what rules 5, 9, 12 and 14 ask of the network. */
@@ -29,10 +29,10 @@ const registeredContinents = (roster: Roster): readonly Continent[] => {
 };
 
 /** Continents with a public probe, well or not, whose host lets it reach what lies inside a network. */
-const continentsReaching = (inside: readonly string[], { probes }: Roster): readonly Continent[] =>
-  continents.filter((continent) =>
-    probes.some((probe) => probe.organisation === null && probe.continent === continent && mayReachTarget({ inside }, probe)),
-  );
+const continentsReaching = (inside: readonly string[], roster: Roster): readonly Continent[] => {
+  const reaching = reachingInside(inside, roster);
+  return continents.filter((continent) => roster.probes.some((probe) => probe.continent === continent && reaching.has(probe.id)));
+};
 
 export const reachOf = (
   watched: Pick<Watched, 'id' | 'kind' | 'interval_ms' | 'continents' | 'probe' | 'inside'>,

@@ -2,6 +2,7 @@ import { type Continent, isContinent } from '../../shared/base/continents.ts';
 import type { Config } from '../../shared/checks/assignment.ts';
 import { timeoutMs } from '../../shared/checks/config.ts';
 import { hashOf } from '../../shared/checks/hash.ts';
+import { insideOf } from '../../shared/checks/inside.ts';
 import type { Kind } from '../../shared/checks/kinds.ts';
 import { defaultName } from '../../shared/checks/target.ts';
 import type { Watched } from '../domain/incident-types.ts';
@@ -62,6 +63,7 @@ export const watchedOf = (row: MonitorRow): Watched => {
     timeout_ms: timeoutMs(row.type, config, row.interval_s),
     continents: continentsIn(config),
     probe: probeIn(config),
+    inside: insideOf(row.type, row.target, config)?.addresses,
     config_version: row.config_version,
     alert_after_ms: typeof after === 'number' ? after * 1_000 : 0,
     sampled: harmless(row.type, config),

@@ -1,6 +1,7 @@
 import type { Clock } from '../../shared/base/clock.ts';
 import type { Assignment, Roster } from '../../shared/checks/assignment.ts';
-import { shareOf } from '../../shared/checks/placement.ts';
+import { insideOf } from '../../shared/checks/inside.ts';
+import { type Placed, shareOf } from '../../shared/checks/placement.ts';
 import { createWheel } from './wheel.ts';
 
 /**
@@ -19,6 +20,12 @@ export type Schedule = {
   readonly count: () => number;
 };
 
+/** The assignment as placement sees it. */
+const placed = (assignment: Assignment): Placed => {
+  const inside = insideOf(assignment.kind, assignment.target, assignment.config);
+  return inside ? { ...assignment, inside: inside.addresses } : assignment;
+};
+
 export const createSchedule = (options: {
   readonly self: string;
   readonly clock: Clock;
@@ -34,7 +41,7 @@ export const createSchedule = (options: {
   let timer: NodeJS.Timeout | undefined;
 
   const seat = (index: number, assignment: Assignment, now: number): void => {
-    const turns = roster && assignment.kind !== 'heartbeat' ? shareOf(assignment, self, roster) : undefined;
+    const turns = roster && assignment.kind !== 'heartbeat' ? shareOf(placed(assignment), self, roster) : undefined;
     if (turns) wheel.add(index, turns, now);
     else wheel.remove(index);
   };

@@ -41,7 +41,8 @@ export const createDnsCheck = (parts: DnsParts): Check => {
     const asking = { question: terms, transport: terms.transport, patience_ms: patienceOf(limit_ms), deadline };
 
     if (terms.resolver) {
-      if (!guard.allows(terms.resolver.address, terms.resolver.port)) return notPublic(terms.resolver);
+      if (!guard.allows(terms.resolver.address, terms.resolver.port))
+        return notPublic(terms.resolver, guard.othersMay([terms.resolver.address], assignment));
       const seen = await exchange(sockets, { ...asking, resolvers: [terms.resolver] }, written);
       return judge(terms, { exchange: seen, own: false, vouched: false, limit_ms, evidence_wanted });
     }
@@ -69,9 +70,9 @@ export const createDnsCheck = (parts: DnsParts): Check => {
   };
 };
 
-const notPublic = ({ address, port }: Resolver): Verdict => ({
-  outcome: 'fail',
-  cause: { class: 'address_not_public', params: {} },
+const notPublic = ({ address, port }: Resolver, othersMay: boolean): Verdict => ({
+  outcome: othersMay ? 'unknown' : 'fail',
+  cause: { class: othersMay ? 'probe_may_not_reach' : 'address_not_public', params: {} },
   phases: noPhases,
   evidence: { resolver: { address, port, own: false } },
 });

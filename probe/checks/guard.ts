@@ -11,11 +11,15 @@ import {
   sameAddress,
   unmapped,
 } from '../../shared/base/public-addresses.ts';
+import type { Assignment, Roster } from '../../shared/checks/assignment.ts';
+import { rangesOf, reachesAll } from '../../shared/checks/inside.ts';
 
 /** Which addresses a check may reach. Asked for each address at the moment of connecting, never earlier; there is no other way to a socket. */
 export type Guard = {
   /** Whether a connection (or a datagram) to this literal address and port may leave. Anything that is no literal address may not. */
   readonly allows: (address: string, port: number) => boolean;
+  /** Whether some other probe that may check this is allowed to reach these addresses: then to be refused here is this probe's own limit (rule 1). */
+  readonly othersMay: (addresses: readonly string[], assignment: Pick<Assignment, 'continents' | 'probe'>) => boolean;
 };
 
 export type Endpoint = { readonly address: string; readonly port: number };
@@ -27,6 +31,8 @@ export type GuardParts = {
   readonly bus: () => readonly Endpoint[];
   /** The machine's own addresses now: by any of them its own bus could be reached too. */
   readonly own: () => readonly string[];
+  /** The probes of the network, with what their hosts allow; undefined while nothing is known of them. */
+  readonly roster?: () => Roster | undefined;
 };
 
 /** The ranges of a list that cannot be read as addresses or CIDRs, for the configuration to refuse at start. */
@@ -84,5 +90,14 @@ export const createGuard = (parts: GuardParts): Guard => {
       if (found === null) return false;
       return found.open && !isBus(found.address, port) ? true : may(found.address, port);
     },
+    othersMay: (addresses, { continents, probe }) =>
+      probe === null &&
+      (parts.roster?.()?.probes ?? []).some(
+        (other) =>
+          other.allowed_cidrs !== undefined &&
+          other.organisation === null &&
+          (continents === null || continents.includes(other.continent)) &&
+          reachesAll(addresses, rangesOf(other)),
+      ),
   };
 };

@@ -53,7 +53,10 @@ const performHop = async (request: Request, bytes: Buffer, plan: Plan, context: 
   const connected = await connectFirst(addresses, portOf(request.url), context.guard, parts.families(), context.deadline);
   attempts = connected.attempts;
   if (attempts.length > 0) phases = { ...phases, tcp: performance.now() - lookedUp };
-  if (!connected.socket) return failed({ phase: 'tcp', code: connected.code });
+  if (!connected.socket) {
+    const isOwnLimit = connected.code === ownCodes.notPublic && context.guard.othersMay(addresses, context.assignment);
+    return failed({ phase: 'tcp', code: isOwnLimit ? ownCodes.othersMay : connected.code });
+  }
 
   const judgesBody = settings.body_contains.length + settings.body_not_contains.length + settings.json.length > 0;
   const ask = (socket: Socket, isHybrid: boolean): Promise<Exchanged> =>

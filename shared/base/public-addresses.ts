@@ -98,6 +98,18 @@ export const isPublic = (address: Address): boolean =>
   carriedIpv4(address).length === 0 &&
   !isMetadata(address);
 
+/**
+ * Whether a probe whose host allows these ranges reaches this address: what is public, and of the rest what they name. Metadata addresses open
+ * only to a range that names one address.
+ */
+export const mayReach = (address: Address, ranges: readonly Cidr[]): boolean => {
+  if (isMetadata(address) || isUnspecified(address)) return ranges.some((range) => namesOne(range) && sameAddress(range[0], address));
+  if (isPublic(address)) return true;
+  const plain = unmapped(address);
+  if (!ranges.some((range) => inRange(address, range) || inRange(plain, range))) return false;
+  return plain !== address || carriedIpv4(address).every((inside) => mayReach(inside, ranges));
+};
+
 export const sameAddress = (a: Address, b: Address): boolean => {
   const [x, y] = [unmapped(a), unmapped(b)];
   return x.kind() === y.kind() && x.toNormalizedString() === y.toNormalizedString();

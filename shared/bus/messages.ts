@@ -37,6 +37,7 @@ export const rosterMessage = z.object({
       organisation: id.nullable(),
       healthy: z.boolean(),
       quarantined: z.boolean(),
+      allowed_cidrs: z.array(z.string()).optional(),
     }),
   ),
 });

@@ -35,6 +35,8 @@ export type RosterProbe = {
   /** Well enough to be given work: present, not revoked. A quarantined probe still checks, as a shadow. */
   readonly healthy: boolean;
   readonly quarantined: boolean;
+  /** Ranges beyond the public that its host allows (PROBE_ALLOW_CIDRS), of public probes that have any. */
+  readonly allowed_cidrs?: readonly string[] | undefined;
 };
 
 export type Roster = { readonly epoch: number; readonly probes: readonly RosterProbe[] };

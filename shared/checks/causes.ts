@@ -8,6 +8,7 @@ const probeCauses = {
   probe_unvouched: { layer: 'probe', sentence: () => 'The probe could reach nothing else either' },
   probe_internal: { layer: 'probe', sentence: () => 'The probe failed in its own code' },
   probe_no_family: { layer: 'probe', sentence: ({ family }) => `The probe has no IPv${family} and the target has nothing else` },
+  probe_may_not_reach: { layer: 'probe', sentence: () => 'This probe may not reach that address, others may' },
   probe_held_up: { layer: 'probe', sentence: () => 'The probe itself was held up' },
   probe_clock_wrong: { layer: 'probe', sentence: () => "The probe's clock is too far off to judge certificates" },
   probe_stale_view: { layer: 'probe', sentence: () => "The probe's view of the bus was too old" },

@@ -1,14 +1,17 @@
 import { type Continent, continents } from '../base/continents.ts';
 import type { Assignment, Roster, RosterProbe } from './assignment.ts';
 import { hashOf, stir } from './hash.ts';
+import { rangesOf, reachesAny } from './inside.ts';
 
 /**
  * Who checks what, and when (rule 5): functions of the assignment and the roster alone, so that every probe and every coordinator
  * comes to the same answer without talking about it.
  */
 
-/** What placement needs of an assignment. */
-export type Placed = Pick<Assignment, 'monitor' | 'interval_ms' | 'ordinal' | 'continents' | 'probe'>;
+/** What placement needs of an assignment. `inside`: the addresses that its target stands for, when none of them is public. */
+export type Placed = Pick<Assignment, 'monitor' | 'interval_ms' | 'ordinal' | 'continents' | 'probe'> & {
+  readonly inside?: readonly string[] | undefined;
+};
 
 /** A monitor's turns in one place: due whenever (t − offset) mod period = 0, t in milliseconds since the epoch. */
 export type Turns = { readonly period_ms: number; readonly offset_ms: number };
@@ -19,6 +22,8 @@ type Candidate = { readonly probe: RosterProbe; readonly hash: number };
 type Arranged = {
   readonly byId: ReadonlyMap<string, RosterProbe>;
   readonly candidates: ReadonlyMap<Continent, readonly Candidate[]>;
+  /** Who may reach what lies inside a network: asked again and again about the same few. */
+  readonly reaching: Map<string, ReadonlySet<string>>;
   readonly served: readonly Continent[];
 };
 
@@ -36,23 +41,41 @@ const arrange = (roster: Roster): Arranged => {
     else candidates.set(probe.continent, [candidate]);
   }
   const byId = new Map(roster.probes.map((probe) => [probe.id, probe] as const));
-  const made = { byId, candidates, served: continents.filter((continent) => candidates.has(continent)) };
+  const made = { byId, candidates, reaching: new Map(), served: continents.filter((continent) => candidates.has(continent)) };
   arrangements.set(roster, made);
+  return made;
+};
+
+const mostReaching = 10_000;
+
+/** The public probes whose hosts let them reach these addresses inside somebody's network, well or not. */
+export const reachingInside = (inside: readonly string[], roster: Roster): ReadonlySet<string> => {
+  const { reaching } = arrange(roster);
+  const name = inside.join();
+  const known = reaching.get(name);
+  if (known) return known;
+  if (reaching.size >= mostReaching) reaching.clear();
+  const able = roster.probes.filter((probe) => probe.organisation === null && reachesAny(inside, rangesOf(probe)));
+  const made = new Set(able.map(({ id }) => id));
+  reaching.set(name, made);
   return made;
 };
 
 /**
  * The continents that check this monitor now, in their fixed order: those it allows that have a public probe which is healthy and not
- * quarantined. A monitor of a private probe is checked where that probe is, healthy or not, because nobody can take its place.
+ * quarantined, and may reach the target. A monitor of a private probe is checked where that probe is, healthy or not, because nobody can take its place.
  */
 export const continentsOf = (assignment: Placed, roster: Roster): readonly Continent[] => {
-  const { byId, served } = arrange(roster);
+  const { byId, served, candidates } = arrange(roster);
   if (assignment.probe !== null) {
     const home = byId.get(assignment.probe)?.continent;
     return home === undefined ? [] : [home];
   }
-  const { continents: allowed } = assignment;
-  return allowed === null ? served : served.filter((continent) => allowed.includes(continent));
+  const { continents: allowed, inside } = assignment;
+  const wanted = allowed === null ? served : served.filter((continent) => allowed.includes(continent));
+  if (inside === undefined) return wanted;
+  const reaching = reachingInside(inside, roster);
+  return wanted.filter((continent) => candidates.get(continent)?.some(({ probe }) => reaching.has(probe.id)));
 };
 
 /**
@@ -66,8 +89,10 @@ export const probeOf = (assignment: Placed, continent: Continent, roster: Roster
     return named?.continent === continent ? named : undefined;
   }
   if (assignment.continents !== null && !assignment.continents.includes(continent)) return undefined;
-  const here = candidates.get(continent);
-  if (!here || here.length === 1) return here?.[0]?.probe;
+  const all = candidates.get(continent);
+  const reaching = assignment.inside && reachingInside(assignment.inside, roster);
+  const here = reaching ? all?.filter(({ probe }) => reaching.has(probe.id)) : all;
+  if (!here || here.length <= 1) return here?.[0]?.probe;
   const monitor = hashOf(assignment.monitor);
   let best: RosterProbe | undefined;
   let highest = -1;

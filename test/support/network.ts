@@ -41,8 +41,8 @@ export type Wanted = {
 
 export type MonitorChanges = { readonly target?: string; readonly interval_s?: number; readonly config?: Config };
 
-/** `url`: where the bus is for this probe, if not where everybody has it. */
-export type ProbeMore = { readonly ear?: boolean; readonly url?: string };
+/** `url`: where the bus is for this probe, if not where everybody has it. `allow`: what its host allows, if not loopback. */
+export type ProbeMore = { readonly ear?: boolean; readonly url?: string; readonly allow?: string };
 
 export type Network = {
   readonly sql: Sql;
@@ -71,6 +71,9 @@ export type Network = {
 
 /** Short patience, so that tests do not wait for what takes its time in production. */
 export const quick: Partial<Timing> = { networkTickMs: 100, lookAgainMs: 1_000, alertTickMs: 100 };
+
+/** Where the targets of tests are. */
+const loopback = ['127.0.0.0/8', '::1/128'];
 
 export const testLog = (): Log => createLog({ name: 'test', level: process.env.TEST_LOG ?? 'silent' });
 
@@ -109,14 +112,19 @@ export const createNetwork = async ({ busVia, services }: NetworkOptions = {}): 
   };
 
   const makeProbe: Network['makeProbe'] = async (continent, name = `${continent} ${newId().slice(-4)}`, of = null) => {
-    const made = await sql.begin((transaction) => identities.createProbe(transaction, { name, continent, organisation: of }));
+    const made = await sql.begin(async (transaction) => {
+      const probe = await identities.createProbe(transaction, { name, continent, organisation: of });
+      // What its host allows is known from its first presence on, which some of these never send.
+      await transaction`update probes set allowed_cidrs = ${loopback} where id = ${probe.id}`;
+      return probe;
+    });
     return { ...made, name, continent, folder: join(folder, made.id) };
   };
-  const startProbe: Network['startProbe'] = async (made, { ear = false, url } = {}) => {
+  const startProbe: Network['startProbe'] = async (made, { ear = false, url, allow = loopback.join() } = {}) => {
     const config = readProbeConfig({
       PROBE_CREDENTIALS: made.credentials,
       PROBE_DATA_DIR: made.folder,
-      PROBE_ALLOW_CIDRS: '127.0.0.0/8,::1/128',
+      PROBE_ALLOW_CIDRS: allow,
       ...(ear ? { PROBE_EAR_PORT: '0' } : {}),
       ...(url === undefined ? {} : { PROBE_NATS_URL: url }),
       LOG_LEVEL: 'silent',

@@ -89,6 +89,8 @@ describe('a resolver', () => {
     const by = await resolver(({ query }) => address(query));
     const verdict = await dnsChecker(sockets)({ target: 'example.test', config: { resolver: by.address }, public_only: true });
     expect(word(verdict)).toBe('address_not_public');
+    const limited = await dnsChecker(sockets)({ target: 'example.test', config: { resolver: by.address }, others_may: true });
+    expect(limited).toMatchObject({ outcome: 'unknown', cause: { class: 'probe_may_not_reach' } });
     expect(by.asked()).toBe(0);
   });
 });

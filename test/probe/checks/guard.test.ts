@@ -105,6 +105,26 @@ const open = [
   '2001:200::1',
 ];
 
+test('others may reach it when one of them, that may check the same, is allowed every one of these addresses', () => {
+  const asia = { id: 'a', name: 'a', continent: 'Asia', organisation: null, healthy: true, quarantined: false } as const;
+  const roster = {
+    epoch: 1,
+    probes: [
+      { ...asia, allowed_cidrs: ['10.0.0.0/8', '169.254.169.254'] },
+      { ...asia, id: 'b' },
+    ],
+  };
+  const { othersMay } = createGuard({ allow: [], bus: () => [], own: () => [], roster: () => roster });
+  const anywhere = { continents: null, probe: null };
+  expect(othersMay(['10.1.2.3', '8.8.8.8', '169.254.169.254'], anywhere)).toBe(true);
+  expect(othersMay(['10.1.2.3'], { continents: ['Asia'], probe: null })).toBe(true);
+  expect(othersMay(['10.1.2.3', '192.168.1.1'], anywhere)).toBe(false);
+  expect(othersMay(['169.254.170.2'], anywhere)).toBe(false);
+  expect(othersMay(['10.1.2.3'], { continents: ['Europe'], probe: null })).toBe(false);
+  expect(othersMay(['10.1.2.3'], { continents: null, probe: 'c' })).toBe(false);
+  expect(strict.othersMay(['10.1.2.3'], anywhere)).toBe(false);
+});
+
 describe('without a word from its host, a probe reaches only public addresses', () => {
   test.each(Object.entries(shut).flatMap(([range, addresses]) => addresses.map((address) => [range, address] as const)))(
     '%s is shut: %s',

@@ -1,5 +1,7 @@
 import { describe, expect, test } from 'vitest';
+import { createGuard } from '../../../probe/checks/guard.ts';
 import type { Lookup } from '../../../probe/checks/https-lookup.ts';
+import type { RosterProbe } from '../../../shared/checks/assignment.ts';
 import { httpsChecker } from '../support/https-checker.ts';
 import { answerBy, serve } from '../support/serving.ts';
 
@@ -30,6 +32,28 @@ describe('names and addresses', () => {
     const checker = httpsChecker({ lookup: leadsTo('127.0.0.1', '10.0.0.1') });
     expect(await checker(`http://mixed.example:${target.port}/`)).toMatchObject({ outcome: 'fail', sentence: 'Address is not public' });
     expect(target.connections()).toBe(0);
+  });
+
+  test('what others who check the same are allowed to reach is beyond this probe alone: unknown, and where it leads is told to nobody', async () => {
+    const probe = { id: 'a', name: 'a', continent: 'Asia', organisation: null, healthy: false, quarantined: false } as const;
+    const beside = (others: readonly Partial<RosterProbe>[]) =>
+      httpsChecker({
+        lookup: leadsTo('10.0.0.1', '127.0.0.1'),
+        guard: createGuard({
+          ...{ allow: ['127.0.0.0/8'], bus: () => [], own: () => [] },
+          roster: () => ({ epoch: 1, probes: others.map((other) => ({ ...probe, ...other })) }),
+        }),
+      })('http://inside.example:9/');
+    const lan = { allowed_cidrs: ['10.0.0.0/8', '127.0.0.1'] };
+    expect(await beside([{}, lan])).toMatchObject({
+      outcome: 'unknown',
+      sentence: 'This probe may not reach that address, others may',
+      evidence: { addresses: [] },
+    });
+    const outage = { outcome: 'fail', sentence: 'Address is not public' };
+    // Nobody may; only a part of what the name leads to; only somebody's private probe.
+    for (const others of [[], [{}], [{ allowed_cidrs: ['10.0.0.0/8'] }], [{ ...lan, organisation: 'o' }]])
+      expect(await beside(others)).toMatchObject(outage);
   });
 
   test('a name that leads elsewhere at its second look-up finds the guard there too', async () => {

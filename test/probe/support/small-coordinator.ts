@@ -46,6 +46,7 @@ export const rosterProbe = (wire: BusOfProbe, more: Partial<RosterProbe> = {}): 
   ...wire.probe,
   healthy: true,
   quarantined: false,
+  allowed_cidrs: ['127.0.0.0/8', '::1/128'],
   ...more,
 });
 

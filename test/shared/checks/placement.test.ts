@@ -53,6 +53,27 @@ describe('the continents that check a monitor', () => {
   });
 });
 
+describe('a target inside a network', () => {
+  const lan = { inside: ['10.1.2.3'] };
+  const allowed = { allowed_cidrs: ['10.0.0.0/8'] };
+  const roster = rosterOf(europe, { ...asia, ...allowed }, { ...africa, allowed_cidrs: ['192.168.0.0/16'] }, probeIn('Asia', 6));
+
+  test('is checked only from continents with a probe whose host allows it, by that probe, every interval', () => {
+    expect(continentsOf(monitor(1, lan), roster)).toEqual(['Asia']);
+    for (let number = 1; number < 20; number += 1) {
+      expect(probeOf(monitor(number, lan), 'Asia', roster)?.id).toBe(asia.id);
+      expect(shareOf(monitor(number, lan), asia.id, roster)?.period_ms).toBe(60_000);
+      for (const { id } of [europe, africa, probeIn('Asia', 6)]) expect(shareOf(monitor(number, lan), id, roster)).toBeUndefined();
+    }
+    expect(continentsOf(monitor(1, { ...lan, continents: ['Europe'] }), roster)).toEqual([]);
+  });
+
+  test('is not left to others when those who may are away, and stays with the private probe that its config names', () => {
+    expect(continentsOf(monitor(1, lan), rosterOf(europe, { ...asia, ...allowed, healthy: false }))).toEqual([]);
+    expect(continentsOf(monitor(1, { ...lan, probe: inside.id }), rosterOf(europe, inside))).toEqual(['Asia']);
+  });
+});
+
 describe('the probe of a continent', () => {
   test('is the private one that the config names, and nobody else there', () => {
     const roster = rosterOf(asia, inside);
