@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify';
-import { readBounded } from '../../../shared/base/bounded-body.ts';
+import { type BoundedBody, readBounded } from '../../../shared/base/bounded-body.ts';
 
 /** What a face needs to know of beats: nothing but how to have one taken. */
 export type TakeBeat = (request: { readonly method: string; readonly address: string; readonly body: Uint8Array }) => Promise<{
@@ -8,9 +8,11 @@ export type TakeBeat = (request: { readonly method: string; readonly address: st
   readonly headers: Readonly<Record<string, string>>;
 }>;
 
-/** More than this is no log of a job any more; of what a job sends, the first 10 kB are kept. */
-const mostBodyBytes = 1024 * 1024;
+/** More than this is not read, and its sender cut off; but the job did run, and its beat counts. The first 10 kB are kept. */
+const mostBodyBytes = 8 * 1024 * 1024;
 const keptBodyBytes = 10_000;
+
+const nothing: BoundedBody = { kept: new Uint8Array(), isWhole: true };
 
 /** The heartbeat address at the coordinator: the same grammar and the same answers as at every probe's ear. */
 export const beatRoutes = (app: FastifyInstance, { take }: { readonly take: TakeBeat }): void => {
@@ -18,18 +20,17 @@ export const beatRoutes = (app: FastifyInstance, { take }: { readonly take: Take
     // Whatever media type a job's tool happens to name, its body is only text to be kept.
     scope.removeAllContentTypeParsers();
     scope.addContentTypeParser('*', (_request, payload, done) => {
-      readBounded(payload, { keep: keptBodyBytes, most: mostBodyBytes }).then((body) => done(null, body ?? null), done);
+      readBounded(payload, { keep: keptBodyBytes, most: mostBodyBytes }).then((body) => done(null, body), done);
     });
-    scope.route({
+    scope.route<{ Body: BoundedBody | undefined }>({
       method: ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'],
       url: '/beat/*',
       exposeHeadRoute: false,
       handler: async (request, reply) => {
-        const none = request.body === undefined ? new Uint8Array() : null;
-        const body = request.body instanceof Uint8Array ? request.body : none;
+        const { kept, isWhole } = request.body ?? nothing;
         reply.type('text/plain; charset=utf-8').header('cache-control', 'no-store');
-        if (body === null) return reply.code(413).header('connection', 'close').send('Body too large');
-        const { status, text, headers } = await take({ method: request.method, address: request.raw.url ?? '/', body });
+        if (!isWhole) reply.header('connection', 'close');
+        const { status, text, headers } = await take({ method: request.method, address: request.raw.url ?? '/', body: kept });
         return reply.code(status).headers(headers).send(text);
       },
     });
