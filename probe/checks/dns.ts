@@ -19,6 +19,10 @@ const patienceOf = (limit_ms: number): number => Math.min(1_000, Math.max(100, M
 
 type Prepared = { readonly terms: DnsTerms; readonly written: Written };
 
+/** Whether a resolver was to be asked by TCP and could not even be connected to. */
+const takesNoTcp = ({ outcome, transport, connected_ms }: Exchange): boolean =>
+  outcome.is !== 'answer' && transport === 'tcp' && connected_ms === null;
+
 /** One DNS check: a question to the named resolver or to the probe's own, its answer judged. */
 export const createDnsCheck = (parts: DnsParts): Check => {
   const { sockets, resolvers = systemResolvers } = parts;
@@ -61,11 +65,15 @@ export const createDnsCheck = (parts: DnsParts): Check => {
     let seen: Exchange;
     try {
       seen = await exchange(sockets, { ...asking, resolvers: own }, written);
+      // By TCP one is asked at a time: the next takes the place of one that takes no connection, while there is time.
+      for (const next of terms.transport === 'tcp' ? rest : [])
+        if (takesNoTcp(seen) && !deadline.aborted) seen = await exchange(sockets, { ...asking, resolvers: [next] }, written);
     } finally {
       clearTimeout(timer);
     }
     witness.saw(terms, seen);
-    const vouched = resolverSuspected(seen, terms.rcode) ? await suspect() : false;
+    // What vouches for it is asked by UDP, and says nothing of its TCP.
+    const vouched = resolverSuspected(seen, terms.rcode) && !takesNoTcp(seen) ? await suspect() : false;
     return judge(terms, { exchange: seen, own: true, vouched, limit_ms, evidence_wanted });
   };
 };

@@ -129,6 +129,23 @@ describe("the probe's own resolver", () => {
     expect(await checker([by])({ target: 'example.test' })).toMatchObject({ outcome: 'fail', cause: { class: 'dns_name_missing' } });
   });
 
+  test('that takes no TCP connection says nothing of a name that needs one, whatever it answers by UDP', async () => {
+    const cut = ({ query, name }: Asked) => (name === '.' ? answerTo(query) : answerTo(query, { flags: dnsPacket.TRUNCATED_RESPONSE }));
+    const deaf = await resolver(cut, { tcp: false });
+    for (const config of [{}, { transport: 'tcp' }])
+      expect(await checker([deaf])({ target: 'example.test', config })).toMatchObject({
+        outcome: 'unknown',
+        cause: { class: 'probe_resolver' },
+      });
+    const good = await resolver(({ query }) => address(query));
+    expect(await checker([deaf, good])({ target: 'example.test', config: { transport: 'tcp' } })).toMatchObject({ outcome: 'ok' });
+    const mute = await resolver(({ query, over }) => (over === 'tcp' ? null : answerTo(query)));
+    expect(await checker([mute])({ target: 'example.test', config: { transport: 'tcp' }, timeout_ms: 600 })).toMatchObject({
+      outcome: 'fail',
+      cause: { class: 'dns_silent' },
+    });
+  });
+
   test('has a second one asked when the first is silent or evades', async () => {
     const silent = await resolver(() => null);
     const evading = await resolver(({ query }) => answerTo(query, { rcode: 5 }));
