@@ -4,7 +4,7 @@
  * Each child leads a process group of its own, so that Ctrl-C in a terminal reaches the launcher only, and so that what a dead child
  * left behind can be ended with it. Where util-linux has `setpriv`, the kernel ends the child when the launcher is killed.
  */
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { closeSync, openSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -32,12 +32,20 @@ export type Child = {
   readonly stop: (graceMs: number) => Promise<Exit>;
 };
 
-let setpriv: boolean | undefined;
+const runs = async (file: string, args: readonly string[]): Promise<boolean> => {
+  const { promise, resolve } = Promise.withResolvers<boolean>();
+  const tried = spawn(file, args, { stdio: 'ignore' });
+  tried.once('error', () => resolve(false));
+  tried.once('exit', (code) => resolve(code === 0));
+  return await promise;
+};
+
+let setpriv: Promise<boolean> | undefined;
 
 /** Whether the kernel can be told to end a child together with us. */
-const canTieToLauncher = (): boolean => {
-  setpriv ??= process.platform === 'linux' && spawnSync('setpriv', ['--pdeathsig', 'TERM', 'true']).status === 0;
-  return setpriv;
+const canTieToLauncher = async (): Promise<boolean> => {
+  setpriv ??= process.platform === 'linux' ? runs('setpriv', ['--pdeathsig', 'TERM', 'true']) : Promise.resolve(false);
+  return await setpriv;
 };
 
 /** Signals a process, or with a negative number a group; false when there is none any more, true also when it is another user's. */
@@ -59,8 +67,8 @@ const awaitStart = async (started: ChildProcess, name: string): Promise<number> 
 };
 
 export const startChild = async (command: Command): Promise<Child> => {
+  const tied = await canTieToLauncher();
   const out = openSync(command.log, 'a', 0o600);
-  const tied = canTieToLauncher();
   const started = spawn(
     tied ? 'setpriv' : command.file,
     tied ? ['--pdeathsig', command.stopSignal, command.file, ...command.args] : command.args,

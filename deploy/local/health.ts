@@ -1,6 +1,8 @@
 /** Asks the coordinator, as anybody could, whether the network is complete. */
-import { get } from 'node:http';
 import { z } from 'zod';
+
+/** An import of the module would touch all that it offers, and with that load the whole of undici: 40 ms of a core. */
+const { get } = process.getBuiltinModule('node:http');
 
 const healthShape = z.object({
   parts: z.object({ probes: z.array(z.object({ name: z.string(), present: z.boolean() })) }),

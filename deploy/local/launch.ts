@@ -112,7 +112,7 @@ const awaitNetwork = async (base: string, stop: AbortSignal, say: Say): Promise<
     told = line;
     if (performance.now() > deadline)
       throw new Error(`not ready after ${readyWithinMs / 1000} s, ${missing.join(', ')} missing; the logs say more`);
-    await pause(25);
+    await pause(40);
   }
 };
 

@@ -3,7 +3,7 @@ import { enableCompileCache } from 'node:module';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 
-// The compiled code of earlier starts; where the folder cannot be used the start is merely slower.
+// The compiled code of earlier starts (`npm start` has named a place already, for this file too); where the folder cannot be used the start is merely slower.
 enableCompileCache(
   join(process.env.ANTIPODE_CACHE || join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'antipode'), 'compile'),
 );
