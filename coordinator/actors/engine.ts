@@ -30,6 +30,7 @@ import { createPartitions, type Partitions } from './partitions.ts';
 import { hearPresence } from './presence.ts';
 import { createProbeKeeper, ensureStreams } from './probe-keeper.ts';
 import { createRefusals } from './refusals.ts';
+import { createStranded } from './stranded.ts';
 import type { Timing } from './timing.ts';
 import { createProbeTrust } from './trust.ts';
 import { createWriter } from './writer.ts';
@@ -216,6 +217,7 @@ export const startEngine = async (options: EngineOptions): Promise<Engine> => {
   every('probes', timing.lookAgainMs, onProbes);
   every('markers', timing.digestMs, async () => partitions.reconcile());
   every('digests', timing.digestMs, async () => (isLeader() ? digests.tick() : undefined));
+  every('stranded', timing.lookAgainMs, createStranded({ sql, directory, isLeader }).tick);
   every('trust', timing.networkTickMs, trust.settle);
   const alerter = createAlerter({ sql, clock, log });
   every('connections', timing.digestMs, displacer.tick);

@@ -6,6 +6,8 @@ export const noticeRemedies = {
   probe_twice:
     'Stop one of the two processes. If nobody started a second one, the credentials have leaked: "probe revoke", and create the probe anew.',
   continent_alone: 'Bring probes of another continent back; until then incidents stay unconfirmed.',
+  nobody_can_check:
+    'Bring back a probe that may, or change `continents`, `probe` or the target of these monitors; until then they are not checked.',
   results_dropped: 'Bring the probe back to the bus, or give it more room (PROBE_SPOOL_MB). What it dropped is gone.',
 } as const;
 
