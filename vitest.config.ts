@@ -3,10 +3,10 @@ import { defineConfig } from 'vitest/config';
 export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
-    // Most tests wait for real parts and use little of a core, so three files at once fit two cores.
-    maxWorkers: 3,
+    // A tenth of a second of a busy core is a wrong measurement to a test of time: no more files at once than the smallest machine has cores.
+    maxWorkers: 2,
     globalSetup: ['test/support/services-setup.ts'],
-    testTimeout: 60_000,
-    hookTimeout: 90_000,
+    testTimeout: 120_000,
+    hookTimeout: 120_000,
   },
 });

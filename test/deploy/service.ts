@@ -67,7 +67,7 @@ export const startService = (home: string, person?: Person): Service => {
   const exited = once(launcher, 'close').then(() => launcher.exitCode);
   const local = async (): Promise<Local> => localShape.parse(JSON.parse(await readFile(join(home, 'local.json'), 'utf8')));
   const ready = (async () => {
-    const first = eventually(async () => (text.includes('Ctrl-C stops it') ? await local() : undefined), 60_000);
+    const first = eventually(async () => (text.includes('Ctrl-C stops it') ? await local() : undefined), 120_000);
     const ended = exited.then((code) => {
       throw new Error(`the launcher ended with ${code}:\n${text}`);
     });

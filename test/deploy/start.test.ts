@@ -25,7 +25,7 @@ const isWell = async ({ base_url, api_token }: Local): Promise<boolean> => {
   return health.status === 200 && me.status === 200;
 };
 
-describe.runIf(hasBinaries())('npm start', { timeout: 60_000 }, () => {
+describe.runIf(hasBinaries())('npm start', { timeout: 150_000 }, () => {
   let home: string;
   let service: Service;
   let first: Local;
@@ -34,7 +34,7 @@ describe.runIf(hasBinaries())('npm start', { timeout: 60_000 }, () => {
     home = await createHome();
     service = startService(home);
     first = await service.ready;
-  }, 60_000);
+  }, 150_000);
   afterAll(async () => {
     await stopService(service);
     await removeHome(home);
@@ -127,11 +127,11 @@ describe.runIf(hasBinaries())('npm start', { timeout: 60_000 }, () => {
     service = startService(home);
     const after = await service.ready;
     expect(after.api_token).toBe(before.api_token);
-    await eventually(() => isWell(after), 20_000); // The leases of the killed coordinator run out first.
+    await eventually(() => isWell(after), 40_000); // The leases of the killed coordinator run out first.
     const { launcher, coordinator, nats, postgres, probes } = before.pids;
     const olds = await Promise.all([launcher, coordinator, nats, postgres, ...Object.values(probes)].map(findProcess));
     expect(olds.filter((old) => old !== undefined)).toEqual([]);
-  }, 60_000);
+  }, 150_000);
 
   test('Ctrl-C stops everything within 5 s and leaves nothing running', async () => {
     await service.ready;
@@ -144,7 +144,7 @@ describe.runIf(hasBinaries())('npm start', { timeout: 60_000 }, () => {
   });
 });
 
-describe.runIf(hasBinaries())('npm start, elsewhere', { timeout: 60_000 }, () => {
+describe.runIf(hasBinaries())('npm start, elsewhere', { timeout: 150_000 }, () => {
   const homes: string[] = [];
   const services: Service[] = [];
   const begin = (home: string, person?: typeof nobody): Service => {

@@ -75,7 +75,7 @@ describe('a continent 75 ms away', () => {
     far.cut();
     const cutAt = Date.now();
     target.answer(broken, ['Europe']);
-    await eventually(() => hitsFrom('Asia', cutAt).length >= 3 && hitsFrom('Europe', cutAt).length >= 3, 20_000);
+    await eventually(() => hitsFrom('Asia', cutAt).length >= 3 && hitsFrom('Europe', cutAt).length >= 3, 40_000);
     // Asia sees that all is well and cannot say so: one continent's word confirms nothing.
     expect((await incidentsOf(network.sql, monitor)).slice(known).filter(({ confirmed_at }) => confirmed_at !== null)).toEqual([]);
     target.answer(fine);
@@ -90,7 +90,7 @@ describe('a continent 75 ms away', () => {
     const all = (await resultsOf(network.sql, monitor)).map(({ continent, at }) => `${continent} ${Number(at)}`);
     expect(new Set(all).size).toBe(all.length);
     expect((await alertsOf(network.sql, monitor)).map(({ event }) => event)).toEqual(['down', 'up']);
-  }, 90_000);
+  }, 180_000);
 });
 
 describe('a probe whose clock is wrong by a minute', () => {
@@ -103,7 +103,7 @@ describe('a probe whose clock is wrong by a minute', () => {
     const brokenAt = Date.now();
     const { started_at, confirmed_at } = await incidentThat(network.sql, monitor, isConfirmed);
     for (const at of [started_at, confirmed_at]) expect(Math.abs(Number(at) - brokenAt)).toBeLessThan(2_500);
-  }, 60_000);
+  }, 120_000);
 
   test('from one moment to the next opens nothing, and is right again after its next word with a coordinator', async () => {
     let wrongBy = 0;
@@ -122,8 +122,8 @@ describe('a probe whose clock is wrong by a minute', () => {
     expect(await incidentsOf(network.sql, monitor)).toEqual([]);
     expect(await alertsOf(network.sql, monitor)).toEqual([]);
     target.answer(broken);
-    await incidentThat(network.sql, monitor, isConfirmed, 15_000);
-  }, 60_000);
+    await incidentThat(network.sql, monitor, isConfirmed, 40_000);
+  }, 120_000);
 });
 
 describe('a thousand results that come late by an hour', () => {
@@ -147,5 +147,5 @@ describe('a thousand results that come late by an hour', () => {
     expect((await incidentsOf(network.sql, monitor)).filter((one) => one.resolved_at === null || one.confirmed_at !== null)).toEqual([]);
     expect(await alertsOf(network.sql, monitor)).toEqual([]);
     await voice.close();
-  }, 60_000);
+  }, 120_000);
 });

@@ -47,7 +47,7 @@ const monitors = async (count: number): Promise<string[]> => {
 const nothingLostNothingDoubled = async (all: readonly string[]): Promise<void> => {
   const seen = target.hits.filter(({ at }) => at < Date.now() - 2_000).length;
   const stored = async () => (await Promise.all(all.map((monitor) => resultsOf(network.sql, monitor)))).flat();
-  await eventually(async () => (await stored()).length >= seen, 20_000);
+  await eventually(async () => (await stored()).length >= seen, 40_000);
   const rows = (
     await Promise.all(
       all.map(async (monitor) => (await resultsOf(network.sql, monitor)).map((row) => `${monitor} ${row.continent} ${Number(row.at)}`)),
@@ -81,8 +81,8 @@ describe('several coordinators', () => {
     first.signal('SIGKILL');
     target.answer(broken);
     await eventually(async () => (await shares()).join() === '32');
-    for (const monitor of all) await incidentThat(network.sql, monitor, isConfirmed, 20_000);
-    for (const monitor of all) await eventually(async () => (await alertsOf(network.sql, monitor)).length === 1, 15_000);
+    for (const monitor of all) await incidentThat(network.sql, monitor, isConfirmed, 40_000);
+    for (const monitor of all) await eventually(async () => (await alertsOf(network.sql, monitor)).length === 1, 40_000);
     for (const monitor of all) expect((await incidentsOf(network.sql, monitor)).filter(isConfirmed)).toHaveLength(1);
     await nothingLostNothingDoubled(all);
   }, 180_000);
@@ -95,7 +95,7 @@ describe('several coordinators', () => {
     first.signal('SIGSTOP');
     target.answer(broken);
     await eventually(async () => (await shares()).join() === '32');
-    for (const monitor of all) await incidentThat(network.sql, monitor, isConfirmed, 20_000);
+    for (const monitor of all) await incidentThat(network.sql, monitor, isConfirmed, 40_000);
     first.signal('SIGCONT');
     await eventually(async () => (await shares()).join() === '16,16');
     target.answer(fine);

@@ -38,7 +38,7 @@ const last = async (subject: string): Promise<Uint8Array | undefined> => (await 
 /** A monitor of an hour that the probes of its continents hold and have looked at. */
 const addHourly = async (target: Target, continent: Continent, probe: MadeProbe): Promise<string> => {
   const monitor = await network.addMonitor({ target: target.url(), interval_s: 1, config: { continents: [continent] } });
-  await eventually(() => target.hits.length > 1, 20_000);
+  await eventually(() => target.hits.length > 1, 40_000);
   await network.editMonitor(monitor, { interval_s: 3_600 });
   await eventually(async () => {
     const data = await last(subjects.assignment(continent, monitor));
@@ -64,7 +64,7 @@ describe('a probe', () => {
     await network.sql`update monitors set interval_s = 1 where id = ${monitor}`;
     await eventually(() => target.hits.length > from + 4, 40_000);
     await probe.close();
-  }, 60_000);
+  }, 120_000);
 
   test('that missed a message for good gets it all the same', async () => {
     const probe = await network.addProbe('Asia');
@@ -89,7 +89,7 @@ describe('a probe', () => {
     const again = await network.startProbe(probe.made);
     await eventually(() => target.hits.length > from + 3, 40_000);
     await again.close();
-  }, 90_000);
+  }, 180_000);
 
   test('that was given a monitor of which the database knows nothing has it taken away', async () => {
     const [target, known] = [await newTarget(), await newTarget()];
@@ -110,8 +110,8 @@ describe('a probe', () => {
     // As long as the known one is checked so often, the stranger would have been, too.
     const settled = target.hits.length + 1;
     const from = known.hits.length;
-    await eventually(() => known.hits.length > from + 4, 20_000);
+    await eventually(() => known.hits.length > from + 4, 40_000);
     expect(target.hits.length).toBeLessThanOrEqual(settled);
     await probe.close();
-  }, 90_000);
+  }, 180_000);
 });

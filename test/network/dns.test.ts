@@ -64,7 +64,7 @@ describe.concurrent('a DNS monitor', () => {
   test('whose resolver falls silent is an incident, because the probe reaches something else', async () => {
     const { monitor, answer } = await watch();
     answer(() => null);
-    const { id } = await incidentThat(network.sql, monitor, isConfirmed, 15_000);
+    const { id } = await incidentThat(network.sql, monitor, isConfirmed, 40_000);
     const [row] = await network.sql<{ cause: Cause; layer: string }[]>`select cause, layer from incidents where id = ${id}`;
     expect(row?.cause.class).toBe('dns_silent');
     expect(row?.layer).toBe('timeout');

@@ -26,7 +26,7 @@ beforeAll(async () => {
   for (const continent of ['Asia', 'Europe'] as const) await network.addProbe(continent);
   monitor = await network.addMonitor({ target: target.url(), interval_s: 1 });
   await seenFrom(network.sql, monitor, 2);
-}, 60_000);
+}, 120_000);
 afterAll(async () => {
   await network.close();
   await mortal.stop();
@@ -52,7 +52,7 @@ describe.runIf(hasBinaries())('the network survives', () => {
     await moreHits(4);
     await mortal.nats.start();
     await everythingArrives();
-  }, 60_000);
+  }, 120_000);
 
   test('a bus whose store is wiped: assignments and unsent results come back from Postgres and the disks', async () => {
     await mortal.nats.kill();
@@ -79,8 +79,8 @@ describe.runIf(hasBinaries())('the network survives', () => {
     expect(Number(incident.started_at)).toBeLessThan(firstBroken + 2_500);
     await everythingArrives();
     target.answer(fine);
-    await incidentThat(network.sql, monitor, isResolved, 20_000);
-  }, 90_000);
+    await incidentThat(network.sql, monitor, isResolved, 40_000);
+  }, 180_000);
 
   test('both at once, and the coordinator too', async () => {
     await Promise.all([mortal.nats.kill(), mortal.postgres.kill()]);
@@ -89,7 +89,7 @@ describe.runIf(hasBinaries())('the network survives', () => {
     await Promise.all([mortal.postgres.start(), mortal.nats.start()]);
     coordinator = await network.startCoordinator();
     await everythingArrives();
-  }, 90_000);
+  }, 180_000);
 
   test('a message that cannot be worked on: it is set aside and shown, those behind it are not held up, and it counts once when it is retried in the end', async () => {
     const voice = await speakAs(await network.makeProbe('Europe'));
@@ -100,12 +100,12 @@ describe.runIf(hasBinaries())('the network survives', () => {
     await voice.say(monitor, [{ seq: 1, at, outcome: 'ok', ...other }]);
     await voice.say(monitor, [{ seq: 2, at: at + 1, outcome: 'fail', ...other, cause: { class: 'poison', params: {} } }], 1);
     await voice.say(monitor, [{ seq: 3, at: at + 2, outcome: 'ok', ...other }], 2);
-    await eventually(async () => (await network.sql`select 1 from set_aside`).length === 1, 15_000);
+    await eventually(async () => (await network.sql`select 1 from set_aside`).length === 1, 40_000);
     await eventually(async () => {
       const [row] = await network.sql<{ seq: number }[]>`
         select max(seq) as seq from watermarks where generation = ${voice.generation} and partition = ${partitionOf(monitor)}`;
       return row?.seq === 3;
-    }, 15_000);
+    }, 40_000);
     expect((await resultsOf(network.sql, monitor)).length).toBeGreaterThanOrEqual(before + 2);
     const [aside] = await network.sql`select subject, reason from set_aside`;
     expect(aside?.reason).toContain('no_poison');
@@ -119,5 +119,5 @@ describe.runIf(hasBinaries())('the network survives', () => {
     await eventually(async () => (await network.sql`select 1 from set_aside`).length === 0);
     expect((await poison()).length).toBe(1);
     await voice.close();
-  }, 60_000);
+  }, 120_000);
 });

@@ -78,7 +78,7 @@ describe.concurrent('a heartbeat', () => {
     const past = await incidentThat(network.sql, failed.monitor, isResolved);
     const [, bad, good] = await beatsWritten(network.sql, failed.monitor, 3);
     expect(past).toMatchObject({ started_at: bad?.at, resolved_at: good?.at });
-  }, 60_000);
+  }, 120_000);
 
   test('that came while the bus was down is answered, kept on the disk of the place that took it, and raises no alarm', async ({
     onTestFinished,
@@ -106,10 +106,10 @@ describe.concurrent('a heartbeat', () => {
       (await incidentsOf(network.sql, heartbeat.monitor)).filter(({ started_at, resolved_at }) => Number(resolved_at) < Number(started_at)),
     ).toEqual([]);
     // It is judged as ever afterwards: silence is an outage again.
-    const down = await incidentThat(network.sql, heartbeat.monitor, isConfirmed, 20_000);
+    const down = await incidentThat(network.sql, heartbeat.monitor, isConfirmed, 40_000);
     const last = (await beatsWritten(network.sql, heartbeat.monitor, 21)).at(-1);
     expect(Number(down.started_at)).toBe(Number(last?.at) + 4_000);
-  }, 60_000);
+  }, 120_000);
 
   test('that an ear kept on its disk outlives the ear', async ({ onTestFinished }) => {
     const { network, probes, proxy } = await small(onTestFinished);
@@ -127,7 +127,7 @@ describe.concurrent('a heartbeat', () => {
     const beats = await beatsWritten(network.sql, heartbeat.monitor, 2);
     expect(beats.at(-1)).toMatchObject({ kind: 'fail', exit_code: 5, body: 'kept' });
     await incidentThat(network.sql, heartbeat.monitor, isConfirmed);
-  }, 60_000);
+  }, 120_000);
 
   test('is not late because the bus was wiped: keys and last beats come back from the database', async ({ onTestFinished }) => {
     const all = await small(onTestFinished);
@@ -144,9 +144,9 @@ describe.concurrent('a heartbeat', () => {
     proxy.cut();
     for (const { name } of Object.values(streams)) await bus.deleteStream(name);
     proxy.heal();
-    await eventually(async () => (await bus.streamState(streams.lastBeats.name))?.messages === 2, 20_000);
+    await eventually(async () => (await bus.streamState(streams.lastBeats.name))?.messages === 2, 40_000);
     // The two streams are filled one after the other, in whichever order.
-    await eventually(async () => (await bus.streamState(streams.beatKeys.name))?.messages === 2, 20_000);
+    await eventually(async () => (await bus.streamState(streams.beatKeys.name))?.messages === 2, 40_000);
     for (let round = 0; round < 8; round += 1) {
       await eventually(async () => (await call(round % 2 === 0 ? url : earOf(probes[1]), heartbeat.token)).status === 200);
       await passed(1_500);
@@ -156,7 +156,7 @@ describe.concurrent('a heartbeat', () => {
     expect(await incidentsOf(network.sql, daily.monitor)).toEqual([]);
     // And what is late after that is seen as ever.
     await incidentThat(network.sql, heartbeat.monitor, isConfirmed, 30_000);
-  }, 90_000);
+  }, 180_000);
 
   test('is not late although it came while no coordinator was there and the bus was wiped after it', async ({ onTestFinished }) => {
     const all = await small(onTestFinished);
@@ -177,7 +177,7 @@ describe.concurrent('a heartbeat', () => {
     const down = await incidentThat(network.sql, heartbeat.monitor, isConfirmed, 30_000);
     expect(Math.abs(Number(down.started_at) - (came + 12_000))).toBeLessThan(1_500);
     expect(await incidentsOf(network.sql, heartbeat.monitor)).toHaveLength(1);
-  }, 90_000);
+  }, 180_000);
 
   test('is not late because the probe that judges it is cut off from the bus, or loses it for a moment', async ({ onTestFinished }) => {
     const all = await small(onTestFinished);
@@ -201,5 +201,5 @@ describe.concurrent('a heartbeat', () => {
     expect(await incidentsOf(network.sql, heartbeat.monitor)).toEqual([]);
     own.heal();
     await incidentThat(network.sql, heartbeat.monitor, isConfirmed, 30_000);
-  }, 90_000);
+  }, 180_000);
 });

@@ -72,7 +72,7 @@ describe.concurrent('an incident', () => {
     target.answer(broken, ['Asia']);
     const incident = await incidentThat(network.sql, monitor, () => true);
     // Two more failures of the same continent: everybody else was asked each time.
-    await eventually(async () => (await resultsOf(network.sql, monitor)).filter(({ outcome }) => outcome === 1).length >= 3, 20_000);
+    await eventually(async () => (await resultsOf(network.sql, monitor)).filter(({ outcome }) => outcome === 1).length >= 3, 40_000);
     const [now] = await incidentsOf(network.sql, monitor);
     expect(now).toMatchObject({ id: incident.id, seen_continent: 'Asia', confirmed_at: null, resolved_at: null });
     expect(await alertsOf(network.sql, monitor)).toEqual([]);
@@ -82,9 +82,9 @@ describe.concurrent('an incident', () => {
     const { target, monitor } = await watch();
     target.answer(broken, ['Europe']);
     await incidentThat(network.sql, monitor, () => true);
-    await eventually(async () => (await resultsOf(network.sql, monitor)).filter(({ outcome }) => outcome === 1).length >= 2, 20_000);
+    await eventually(async () => (await resultsOf(network.sql, monitor)).filter(({ outcome }) => outcome === 1).length >= 2, 40_000);
     target.answer(broken, ['Europe', 'North America']);
-    const confirmed = await incidentThat(network.sql, monitor, isConfirmed, 20_000);
+    const confirmed = await incidentThat(network.sql, monitor, isConfirmed, 40_000);
     const [lonely, second] = await incidentsOf(network.sql, monitor);
     expect(lonely).toMatchObject({ confirmed_at: null, note: 'seen from one continent only' });
     expect(second?.id).toBe(confirmed.id);
@@ -97,7 +97,7 @@ describe.concurrent('an incident', () => {
     const { id } = await incidentThat(network.sql, monitor, isConfirmed);
     // Every continent has its say three times over.
     const before = (await resultsOf(network.sql, monitor)).length;
-    await eventually(async () => (await resultsOf(network.sql, monitor)).length >= before + 12, 20_000);
+    await eventually(async () => (await resultsOf(network.sql, monitor)).length >= before + 12, 40_000);
     const all = await incidentsOf(network.sql, monitor);
     expect(all.filter(({ confirmed_at }) => confirmed_at !== null)).toHaveLength(1);
     expect(all.at(-1)).toMatchObject({ id, resolved_at: null });
@@ -110,7 +110,7 @@ describe.concurrent('an incident', () => {
     await eventually(async () => (await alertsOf(network.sql, monitor))[0]?.state === 'due');
     target.answer(fine);
     const healedAt = Date.now();
-    const { resolved_at } = await incidentThat(network.sql, monitor, isResolved, 15_000);
+    const { resolved_at } = await incidentThat(network.sql, monitor, isResolved, 40_000);
     expect(Number(resolved_at)).toBeGreaterThanOrEqual(healedAt - 50);
     const [firstPass] = (await resultsOf(network.sql, monitor)).filter(({ at, outcome }) => outcome === 0 && Number(at) >= healedAt - 50);
     expect(Number(resolved_at)).toBeGreaterThanOrEqual(Number(firstPass?.at));
@@ -122,7 +122,7 @@ describe.concurrent('an incident', () => {
     targets.push(target);
     target.answer(broken);
     const monitor = await network.addMonitor({ target: target.url(), interval_s: 10, config: { continents: places } });
-    await incidentThat(network.sql, monitor, isConfirmed, 20_000);
+    await incidentThat(network.sql, monitor, isConfirmed, 40_000);
     await eventually(() => target.hits.length >= places.length, 30_000);
     const before = target.hits.length;
     await eventually(() => target.hits.length >= before + 4, 40_000);

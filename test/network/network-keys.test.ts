@@ -103,7 +103,7 @@ describe('the key of a place', () => {
 
     await eventually(async () => (await keysOnDisk(stays.made.folder)).join() === key);
     const from = target.hits.length;
-    await eventually(() => target.hits.slice(from).filter(({ continent }) => continent === 'Europe').length > 2, 20_000);
+    await eventually(() => target.hits.slice(from).filter(({ continent }) => continent === 'Europe').length > 2, 40_000);
     expect(new Set(seen)).toEqual(new Set([`Bearer ${secret}`]));
     // Whatever is published from now on is under the new key, whoever publishes it.
     const later = await addSecretMonitor(other);
@@ -132,7 +132,7 @@ describe('the key of a place', () => {
     const allUnder = async (key: string) =>
       (await Promise.all(monitors.map((monitor) => keyOfBox('Europe', monitor)))).every((each) => each === key);
     const first = await keyInUse('Europe');
-    await eventually(() => allUnder(first), 20_000);
+    await eventually(() => allUnder(first), 40_000);
     for (const ms of [0, 15, 60]) {
       const { id } = await network.makeProbe('Europe');
       await network.revokeProbe(id);

@@ -30,7 +30,7 @@ export const startCoordinatorProcess = async (environment: Readonly<Record<strin
   const exited = new Promise<number | null>((resolve) => child.once('exit', (code) => resolve(code)));
   const url = `http://127.0.0.1:${port}`;
   const signal = (name: NodeJS.Signals) => void child.kill(name);
-  await eventually(async () => (child.exitCode === null ? (await fetch(`${url}/health`)).ok : Promise.reject(new Error(output))), 20_000);
+  await eventually(async () => (child.exitCode === null ? (await fetch(`${url}/health`)).ok : Promise.reject(new Error(output))), 40_000);
   return {
     ...{ pid: child.pid ?? 0, url, signal, exited },
     stop: () => {
