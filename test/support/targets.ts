@@ -83,8 +83,8 @@ export type TargetOptions = {
   /** What it shows instead of the certificate's whole chain. */
   readonly shows?: string;
   readonly tls?: {
-    readonly minVersion?: 'TLSv1.2' | 'TLSv1.3';
-    readonly maxVersion?: 'TLSv1.2' | 'TLSv1.3';
+    readonly minVersion?: 'TLSv1' | 'TLSv1.2' | 'TLSv1.3';
+    readonly maxVersion?: 'TLSv1.1' | 'TLSv1.2' | 'TLSv1.3';
     readonly requestCert?: boolean;
     readonly ciphers?: string;
     readonly ecdhCurve?: string;

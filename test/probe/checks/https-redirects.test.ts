@@ -104,7 +104,7 @@ describe('redirects', () => {
         const to = steps[request.url ?? ''];
         return to === undefined ? {} : { status: 302, headers: { location: to } };
       });
-    home.answer(noting('home', { '/1': '/2', '/2': away.url('/3') }));
+    home.answer(noting('home', { '/1': '/2', '/2': away.url('/3'), '/4': '/5' }));
     away.answer(noting('away', { '/3': home.url('/4') }));
     const config = {
       bearer_token: 'b3arer',
@@ -112,7 +112,7 @@ describe('redirects', () => {
       secret_headers: ['X-Api-Key'],
     };
     expect(await check(home.url('/1'), config)).toMatchObject({ outcome: 'ok' });
-    expect(sent.map(({ at }) => at)).toEqual(['home/1', 'home/2', 'away/3', 'home/4']);
+    expect(sent.map(({ at }) => at)).toEqual(['home/1', 'home/2', 'away/3', 'home/4', 'home/5']);
     for (const { at, headers } of sent) {
       const trusted = at === 'home/1' || at === 'home/2';
       expect(headers.authorization, at).toBe(trusted ? 'Bearer b3arer' : undefined);
