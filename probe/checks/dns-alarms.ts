@@ -1,6 +1,8 @@
+import { performance } from 'node:perf_hooks';
+
 /**
  * One timer of the system for all that wait, because a timer for each question costs as much as reading its answer, and nearly all are answered
- * long before. An alarm is early or exact never, but late by at most a tick.
+ * long before. An alarm never rings early, and late by at most a tick.
  *
  * Modes of an alarm: idle → set → rung (idle again), or cleared before (idle). The timer runs from the first alarm set to the first tick that finds none.
  */
@@ -16,6 +18,8 @@ const tickMs = 20;
 
 const set: Alarm[] = [];
 let timer: NodeJS.Timeout | undefined;
+
+export const newAlarm = (ring: () => void): Alarm => ({ due: 0, place: -1, ring });
 
 export const clearAlarm = (alarm: Alarm): void => {
   const { place } = alarm;

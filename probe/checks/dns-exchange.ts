@@ -1,3 +1,5 @@
+// Imported, because the global of this name is a getter, which costs more than the clock.
+import { performance } from 'node:perf_hooks';
 import type { Resolver, Transport } from '../../shared/checks/dns/config.ts';
 import { type Alarm, clearAlarm, setAlarm } from './dns-alarms.ts';
 import { type DnsMessage, type Question, readMessage, writeQuestion } from './dns-message.ts';
@@ -128,7 +130,7 @@ class UdpQuestion implements Asker, Alarm {
     this.#attempts += 1;
     this.#again = now + this.#asking.patience_ms * 2 ** Math.min(this.#attempts - 1, 6);
     setAlarm(this, this.#expired === undefined ? now : this.#again);
-    const ticket = this.#sockets.ask(this.#last(), this.#edns ? this.#written.edns : this.#written.plain, this);
+    const ticket = this.#sockets.ask(this.#last(), this.#edns ? this.#written.edns : this.#written.plain, this, this.#attempts > 1);
     if (this.#tickets.length === 0) this.#tickets = [ticket];
     else this.#tickets.push(ticket);
   }
@@ -143,8 +145,15 @@ class UdpQuestion implements Asker, Alarm {
     clearAlarm(this);
     if (this.#expired) this.#asking.deadline.removeEventListener('abort', this.#expired);
     for (const ticket of this.#tickets) this.#sockets.cancel(ticket);
-    const [attempts, strays, answered_ms] = [this.#attempts, this.#strays, performance.now() - this.#began];
-    const seen: Exchange = { outcome, resolver, transport: 'udp', attempts, strays, answered_ms, connected_ms: null };
+    const seen: Exchange = {
+      outcome,
+      resolver,
+      transport: 'udp',
+      attempts: this.#attempts,
+      strays: this.#strays,
+      answered_ms: performance.now() - this.#began,
+      connected_ms: null,
+    };
     const isCut = outcome.is === 'answer' && outcome.message.flags.tc;
     this.#resolve(isCut ? askWhole(seen, this.#asking, this.#written, this.#began) : seen);
   }

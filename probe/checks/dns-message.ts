@@ -1,3 +1,4 @@
+import { Buffer } from 'node:buffer';
 import dnsPacket from 'dns-packet';
 import { type RecordType, recordTypeOf, recordTypes } from '../../shared/checks/dns/record-types.ts';
 import type { RecordFields } from '../../shared/checks/dns/values.ts';
@@ -107,6 +108,7 @@ type Opt = { rcode: number; error: DnsMessage['error'] };
 const pointerToQuestion = 0xc000 | header.bytes;
 
 const readSection = (bytes: Buffer, start: number, count: number, asked: string, opts: Opt[] | null): Section | undefined => {
+  if (count === 0) return { records: [], end: start };
   const records: DnsRecord[] = [];
   let at = start;
   for (let i = 0; i < count; i += 1) {

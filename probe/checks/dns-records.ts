@@ -7,7 +7,7 @@ import { readName } from './dns-name.ts';
 export const readFields = (type: RecordType, bytes: Buffer, at: number, end: number): RecordFields | undefined => {
   switch (type) {
     case 'A':
-      return end - at === 4 ? [`${bytes[at]}.${bytes[at + 1]}.${bytes[at + 2]}.${bytes[at + 3]}`] : undefined;
+      return end - at === 4 ? [ipv4(bytes, at)] : undefined;
     case 'AAAA':
       return end - at === 16 ? [ipv6(bytes, at)] : undefined;
     case 'CNAME':
@@ -39,6 +39,20 @@ export const readFields = (type: RecordType, bytes: Buffer, at: number, end: num
 };
 
 const base64 = (bytes: Buffer, at: number, end: number): string => bytes.toString('base64', at, end).replace(/=+$/, '');
+
+/** Addresses as text, because the same few come again and again, and writing one costs more than reading its record. */
+const ipv4Texts = new Map<number, string>();
+const mostIpv4Texts = 4_096;
+
+const ipv4 = (bytes: Buffer, at: number): string => {
+  const number = bytes.readUInt32BE(at);
+  const known = ipv4Texts.get(number);
+  if (known !== undefined) return known;
+  if (ipv4Texts.size >= mostIpv4Texts) ipv4Texts.clear();
+  const text = `${bytes[at]}.${bytes[at + 1]}.${bytes[at + 2]}.${bytes[at + 3]}`;
+  ipv4Texts.set(number, text);
+  return text;
+};
 
 const ipv6 = (bytes: Buffer, at: number): string => new ip.IPv6([...bytes.subarray(at, at + 16)]).toRFC5952String();
 

@@ -9,8 +9,11 @@ import { withId } from './dns-message.ts';
  * is empty again as soon as it retires. A socket that fails retires at once, and who waited on it is told.
  */
 export type UdpSockets = {
-  /** Sends a question; the asker hears what comes back to it from that very address and port, until the ticket is cancelled. */
-  readonly ask: (resolver: Resolver, question: Buffer, asker: Asker) => Ticket;
+  /**
+   * Sends a question; the asker hears what comes back to it from that very address and port, until the ticket is cancelled. Whether the system took
+   * it is told only if `watched`: that has a price, and a datagram that was not sent is as silent as one that was lost.
+   */
+  readonly ask: (resolver: Resolver, question: Buffer, asker: Asker, watched: boolean) => Ticket;
   readonly cancel: (ticket: Ticket) => void;
   readonly open: () => number;
   readonly close: () => void;
@@ -49,6 +52,12 @@ const createDraw = (): (() => number) => {
     return number;
   };
 };
+
+const tellOf =
+  (ticket: Ticket) =>
+  (error: Error | null): void => {
+    if (error && ticket.slot.waiting.get(ticket.id) === ticket) ticket.asker.fail(error, ticket);
+  };
 
 /**
  * `slots`: how many ports of each family questions are spread over at a time. More of them make no question harder to guess, since each port
@@ -104,7 +113,7 @@ export const createUdpSockets = ({ slots = 16 }: { readonly slots?: number } = {
   };
 
   return {
-    ask: (resolver, question, asker) => {
+    ask: (resolver, question, asker, watched) => {
       const slot = pick(resolver.family);
       let id = draw();
       while (slot.waiting.has(id)) id = draw();
@@ -112,9 +121,7 @@ export const createUdpSockets = ({ slots = 16 }: { readonly slots?: number } = {
       slot.waiting.set(id, ticket);
       slot.sent += 1;
       if (slot.sent >= questionsPerSocket) retire(slot, resolver.family);
-      slot.socket.send(withId(question, id), resolver.port, resolver.address, (error) => {
-        if (error && slot.waiting.get(id) === ticket) asker.fail(error, ticket);
-      });
+      slot.socket.send(withId(question, id), resolver.port, resolver.address, watched ? tellOf(ticket) : undefined);
       return ticket;
     },
     cancel: ({ slot, id }) => {

@@ -2,7 +2,7 @@ import type { CauseParams } from '../../shared/checks/cause.ts';
 import type { DnsCause } from '../../shared/checks/dns/causes.ts';
 import type { DnsTerms } from '../../shared/checks/dns/config.ts';
 import { rcodeName, rcodes, recordTypeOf, recordTypes } from '../../shared/checks/dns/record-types.ts';
-import { meets, type RecordFields, recordText } from '../../shared/checks/dns/values.ts';
+import { type Expectation, meets, type RecordFields, recordText } from '../../shared/checks/dns/values.ts';
 import type { Evidence, Json, Phases, Verdict } from '../../shared/checks/result.ts';
 import type { Exchange } from './dns-exchange.ts';
 import type { DnsMessage, DnsRecord } from './dns-message.ts';
@@ -70,14 +70,18 @@ export const recordsAsked = (
   }
 };
 
+const isAmong = (expectation: Expectation, values: readonly RecordFields[]): boolean => {
+  for (const value of values) if (meets(expectation, value)) return true;
+  return false;
+};
+
 const judgeValues = (terms: DnsTerms, values: readonly RecordFields[]): Found => {
   const { type, expected, match } = terms;
   if (expected?.length === 0) return values.length > 0 ? found('dns_records', { type }) : null;
   if (values.length === 0) return found('dns_no_records', { type });
   if (expected === null) return null;
-  const missing = expected.find(({ is }) => !values.some((value) => meets(is, value)));
-  if (match === 'any')
-    return expected.some(({ is }) => values.some((value) => meets(is, value))) ? null : found('dns_none_expected', { type });
+  if (match === 'any') return expected.some(({ is }) => isAmong(is, values)) ? null : found('dns_none_expected', { type });
+  const missing = expected.find(({ is }) => !isAmong(is, values));
   if (missing) return found('dns_value_missing', { type, value: missing.text.slice(0, 200) });
   const surplus = match === 'exact' && values.some((value) => !expected.some(({ is }) => meets(is, value)));
   return surplus ? found('dns_value_unexpected', { type }) : null;

@@ -1,8 +1,10 @@
+import { performance } from 'node:perf_hooks';
 import type { Assignment } from '../../shared/checks/assignment.ts';
 import { type DnsTerms, dnsTerms, type Resolver } from '../../shared/checks/dns/config.ts';
 import type { Verdict } from '../../shared/checks/result.ts';
 import { noPhases } from '../../shared/checks/result.ts';
 import type { Check } from './check.ts';
+import { clearAlarm, newAlarm, setAlarm } from './dns-alarms.ts';
 import { type Exchange, exchange, type Written, write } from './dns-exchange.ts';
 import { createResolverWitness, systemResolvers } from './dns-resolvers.ts';
 import type { UdpSockets } from './dns-sockets.ts';
@@ -61,7 +63,8 @@ export const createDnsCheck = (parts: DnsParts): Check => {
       doubt ??= witness.vouch(terms, since, own, deadline);
       return doubt;
     };
-    const timer = setTimeout(suspect, asking.patience_ms * 2);
+    const doubting = newAlarm(suspect);
+    setAlarm(doubting, since + asking.patience_ms * 2);
     let seen: Exchange;
     try {
       seen = await exchange(sockets, { ...asking, resolvers: own }, written);
@@ -69,7 +72,7 @@ export const createDnsCheck = (parts: DnsParts): Check => {
       for (const next of terms.transport === 'tcp' ? rest : [])
         if (takesNoTcp(seen) && !deadline.aborted) seen = await exchange(sockets, { ...asking, resolvers: [next] }, written);
     } finally {
-      clearTimeout(timer);
+      clearAlarm(doubting);
     }
     witness.saw(terms, seen);
     // What vouches for it is asked by UDP, and says nothing of its TCP.

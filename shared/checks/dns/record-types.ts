@@ -21,11 +21,11 @@ export type RecordType = keyof typeof recordTypes;
 
 export const isRecordType = (text: unknown): text is RecordType => typeof text === 'string' && Object.hasOwn(recordTypes, text);
 
-const byNumber = new Map<number, RecordType>(
-  Object.entries(recordTypes).flatMap(([name, number]) => (isRecordType(name) ? [[number, name]] : [])),
-);
+/** By their number, because each record that is read asks for it. */
+const byNumber: (RecordType | undefined)[] = Array.from({ length: Math.max(...Object.values(recordTypes)) + 1 });
+for (const [name, number] of Object.entries(recordTypes)) if (isRecordType(name)) byNumber[number] = name;
 
-export const recordTypeOf = (number: number): RecordType | undefined => byNumber.get(number);
+export const recordTypeOf = (number: number): RecordType | undefined => byNumber[number];
 
 /** What a server can say about a question, by its number; 16 and above need EDNS. */
 export const rcodes = {

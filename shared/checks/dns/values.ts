@@ -138,8 +138,14 @@ export const expectation = (type: RecordType, text: string): Expectation | undef
 };
 
 /** Whether a record is what was expected. */
-export const meets = ({ fields, set }: Expectation, record: RecordFields): boolean =>
-  fields.every((field, index) => field === null || (set && index > 1 ? record.includes(field, 2) : field === record[index]));
+export const meets = ({ fields, set }: Expectation, record: RecordFields): boolean => {
+  let index = 0;
+  for (const field of fields) {
+    if (field !== null && (set && index > 1 ? !record.includes(field, 2) : field !== record[index])) return false;
+    index += 1;
+  }
+  return true;
+};
 
 /** What one or several words around each type look like to people, for the remedy of a value that cannot be read. */
 export const exampleOf: Readonly<Record<RecordType, string>> = {

@@ -1,5 +1,6 @@
 import dnsPacket from 'dns-packet';
 import { describe, expect, test } from 'vitest';
+import { exchange } from '../../../probe/checks/dns-exchange.ts';
 import { createUdpSockets } from '../../../probe/checks/dns-sockets.ts';
 import { type Asked, answerTo, type Resolver } from '../../support/resolver.ts';
 import { address, dnsBench, word } from '../support/dns-bench.ts';
@@ -185,6 +186,30 @@ describe('the sockets', () => {
     const running = dnsChecker(own)({ target: 'example.test', config: { resolver: by.address }, deadline: end.signal });
     end.abort();
     expect(word(await running)).toBe('dns_silent');
+    own.close();
+  });
+
+  test('are let go when the check is ended from outside after it asked again', async () => {
+    const own = createUdpSockets();
+    const end = new AbortController();
+    const by = await resolver(({ count }) => {
+      if (count === 2) end.abort();
+      return null;
+    });
+    const verdict = await dnsChecker(own)({ target: 'example.test', config: { resolver: by.address }, deadline: end.signal });
+    expect(word(verdict)).toBe('dns_silent');
+    expect(verdict.evidence).toMatchObject({ attempts: 2 });
+    own.close();
+  });
+
+  test('tell of datagrams that the system will not send, without waiting for the deadline', async () => {
+    const own = createUdpSockets();
+    // A broadcast, which the system refuses to a socket that did not ask for leave.
+    const nowhere = { address: '255.255.255.255', port: 53, family: 4 } as const;
+    const never = new AbortController().signal;
+    const question = { name: 'example.test', type: 'A' } as const;
+    const seen = await exchange(own, { question, resolvers: [nowhere], transport: 'udp', patience_ms: 50, deadline: never });
+    expect(seen).toMatchObject({ outcome: { is: 'failed' }, attempts: 2 });
     own.close();
   });
 });
