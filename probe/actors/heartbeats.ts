@@ -50,6 +50,7 @@ export const createHeartbeats = (options: {
   let roster: Roster | undefined;
   let reached = 0;
   let timer: NodeJS.Timeout | undefined;
+  let isStarted = false;
 
   const slotOf = (at: number): number => Math.ceil(at / slotMs);
 
@@ -93,7 +94,12 @@ export const createHeartbeats = (options: {
     if (passed) for (const slot of passed) step(slot);
     else for (let slot = reached + 1; slot <= until; slot += 1) step(slot);
     reached = Math.max(reached, until);
-    timer = setTimeout(tick, slotMs);
+    timer = entries.size > 0 ? setTimeout(tick, slotMs) : undefined;
+  };
+
+  /** A probe without heartbeats is not woken for them. */
+  const wake = (): void => {
+    if (isStarted && entries.size > 0) timer ??= setTimeout(tick, slotMs);
   };
 
   return {
@@ -102,6 +108,7 @@ export const createHeartbeats = (options: {
       const entry: Entry = { assignment, mine: false, at: Number.POSITIVE_INFINITY, waiting: false };
       entries.set(assignment.monitor, entry);
       seat(entry);
+      wake();
     },
     drop: (monitor) => void entries.delete(monitor),
     setRoster: (next) => {
@@ -116,9 +123,13 @@ export const createHeartbeats = (options: {
     },
     start: () => {
       reached = Math.floor(clock.now() / slotMs);
-      timer ??= setTimeout(tick, slotMs);
+      isStarted = true;
+      wake();
     },
-    stop: () => clearTimeout(timer),
+    stop: () => {
+      isStarted = false;
+      clearTimeout(timer);
+    },
     count: () => entries.values().reduce((sum, { mine }) => sum + (mine ? 1 : 0), 0),
   };
 };

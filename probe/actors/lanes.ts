@@ -17,6 +17,8 @@ export type Lanes = {
 };
 
 export const slowAfterMs = 1_000;
+/** Checks that started close together are released together. */
+const leastWaitMs = 100;
 
 export const createLanes = (options: { readonly concurrency: number }): Lanes => {
   const quarter = Math.max(1, Math.floor(options.concurrency / 4));
@@ -26,11 +28,14 @@ export const createLanes = (options: { readonly concurrency: number }): Lanes =>
   let overtime = 0;
   /** Checks on the fast lane in order of their start; those that are done are passed over. */
   let started: { readonly at: number; release: (() => void) | undefined }[] = [];
+  /** Set while there may be one to release; a probe at rest is not woken for it. */
+  let timer: NodeJS.Timeout | undefined;
 
   const onFastLane = (task: () => Promise<void>): Promise<void> =>
     new Promise((resolve) => {
       const entry: { readonly at: number; release: (() => void) | undefined } = { at: performance.now(), release: resolve };
       started.push(entry);
+      timer ??= setTimeout(releaseSlow, slowAfterMs);
       void task().finally(() => {
         if (entry.release) resolve();
         else overtime -= 1;
@@ -51,8 +56,9 @@ export const createLanes = (options: { readonly concurrency: number }): Lanes =>
       release();
     }
     if (passed > 0) started = started.slice(passed);
+    const [oldest] = started;
+    timer = oldest && setTimeout(releaseSlow, Math.max(leastWaitMs, oldest.at - until));
   };
-  const timer = setInterval(releaseSlow, 200);
 
   return {
     run: (lane, task) => {
@@ -66,6 +72,6 @@ export const createLanes = (options: { readonly concurrency: number }): Lanes =>
     },
     inFlight: () => running,
     queued: () => limits.fast.pendingCount + limits.slow.pendingCount + limits.look.pendingCount,
-    close: () => clearInterval(timer),
+    close: () => clearTimeout(timer),
   };
 };

@@ -44,8 +44,9 @@ type Route = {
   patienceMs: number;
 };
 
-const tickMs = 100;
-const latestAfterMs = 800;
+/** What waits of many partitions goes in the same moment: a process that is woken for each costs several times as much. */
+const tickMs = 300;
+const latestAfterMs = 600;
 const mostFlights = 4;
 /** A coordinator holds back what it stores for up to 30 s after an absence (rule 4): longer than that, and the bus must have lost it. */
 const defaultPatienceMs = 40_000;

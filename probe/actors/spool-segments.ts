@@ -1,3 +1,4 @@
+import { write } from 'node:fs';
 import { type FileHandle, mkdir, readdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Log } from '../../shared/base/log.ts';
@@ -13,7 +14,7 @@ export type Place = { readonly segment: number; readonly offset: number; readonl
 
 export type Segments = {
   /** Appends lines in one write and says where each lies. @throws when the disk does not take them: then none of them counts as written. */
-  readonly append: (lines: readonly Buffer[]) => Promise<Place[]>;
+  readonly append: (lines: readonly string[]) => Promise<Place[]>;
   /** The whole text of a segment, as far as it is written. */
   readonly read: (segment: number) => Promise<Buffer>;
   /** One line of this segment is not wanted any more. */
@@ -49,6 +50,12 @@ const recover = async (folder: string, keep: (line: string, place: Place) => boo
   }
   return segments;
 };
+
+/** Writes from `from` on, at the end of the file, and says how much of it: by a callback, which costs half of what a handle's own promise does. */
+const written = (handle: FileHandle, text: Buffer, from: number): Promise<number> =>
+  new Promise((resolve, reject) => {
+    write(handle.fd, text, from, text.length - from, null, (error, bytes) => (error ? reject(error) : resolve(bytes)));
+  });
 
 export const openSegments = async (options: {
   readonly folder: string;
@@ -105,12 +112,11 @@ export const openSegments = async (options: {
     return active;
   };
 
-  const append = async (lines: readonly Buffer[]): Promise<Place[]> => {
+  const append = async (lines: readonly string[]): Promise<Place[]> => {
     const { segment, handle } = await activeSegment();
-    const newline = Buffer.from('\n');
-    const text = Buffer.concat(lines.flatMap((line) => [line, newline]));
+    const text = Buffer.from(`${lines.join('\n')}\n`);
     try {
-      for (let from = 0; from < text.length; ) from += (await handle.write(text, from, text.length - from)).bytesWritten;
+      for (let from = 0; from < text.length; ) from += await written(handle, text, from);
     } catch (error) {
       // Half a line may stand there now: nothing may follow it.
       await handle.truncate(segment.size).catch(() => undefined);
@@ -120,8 +126,10 @@ export const openSegments = async (options: {
     isDirty = true;
     const places: Place[] = [];
     for (const line of lines) {
-      places.push({ segment: segment.number, offset: segment.size, length: line.length });
-      segment.size += line.length + 1;
+      // Of a single line, by far the most common, the length is known.
+      const length = lines.length === 1 ? text.length - 1 : Buffer.byteLength(line);
+      places.push({ segment: segment.number, offset: segment.size, length });
+      segment.size += length + 1;
     }
     segment.wanted += lines.length;
     if (cached?.number === segment.number) cached = undefined;

@@ -150,7 +150,7 @@ export const openSpool = async (options: {
         return text === undefined ? [] : [{ ...entry, text }];
       });
       if (wanted.length > 0) {
-        const places = await segments.append(wanted.map(({ text }) => Buffer.from(text)));
+        const places = await segments.append(wanted.map(({ text }) => text));
         for (const [at, { partition, position }] of wanted.entries()) {
           const place = places[at];
           if (!place) continue;
