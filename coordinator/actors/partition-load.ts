@@ -9,6 +9,7 @@ import { lastPauses, type NewestResult, newestResults } from '../store/partition
 import { type MonitorRow, monitorsOfPartition, targetHash, watchedOf } from '../store/watched.ts';
 import { watermarksOfPartition } from '../store/watermarks.ts';
 import type { Directory } from './directory.ts';
+import { noteUnseen } from './partition-first-looks.ts';
 import { createMonitors } from './partition-monitors.ts';
 import { unpack } from './partition-pack.ts';
 import { type PartitionState, watermarkName } from './partition-state.ts';
@@ -65,6 +66,8 @@ export const loadPartition = async (lease: Lease, { sql, directory, roster, now 
     watermarks: new Map(marks.map(({ probe_key, generation, seq }) => [watermarkName(probe_key, generation), seq])),
     nextDue: Number.POSITIVE_INFINITY,
     unpublished: new Set(),
+    unseen: new Set(),
+    lookedBy: Number.NaN,
   };
   const network = roster();
   for await (const page of monitorsOfPartition(sql, partition)) {
@@ -97,6 +100,7 @@ export const loadPartition = async (lease: Lease, { sql, directory, roster, now 
       const due = nextTick(restored, network) ?? Number.POSITIVE_INFINITY;
       state.monitors.put(restored, { key: row.key, target: targetHash(row), changedAt, due });
       state.nextDue = Math.min(state.nextDue, due);
+      noteUnseen(state, restored);
     }
   }
   return state;

@@ -4,6 +4,7 @@ import { type OutboxLine, waitingLines } from '../store/outbox.ts';
 import { type MonitorRow, monitorsById, targetHash, watchedOf } from '../store/watched.ts';
 import type { AssignmentChange } from './assignments.ts';
 import { placedOf } from './looks.ts';
+import { noteUnseen } from './partition-first-looks.ts';
 import type { PartitionParts } from './partition-parts.ts';
 import { createRound, type Round } from './partition-round.ts';
 import type { PartitionState } from './partition-state.ts';
@@ -68,7 +69,10 @@ export const readOutbox = async (state: PartitionState, { sql, roster, clock }: 
     apply(round, line, row);
     if (row && wantsLook(line, row)) lookedAt.add(row);
   }
-  for (const row of lookedAt) askForFirst(round, row, roster(), now);
+  for (const row of lookedAt) {
+    askForFirst(round, row, roster(), now);
+    noteUnseen(state, round.stateOf(row.id));
+  }
   const created = new Set(lines.filter(({ payload }) => payload.change === 'created').map(({ payload }) => payload.monitor));
   const changes = ids.map((monitor) => ({ monitor, row: rows.get(monitor) ?? null, isNew: created.has(monitor) && rows.has(monitor) }));
   return { round, lines: lines.map(({ id }) => id), changes, more: lines.length === most };

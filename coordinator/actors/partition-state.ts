@@ -10,6 +10,9 @@ export type PartitionState = {
   nextDue: number;
   /** Lines of the outbox that are decided and committed, but not yet published: the bus was away. */
   readonly unpublished: Set<number>;
+  /** Monitors that perhaps nobody has seen yet, and the epoch of the roster by which somebody was last asked to look at them. */
+  readonly unseen: Set<string>;
+  lookedBy: number;
 };
 
 export const watermarkName = (probeKey: number, generation: string): string => `${probeKey}:${generation}`;

@@ -7,6 +7,7 @@ import type { Lease } from '../store/leases.ts';
 import { Fenced } from '../store/leases.ts';
 import { setAside } from '../store/set-aside.ts';
 import { type Accepted, judge } from './intake.ts';
+import { askUnseen, wantsFirstLooks } from './partition-first-looks.ts';
 import { loadPartition } from './partition-load.ts';
 import { readOutbox } from './partition-outbox.ts';
 import { pack } from './partition-pack.ts';
@@ -166,6 +167,8 @@ const takeDeliveries = async (
 
 const tick = async (state: PartitionState, parts: PartitionParts): Promise<void> => {
   const now = parts.clock.now();
+  const roster = parts.roster();
+  if (wantsFirstLooks(state, roster)) await decideEach(state, parts, (round) => askUnseen(state, round, roster, now));
   if (now < state.nextDue) return;
   const round = createRound(state, parts.roster(), now);
   for (const monitor of state.monitors.dueBy(now).slice(0, mostTicks)) {

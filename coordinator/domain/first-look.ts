@@ -1,6 +1,11 @@
 import type { Continent } from '../../shared/base/continents.ts';
 import type { Roster } from '../../shared/checks/assignment.ts';
 import { continentsOf, nextTurn, type Placed, turns } from '../../shared/checks/placement.ts';
+import type { MonitorState } from './incident-types.ts';
+
+/** Whether nobody has seen it since it was made, resumed or changed. A heartbeat is not looked at: it speaks itself. */
+export const isUnseen = ({ watched, views }: Pick<MonitorState, 'watched' | 'views'>): boolean =>
+  watched.kind !== 'heartbeat' && watched.paused_at === null && views.length === 0;
 
 /** Whose first turn comes sooner than this needs no look of its own. */
 const soon = 10_000;

@@ -114,6 +114,8 @@ describe('a round of a partition', () => {
             watermarks: new Map(),
             nextDue: Number.POSITIVE_INFINITY,
             unpublished: new Set(),
+            unseen: new Set(),
+            lookedBy: 0,
           };
           const expected = new Map<string, MonitorState>();
           for (const [nth, id] of ids.entries()) {

@@ -1,0 +1,48 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { eventually } from '../support/eventually.ts';
+import { seenFrom } from '../support/incidents.ts';
+import { createNetwork, type Network } from '../support/network.ts';
+import { startTarget, type Target } from '../support/targets.ts';
+
+/** A monitor of a day that nobody could look at when it was made, because no probe was well. */
+
+let network: Network;
+let target: Target;
+
+beforeEach(async () => {
+  network = await createNetwork();
+  target = await startTarget();
+});
+afterEach(async () => {
+  await network.close();
+  await target.close();
+});
+
+const makeDaily = async (): Promise<string> => {
+  const monitor = await network.addMonitor({ target: target.url(), interval_s: 86_400 });
+  await eventually(async () => (await network.sql`select 1 from outbox where topic = 'monitor' and done_at is null`).length === 0);
+  return monitor;
+};
+
+describe('a monitor of a day, made while no probe is well', () => {
+  test('is looked at when the first one is, and not again when the next one comes', async () => {
+    await network.startCoordinator();
+    const monitor = await makeDaily();
+    await network.addProbe('Europe');
+    await seenFrom(network.sql, monitor, 1);
+    const hits = target.hits.length;
+    await network.addProbe('Asia');
+    const other = await network.addMonitor({ target: target.url('/other'), interval_s: 1 });
+    await seenFrom(network.sql, other, 2);
+    expect(target.hits.filter(({ url }) => url !== '/other').length).toBe(hits);
+  }, 120_000);
+
+  test('is looked at when the first one is, though the coordinator that made it is gone', async () => {
+    const first = await network.startCoordinator();
+    const monitor = await makeDaily();
+    await first.close();
+    await network.startCoordinator();
+    await network.addProbe('Europe');
+    await seenFrom(network.sql, monitor, 1);
+  }, 120_000);
+});
