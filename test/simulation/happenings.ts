@@ -49,6 +49,21 @@ const sick: Maker = (chance, scene) => {
   return { is: 'probe sick', ...span(chance, scene), probe: chosen.index, lies };
 };
 
+const probesCutOff = (chance: Chance, { at, until }: { readonly at: number; readonly until: number }): Happening => ({
+  is: 'probes cut off',
+  at,
+  until,
+  apart_ms: Math.min(chance.pick([0, 4, 12]) * second, until - at),
+});
+
+/** An outage that begins, and often ends, while no probe can reach the bus. */
+export const unheardOutage = (chance: Chance, scene: Scene): readonly Happening[] => {
+  const long = chance.pick([20, 60, 300]) * second;
+  const cut = probesCutOff(chance, { at: scene.from, until: scene.from + long });
+  const from = scene.from + chance.between(0, Math.floor(long / 2));
+  return [cut, outage(chance, { ...scene, from, long: Math.floor(long * chance.pick([0.5, 1, 3])) })];
+};
+
 const makers: readonly (readonly [weight: number, Maker])[] = [
   [30, outage],
   [7, (chance, scene) => ({ is: 'probe cut off', ...span(chance, scene, 300 * minute), probe: probeOf(chance, scene) })],
@@ -63,13 +78,7 @@ const makers: readonly (readonly [weight: number, Maker])[] = [
       by: chance.pick([-60, -20, -2, 2, 20, 60]) * second,
     }),
   ],
-  [
-    6,
-    (chance, scene) => {
-      const cut = span(chance, scene, chance.pick([20, 60, 300]) * second);
-      return { is: 'probes cut off', ...cut, apart_ms: Math.min(chance.pick([0, 4, 12]) * second, cut.until - cut.at) };
-    },
-  ],
+  [3, (chance, scene) => probesCutOff(chance, span(chance, scene, 5 * minute))],
   [3, (chance, scene) => ({ is: 'continent cut off', ...span(chance, scene), continent: chance.pick(scene.places) })],
   [
     8,

@@ -1,6 +1,6 @@
 import { type Continent, continents } from '../../shared/base/continents.ts';
 import { type Chance, createChance } from './chance.ts';
-import { makeHappening } from './happenings.ts';
+import { makeHappening, unheardOutage } from './happenings.ts';
 import type { Happening, MonitorSpec, Story } from './story.ts';
 
 const day = 86_400_000;
@@ -41,7 +41,9 @@ export const makeStory = (seed: number): Story => {
     from += wheel ? minute : chance.between(30 * minute, 12 * day);
     const long = chance.between(4, wheel ? 10 : 40) * minute;
     const count = chance.between(1, 5);
-    for (let each = 0; each < count; each += 1) happenings.push(makeHappening(chance, { from, long, probes, monitors, places }));
+    const scene = { from, long, probes, monitors, places };
+    if (chance.happens(0.15)) happenings.push(...unheardOutage(chance, scene));
+    else for (let each = 0; each < count; each += 1) happenings.push(makeHappening(chance, scene));
     from += long + 90 * minute;
   }
   const end = Math.max(from, ...happenings.map(({ until }) => until + 90 * minute)) + (wheel ? 0 : chance.between(0, 3 * day));

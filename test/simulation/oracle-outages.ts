@@ -162,6 +162,29 @@ const faultsInAbsence = (given: Case): string[] => {
   return isDated ? [] : [`it is dated ${found.started_at}, although it began at ${outage.at}`];
 };
 
+/**
+ * Rule 4: what began while no probe could reach the bus is dated as if it had been seen live, however far apart they handed over and whether
+ * it was over by then: by the first failure of all, confirmed by the first one of another continent.
+ */
+const faultsAfterCut = (given: Case): string[] => {
+  const { story, outage, seeing, places, spec } = given;
+  const cut = happeningsOf(story, 'probes cut off').find(({ at, until }) => at <= outage.at && outage.at < until);
+  if (!cut || places.length < 2 || seeing.length < places.length) return [];
+  const fails = failsDuring(given).toSorted((a, b) => a.at - b.at);
+  const [first] = fails;
+  const second = fails.find(({ continent }) => continent !== first?.continent);
+  // Seen by two while nobody was back yet.
+  if (!first || !second || second.started > cut.until - cut.apart_ms - spec.timeout_ms) return [];
+  if (second.at - first.at > Math.min(minute, 2 * places.length * spec.interval_ms)) return [];
+  const found = incidentsOf(given).find(
+    ({ confirmed_at, started_at, resolved_at }) =>
+      confirmed_at !== null && started_at < outage.until && (resolved_at ?? outage.until) > outage.at,
+  );
+  if (!found) return ['it was never confirmed, although two continents saw it and handed over'];
+  if (found.started_at !== first.at) return [`it is dated ${found.started_at}, not by the first failure at ${first.at}`];
+  return found.confirmed_at === second.at ? [] : [`it is confirmed at ${found.confirmed_at}, not by the second failure at ${second.at}`];
+};
+
 export const faultsOfOutages = (parts: Parts): string[] =>
   happeningsOf(parts.story, 'outage').flatMap((outage) => {
     const spec = parts.story.monitors[outage.monitor];
@@ -177,6 +200,8 @@ export const faultsOfOutages = (parts: Parts): string[] =>
     const around = disturbances(parts, outage, outage.at - 3 * turn - 2 * minute, outage.until + 2 * turn + 3 * minute);
     const name = `outage of monitor ${spec.index} from ${outage.at} to ${outage.until} in ${outage.where.join('+')}`;
     if (around.length === 0) return faultsInPeace(given).map((fault) => `${name}: ${fault}`);
+    if (around.every((each) => each === 'unwell' || each === 'probes cut off'))
+      return faultsAfterCut(given).map((fault) => `${name}: ${fault}`);
     const onlyOurs = around.every((each) => each === 'unwell' || ours.some((our) => our === each));
     return onlyOurs ? faultsInAbsence(given).map((fault) => `${name}: ${fault}`) : [];
   });
