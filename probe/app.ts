@@ -33,6 +33,7 @@ import { createGuard } from './checks/guard.ts';
 import { createLookup, watchFamilies } from './checks/https-lookup.ts';
 import { createTrust } from './checks/https-trust.ts';
 import { createChecks } from './checks/index.ts';
+import { createOwnResolver } from './checks/own-resolver.ts';
 import type { Config } from './config.ts';
 
 /**
@@ -102,10 +103,11 @@ export const createProbe = async (config: Config, overrides: Overrides = {}): Pr
   const families = watchFamilies();
   let identity: ProbeIdentity = { name, continent, base_url: knowledge.baseUrl(), version };
   const udp = createUdpSockets();
+  const ownResolver = createOwnResolver(udp);
   const view = createBeatView({ log, ...(overrides.beatSettlingMs === undefined ? {} : { settlingMs: overrides.beatSettlingMs }) });
   const runner = createRunner({
     checks: createChecks({
-      https: { lookup: createLookup(families), families, trust: createTrust() },
+      https: { lookup: createLookup(families, undefined, ownResolver.answered), resolver: ownResolver, families, trust: createTrust() },
       dns: { sockets: udp },
       heartbeat: { view, onJudged: (monitor, next) => heartbeats.judged(monitor, next) },
     }),

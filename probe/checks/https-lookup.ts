@@ -13,6 +13,9 @@ export type LookupAnswer = { readonly addresses: readonly string[] } | { readonl
 /** Looks a name up afresh each time: what was true for an earlier check must not hide what is true now. */
 export type Lookup = (name: string, family: IpFamily) => Promise<LookupAnswer>;
 
+/** What only a resolver that works says: that there is no such name, or no address of the kind. */
+export const tellsOfName: readonly string[] = ['ENOTFOUND', 'ENODATA', 'EBADNAME'];
+
 const resolverOptions = { timeout: 2_000, tries: 3, maxTimeout: 4_000 };
 const reread = 5_000;
 
@@ -90,9 +93,13 @@ const worst = (codes: readonly (string | null)[]): string => {
 
 /**
  * Asks the machine's name servers itself (c-ares), without a cache and without the four threads of getaddrinfo, which one
- * slow name would block for all. Names of /etc/hosts, `localhost`, and what only the system can know (single labels, .local) excepted.
+ * slow name would block for all; `onAnswer` hears of each name that they could say something about. Names of /etc/hosts, `localhost`, and what only the system can know (single labels, .local) excepted.
  */
-export const createLookup = (families: () => Families, servers?: readonly string[]): Lookup => {
+export const createLookup = (
+  families: () => Families,
+  servers?: readonly string[],
+  onAnswer: (name: string) => void = () => undefined,
+): Lookup => {
   const hosts = watched('/etc/hosts', parseHosts);
   const resolver = watched('/etc/resolv.conf', () => {
     const fresh = new dns.Resolver(resolverOptions);
@@ -103,9 +110,13 @@ export const createLookup = (families: () => Families, servers?: readonly string
 
   const query = async (name: string, family: 4 | 6): Promise<Answered> => {
     try {
-      return { addresses: await (family === 4 ? resolver().resolve4(name) : resolver().resolve6(name)), code: null };
+      const addresses = await (family === 4 ? resolver().resolve4(name) : resolver().resolve6(name));
+      onAnswer(name);
+      return { addresses, code: null };
     } catch (error) {
-      return { addresses: [], code: codeOf(error) };
+      const code = codeOf(error);
+      if (tellsOfName.includes(code)) onAnswer(name);
+      return { addresses: [], code };
     }
   };
 

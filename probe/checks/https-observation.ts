@@ -13,6 +13,8 @@ export const ownCodes = {
   deadline: 'DEADLINE',
   notPublic: 'NOT_PUBLIC',
   noFamily: 'NO_FAMILY',
+  /** The probe's own resolver answers nobody. */
+  resolver: 'OWN_RESOLVER',
   /** Not public either, but others that check this are allowed to reach it. */
   othersMay: 'OTHERS_MAY',
   closed: 'CLOSED',

@@ -4,14 +4,20 @@ import type { Check, CheckContext } from './check.ts';
 import { connectFirst } from './https-connect.ts';
 import { decoded } from './https-decode.ts';
 import { type Exchanged, exchange } from './https-exchange.ts';
-import type { Families, Lookup, LookupAnswer } from './https-lookup.ts';
+import { type Families, type IpFamily, type Lookup, type LookupAnswer, tellsOfName } from './https-lookup.ts';
 import { type AttemptSeen, type HopFailure, type HopSeen, type HttpsObservation, ownCodes, type RedirectEnd } from './https-observation.ts';
 import { isRedirect, nextRequest, type Plan, planOf, type Request, requestBytes } from './https-plan.ts';
 import { readerLimits } from './https-reader.ts';
 import type { Trust } from './https-trust.ts';
 import { judgeHttps } from './https-verdict.ts';
+import type { OwnResolver } from './own-resolver.ts';
 
-export type HttpsParts = { readonly lookup: Lookup; readonly families: () => Families; readonly trust: Trust };
+export type HttpsParts = {
+  readonly lookup: Lookup;
+  readonly resolver: Pick<OwnResolver, 'works'>;
+  readonly families: () => Families;
+  readonly trust: Trust;
+};
 
 /** Enough of a body for evidence and to recognise a block page; all that is read is kept only where the body is judged. */
 const keptForEvidence = 4_096;
@@ -26,6 +32,23 @@ const orDeadline = (work: Promise<LookupAnswer>, signal: AbortSignal): Promise<L
     signal.addEventListener('abort', stop);
     work.then(resolve, reject).finally(() => signal.removeEventListener('abort', stop));
   });
+
+/** A resolver that is silent is only known at the deadline: whether it answers anybody is asked in time, once it has taken so long. */
+const resolverPatience = 1_500;
+
+/** The addresses of a name. What the resolver could not say counts against the name only if the resolver works for others. */
+const lookUp = async (name: string, family: IpFamily, { lookup, resolver }: HttpsParts, context: CheckContext): Promise<LookupAnswer> => {
+  const since = performance.now();
+  let asked: Promise<boolean> | undefined;
+  const works = (): Promise<boolean> => {
+    asked ??= resolver.works(name, since, context.deadline);
+    return asked;
+  };
+  const timer = setTimeout(works, Math.min(resolverPatience, context.assignment.timeout_ms / 3));
+  const found = await orDeadline(lookup(name, family), context.deadline).finally(() => clearTimeout(timer));
+  if (!('code' in found) || tellsOfName.includes(found.code)) return found;
+  return (await works()) ? found : { code: ownCodes.resolver };
+};
 
 const hostOf = (url: URL): string => url.hostname.replace(/^\[|\]$/g, '');
 const portOf = (url: URL): number => Number(url.port || (url.protocol === 'https:' ? 443 : 80));
@@ -43,8 +66,7 @@ const performHop = async (request: Request, bytes: Buffer, plan: Plan, context: 
   const failed = (failure: HopFailure): HopResult => ({ hop: { url, addresses, attempts, tls: null, response: null, failure }, phases });
 
   const began = performance.now();
-  const found: LookupAnswer =
-    isIP(host) === 0 ? await orDeadline(parts.lookup(host, settings.ip_family), context.deadline) : literal(host, settings.ip_family);
+  const found: LookupAnswer = isIP(host) === 0 ? await lookUp(host, settings.ip_family, parts, context) : literal(host, settings.ip_family);
   const lookedUp = performance.now();
   if (isIP(host) === 0) phases = { ...phases, dns: lookedUp - began };
   if ('code' in found) return failed({ phase: 'dns', code: found.code });

@@ -14,7 +14,12 @@ type Order = { readonly url: string; readonly in_flight: number; readonly ms: nu
 
 const [authority = ''] = process.argv.slice(2);
 const families = watchFamilies();
-const check = createHttpsCheck({ lookup: createLookup(families), families, trust: createTrust([readFileSync(authority, 'utf8')]) });
+const check = createHttpsCheck({
+  resolver: { works: async () => true },
+  lookup: createLookup(families),
+  families,
+  trust: createTrust([readFileSync(authority, 'utf8')]),
+});
 const guard = createGuard({ allow: ['127.0.0.0/8'], bus: () => [], own: () => [] });
 const probe = { name: 'bench', continent: 'Europe', base_url: 'https://antipode.example', version: '0' } as const;
 

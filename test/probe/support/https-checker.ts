@@ -3,6 +3,7 @@ import { createGuard, type Endpoint, type Guard } from '../../../probe/checks/gu
 import { createHttpsCheck } from '../../../probe/checks/https.ts';
 import { createLookup, type Families, type Lookup, ownFamilies } from '../../../probe/checks/https-lookup.ts';
 import { createTrust } from '../../../probe/checks/https-trust.ts';
+import type { OwnResolver } from '../../../probe/checks/own-resolver.ts';
 import { systemClock } from '../../../shared/base/clock.ts';
 import type { Config } from '../../../shared/checks/assignment.ts';
 import { causeSentence } from '../../../shared/checks/causes.ts';
@@ -15,6 +16,8 @@ export type CheckerOptions = {
   readonly bus?: readonly Endpoint[];
   readonly authorities?: readonly string[];
   readonly lookup?: Lookup;
+  /** What the probe's own resolver does for other names; it works unless a test says otherwise. */
+  readonly resolver?: Pick<OwnResolver, 'works'>;
   readonly families?: Families;
   readonly guard?: Guard;
 };
@@ -24,7 +27,12 @@ export type Checked = Verdict & { readonly sentence: string | null };
 /** An https check as a probe performs it, for one target after the other; only what is given differs from the real thing. */
 export const httpsChecker = (options: CheckerOptions = {}) => {
   const families = () => options.families ?? ownFamilies();
-  const check = createHttpsCheck({ lookup: options.lookup ?? createLookup(families), families, trust: createTrust(options.authorities) });
+  const check = createHttpsCheck({
+    lookup: options.lookup ?? createLookup(families),
+    resolver: options.resolver ?? { works: async () => true },
+    families,
+    trust: createTrust(options.authorities),
+  });
   const guard =
     options.guard ?? createGuard({ allow: options.allow ?? ['127.0.0.0/8', '::1/128'], bus: () => options.bus ?? [], own: () => [] });
   return async (

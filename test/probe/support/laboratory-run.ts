@@ -101,7 +101,12 @@ const sent = (): number => {
 };
 
 const families = () => ({ 4: true, 6: true }) as const;
-const https = createHttpsCheck({ lookup: createLookup(families, [nameServer]), families, trust: createTrust() });
+const https = createHttpsCheck({
+  resolver: { works: async () => true },
+  lookup: createLookup(families, [nameServer]),
+  families,
+  trust: createTrust(),
+});
 const sockets = createUdpSockets();
 const dns = createDnsCheck({ sockets });
 
