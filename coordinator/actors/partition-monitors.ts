@@ -64,6 +64,7 @@ const termsOf = ({ id: _id, config_version: _version, created_at: _created, paus
 /** Whether these are the terms that the state was made with: nearly always, and to be told in no time. */
 const areTermsOf = (watched: Watched, terms: Terms): boolean =>
   watched.continents === terms.continents &&
+  watched.inside === terms.inside &&
   watched.organisation === terms.organisation &&
   watched.kind === terms.kind &&
   watched.interval_ms === terms.interval_ms &&
@@ -133,17 +134,9 @@ export const createMonitors = (): Monitors => {
     if (id === undefined || !common) return undefined;
     return {
       watched: {
+        ...common,
         id,
-        organisation: common.organisation,
-        kind: common.kind,
-        interval_ms: common.interval_ms,
-        timeout_ms: common.timeout_ms,
-        continents: common.continents,
-        probe: common.probe,
-        inside: common.inside,
         config_version: columns.version[slot] ?? 0,
-        alert_after_ms: common.alert_after_ms,
-        sampled: common.sampled,
         created_at: columns.created[slot] ?? 0,
         paused_at: timeOf(columns.paused[slot]),
       },

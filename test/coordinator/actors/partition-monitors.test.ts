@@ -13,20 +13,23 @@ const seers: readonly Seer[] = (['Asia', 'Europe', 'Africa', 'Oceania', 'South A
 }));
 
 const time = fc.integer({ min: 0, max: 2_000_000_000_000 });
-const watched: fc.Arbitrary<Watched> = fc.record({
-  id: fc.uuid(),
-  organisation: fc.constantFrom('a', 'b'),
-  kind: fc.constantFrom('https' as const, 'dns' as const, 'heartbeat' as const),
-  interval_ms: fc.constantFrom(10_000, 60_000),
-  timeout_ms: fc.constantFrom(5_000, 10_000),
-  continents: fc.constantFrom(null, ['Asia' as const, 'Europe' as const]),
-  probe: fc.constantFrom(null, 'p'),
-  config_version: fc.integer({ min: 1, max: 9 }),
-  alert_after_ms: fc.constantFrom(0, 60_000),
-  sampled: fc.boolean(),
-  created_at: time,
-  paused_at: fc.option(time),
-});
+const watched: fc.Arbitrary<Watched> = fc
+  .record({
+    id: fc.uuid(),
+    organisation: fc.constantFrom('a', 'b'),
+    kind: fc.constantFrom('https' as const, 'dns' as const, 'heartbeat' as const),
+    interval_ms: fc.constantFrom(10_000, 60_000),
+    timeout_ms: fc.constantFrom(5_000, 10_000),
+    continents: fc.constantFrom(null, ['Asia' as const, 'Europe' as const]),
+    probe: fc.constantFrom(null, 'p'),
+    config_version: fc.integer({ min: 1, max: 9 }),
+    alert_after_ms: fc.constantFrom(0, 60_000),
+    sampled: fc.boolean(),
+    created_at: time,
+    paused_at: fc.option(time),
+    inside: fc.constantFrom(undefined, ['10.0.0.1'], ['10.0.0.1', '10.0.0.2']),
+  })
+  .map(({ inside, ...more }) => (inside === undefined ? more : { ...more, inside }));
 const failure = fc.constantFrom(null, {
   began_at: 5,
   took_ms: 7,
