@@ -1,6 +1,19 @@
 import { describe, expect, test } from 'vitest';
 import { at, rosterOf, story } from './story.ts';
 
+test('rule 15: who passes long after the confirmation saw the recovery, and the outage was everywhere all the same', () => {
+  for (const [second, scope] of [
+    [60, 'some_continents'],
+    [80, 'everywhere'],
+  ] as const) {
+    const told = story(['Africa', 'Asia', 'Europe'], { interval_ms: 600_000 });
+    told.fail('Europe', 10);
+    told.fail('Asia', 11);
+    told.pass('Africa', second);
+    expect(told.incidents()).toMatchObject([{ confirmed_at: at(11), scope }]);
+  }
+});
+
 describe('rule 12: the end of an outage', () => {
   const four = ['Europe', 'Asia', 'Africa', 'Oceania'] as const;
 

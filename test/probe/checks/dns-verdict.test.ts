@@ -78,6 +78,7 @@ describe('the verdict of a DNS check', () => {
     ['a flood', {}, { is: 'oversized' }, 'dns', "The resolver's answer is larger than an answer may be"],
     ['a cut answer', {}, { is: 'truncated' }, 'dns', 'The answer was cut off, and the resolver does not answer over TCP'],
     ['a refused connection', {}, { is: 'refused' }, 'tcp', 'The resolver refused the TCP connection'],
+    ['a connection that breaks', {}, { is: 'failed' }, 'tcp', 'The TCP connection to the resolver failed'],
     ['no way there', {}, { is: 'unreachable' }, 'tcp', 'The resolver cannot be reached'],
   ];
 

@@ -197,6 +197,13 @@ describe('a cron schedule', () => {
   });
 });
 
+test('Sunday is 0, 7 and sun, and the end of a range', () => {
+  const sundays = next('0 0 * * 0', 'UTC', '2026-01-01T00:00Z', 4);
+  expect(sundays).toEqual(['01-04T00:00', '01-11T00:00', '01-18T00:00', '01-25T00:00']);
+  for (const same of ['7', 'sun', 'SUN', '7-7', '0,7']) expect(next(`0 0 * * ${same}`, 'UTC', '2026-01-01T00:00Z', 4)).toEqual(sundays);
+  expect(next('0 0 * * 5-7', 'UTC', '2026-01-01T00:00Z', 4)).toEqual(['01-02T00:00', '01-03T00:00', '01-04T00:00', '01-09T00:00']);
+});
+
 test('a time zone is one of the IANA database, not an offset', () => {
   expect(['Europe/Berlin', 'UTC', 'America/Argentina/Buenos_Aires'].every(isTimeZone)).toBe(true);
   expect(['+02:00', 'Mars/Olympus', '', 'Europe/Berlin; drop'].some(isTimeZone)).toBe(false);

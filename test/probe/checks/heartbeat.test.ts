@@ -1,0 +1,55 @@
+import { describe, expect, test } from 'vitest';
+import { createGuard } from '../../../probe/checks/guard.ts';
+import { createHeartbeatCheck } from '../../../probe/checks/heartbeat.ts';
+import { causeLayer, causeSentence } from '../../../shared/checks/causes.ts';
+import { type BeatState, noBeats } from '../../../shared/checks/heartbeat/state.ts';
+
+/** What a probe says of a heartbeat, by what it sees on the bus in that moment (rule 20). */
+
+const now = 1_800_000_000_000;
+const mark = (ago: number, exit_code: number | null = null) => ({ id: `beat ${ago}`, at: now - ago, exit_code });
+
+const judged = async (state: BeatState | undefined, config = {}) => {
+  const next: (number | null)[] = [];
+  const check = createHeartbeatCheck({ view: { read: async () => state }, onJudged: (_, at) => next.push(at) });
+  const { outcome, cause } = await check({
+    assignment: {
+      ...{ monitor: 'm', organisation: 'o', kind: 'heartbeat', target: '', interval_ms: 60_000, timeout_ms: 10_000, config },
+      ...{ sealed: null, config_version: 3, ordinal: 0, continents: null, probe: null },
+    },
+    started_at: now,
+    deadline: new AbortController().signal,
+    evidence_wanted: true,
+    guard: createGuard({ allow: [], bus: () => [], own: () => [] }),
+    probe: { name: 'test', continent: 'Europe', base_url: '', version: '0' },
+    clock: { now: () => now },
+  });
+  return { said: cause ? `${outcome}, ${causeLayer(cause)}: ${causeSentence(cause)}` : outcome, next: next[0] };
+};
+
+describe('a heartbeat', () => {
+  const known: BeatState = { ...noBeats, terms: 3 };
+  test.each<readonly [string, BeatState | undefined, object, string]>([
+    ['without a view of the bus', undefined, {}, "unknown, probe: The probe's view of the bus was too old"],
+    ['under other terms than its own', { ...known, terms: 4 }, {}, "unknown, probe: The probe's view of the bus was too old"],
+    ['before its first beat', known, {}, 'unknown, probe: No heartbeat has come yet'],
+    ['in time', { ...known, good: mark(50_000), latest: 'good' }, {}, 'ok'],
+    ['in its grace', { ...known, good: mark(80_000), latest: 'good' }, {}, 'ok'],
+    ['late', { ...known, good: mark(100_000), latest: 'good' }, {}, 'fail, heartbeat: No heartbeat for 1 minute (expected every minute)'],
+    ['failed', { ...known, bad: mark(5_000), latest: 'bad' }, {}, 'fail, heartbeat: The job reported a failure'],
+    ['failed by its exit code', { ...known, bad: mark(5_000, 3), latest: 'bad' }, {}, 'fail, heartbeat: The job ended with exit code 3'],
+    [
+      'begun and never ended',
+      { ...known, open: [{ rid: null, at: now - 31_000 }] },
+      { max_run_s: 30 },
+      'fail, heartbeat: The job started and did not end within 30 seconds',
+    ],
+  ])('%s', async (_, state, config, said) => {
+    expect((await judged(state, config)).said).toBe(said);
+  });
+
+  test('whose view was no good is judged again when there is one, and not at a time of its own', async () => {
+    expect((await judged(undefined)).next).toBeNull();
+    expect((await judged({ ...known, good: mark(50_000), latest: 'good' })).next).toBe(now + 40_000);
+  });
+});
