@@ -1,8 +1,11 @@
-import { mkdirSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync } from 'node:fs';
 import { enableCompileCache, flushCompileCache } from 'node:module';
 import { join } from 'node:path';
 import { setFlagsFromString } from 'node:v8';
 import { ConfigurationFault } from '../shared/base/env.ts';
+
+/** In the environment of a process that has begun anew after compiling, so that it never does so twice. */
+const hasBegunAnew = 'PROBE_COMPILED';
 
 /** What is said where the probe cannot go on: for a person's mistake its words, for our own also where it happened. */
 const tell = (error: unknown): void => {
@@ -10,19 +13,40 @@ const tell = (error: unknown): void => {
   process.stderr.write(`${text}\n`);
 };
 
+const filesIn = (folder: string): number => (existsSync(folder) ? readdirSync(folder, { recursive: true }).length : 0);
+
+/** Begins anew in the same process, with the memory of a process that has just started. Where the system cannot do that, everything goes on as it is. */
+const beginAnew = (environment: Readonly<Record<string, string>>): void => {
+  try {
+    process.execve?.(process.execPath, [process.execPath, ...process.execArgv, ...process.argv.slice(1)], {
+      ...process.env,
+      ...environment,
+    });
+  } catch (error) {
+    tell(error);
+  }
+};
+
 /**
- * Memory at rest: what is compiled once is kept beside the probe's data, which saves every later start the compiler of types (27 MB); and loading
- * 200 modules makes garbage for which V8 would double its young space (10 MB) for good. While it checks it may grow as it likes.
+ * Memory at rest: the compiler of types holds 27 MB for good once it was needed. So what is compiled is kept beside the probe's data (or where
+ * NODE_COMPILE_CACHE says), and a start that had to compile begins anew with what it kept. Loading 200 modules makes garbage for which V8 would
+ * double its young space (10 MB) for good: while it checks it may grow as it likes.
+ *
+ * Modes of a start: `uncached` (this file was compiled before a cache could be named) → `compiling` (the cache had not everything) → `compiled`.
  */
 const load = async () => {
-  const { PROBE_DATA_DIR: folder } = process.env;
-  if (folder) {
-    mkdirSync(folder, { recursive: true, mode: 0o700 });
-    enableCompileCache(join(folder, 'compiled'));
+  const { PROBE_DATA_DIR: folder, NODE_COMPILE_CACHE: named, [hasBegunAnew]: isSecond } = process.env;
+  if (folder) mkdirSync(folder, { recursive: true, mode: 0o700 });
+  const cache = named ?? (folder && join(folder, 'compiled'));
+  if (cache && named === undefined) {
+    beginAnew({ NODE_COMPILE_CACHE: cache });
+    enableCompileCache(cache);
   }
+  const before = cache ? filesIn(cache) : 0;
   setFlagsFromString('--semi-space-growth-factor=1');
   const [{ createProbe }, { readConfig }] = await Promise.all([import('./app.ts'), import('./config.ts')]);
   flushCompileCache();
+  if (cache && isSecond === undefined && filesIn(cache) > before) beginAnew({ [hasBegunAnew]: '1' });
   return { createProbe, readConfig };
 };
 

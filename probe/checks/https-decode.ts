@@ -1,20 +1,20 @@
 import { Readable } from 'node:stream';
-import { constants, createBrotliDecompress, createGunzip, createInflate, createZstdDecompress } from 'node:zlib';
 import type { ResponseReader } from './https-reader.ts';
 
-/** A frame may ask for a window of its own size: never one beyond 8 MiB, which is what browsers give. */
-const boundedZstd = () => createZstdDecompress({ params: { [constants.ZSTD_d_windowLogMax]: 23 } });
+/** Compressions that a server may use although none was asked for. Few do: node's zlib is loaded for the first. */
+const decoders = async () => {
+  const { constants, createBrotliDecompress, createGunzip, createInflate, createZstdDecompress } = await import('node:zlib');
+  return {
+    gzip: createGunzip,
+    'x-gzip': createGunzip,
+    deflate: createInflate,
+    br: createBrotliDecompress,
+    // A frame may ask for a window of its own size: never one beyond 8 MiB, which is what browsers give.
+    zstd: () => createZstdDecompress({ params: { [constants.ZSTD_d_windowLogMax]: 23 } }),
+  } as const;
+};
 
-/** Compressions that a server may use although none was asked for. */
-const decoders = {
-  gzip: createGunzip,
-  'x-gzip': createGunzip,
-  deflate: createInflate,
-  br: createBrotliDecompress,
-  zstd: boundedZstd,
-} as const;
-
-const encodingOf = (reader: ResponseReader): keyof typeof decoders | undefined => {
+const encodingOf = (reader: ResponseReader): keyof Awaited<ReturnType<typeof decoders>> | undefined => {
   const value = reader.headers.find(([name]) => name === 'content-encoding')?.[1].toLowerCase();
   return value === 'gzip' || value === 'x-gzip' || value === 'deflate' || value === 'br' || value === 'zstd' ? value : undefined;
 };
@@ -24,7 +24,7 @@ export const decoded = async (reader: ResponseReader, most: number): Promise<{ b
   const raw = reader.body;
   const encoding = encodingOf(reader);
   if (encoding === undefined || raw.length === 0) return { body: raw, truncated: reader.truncated };
-  const decoder = decoders[encoding]();
+  const decoder = (await decoders())[encoding]();
   const parts: Buffer[] = [];
   let size = 0;
   try {

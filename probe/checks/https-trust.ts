@@ -24,13 +24,15 @@ export const createTrust = (authorities: readonly string[] = []): Trust => {
     strict: createSecureContext({ minVersion: 'TLSv1.2', ecdhCurve, ciphers, ...ca }),
     lax: createSecureContext({ minVersion: 'TLSv1', ecdhCurve, ciphers: `${ciphers}:@SECLEVEL=0` }),
   });
-  const usual = make(groups);
-  let hybrid: typeof usual | undefined;
+  const made = new Map<string, ReturnType<typeof make>>();
+  // Not before the first check: the well-known authorities take memory that a probe without https checks has no use for.
+  const contexts = (ecdhCurve: string): ReturnType<typeof make> => {
+    const known = made.get(ecdhCurve) ?? make(ecdhCurve);
+    made.set(ecdhCurve, known);
+    return known;
+  };
   return {
-    context: (verify, isHybrid) => {
-      if (isHybrid) hybrid ??= make(hybridGroups);
-      return ((isHybrid && hybrid) || usual)[verify ? 'strict' : 'lax'];
-    },
+    context: (verify, isHybrid) => contexts(isHybrid ? hybridGroups : groups)[verify ? 'strict' : 'lax'],
   };
 };
 
