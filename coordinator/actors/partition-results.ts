@@ -1,7 +1,7 @@
 import type { BatchMessage, ReceiptMessage } from '../../shared/bus/messages.ts';
 import { subjects } from '../../shared/bus/subjects.ts';
 import type { Result } from '../../shared/checks/result.ts';
-import { inOrder } from '../domain/handover.ts';
+import { byStart } from '../domain/handover.ts';
 import type { SeenResult } from '../domain/incident-types.ts';
 import { countsAs } from '../domain/views.ts';
 import type { ProbeRow } from '../store/probes.ts';
@@ -106,15 +106,12 @@ export const receiveBatches = (
     }
   }
 
-  const bySeen = new Map(judged.map((each) => [each.seen, each]));
   const late = new Set<string>();
-  for (const seen of inOrder(judged.map((each) => each.seen))) {
-    const from = bySeen.get(seen);
-    if (!from) continue;
+  for (const { key, probe, seen } of judged.toSorted((a, b) => byStart(a.seen, b.seen))) {
     round.decide(seen.monitor, { is: 'result', result: seen.look === null ? seen : { ...seen, look: lookAnswered(seen, round) } });
     const outcome = countsAs(seen, now);
     const { at, took_ms, phases } = seen;
-    round.chart({ monitor_key: from.key, probe_key: from.probe.key, at, took_ms, outcome, cause_class: seen.cause?.class ?? null, phases });
+    round.chart({ monitor_key: key, probe_key: probe.key, at, took_ms, outcome, cause_class: seen.cause?.class ?? null, phases });
     if (seen.handed_over) late.add(seen.monitor);
   }
   // The past asks nobody; what is left open when it has been decided is looked after now.

@@ -78,13 +78,16 @@ const work = async (state: PartitionState, batches: readonly Accepted[], parts: 
     for (const { delivered } of batches) delivered.ack();
     for (const [subject, receipt] of receipts) bus.publish(subject, JSON.stringify(receipt));
     for (const { probe, reason } of refused) refusals.count(probe, reason);
+    // One for all of them: nobody keeps it.
+    let monitor = '';
+    const observed = {
+      target: () => state.monitors.targetOf(monitor),
+      state: () => state.monitors.stateOf(monitor),
+      unwell: () => state.monitors.unwellOf(monitor),
+    };
     for (const { seen } of judged) {
-      const { monitor } = seen;
-      observe(seen, {
-        target: state.monitors.targetOf(monitor),
-        state: () => state.monitors.stateOf(monitor),
-        unwell: () => state.monitors.unwellOf(monitor),
-      });
+      monitor = seen.monitor;
+      observe(seen, observed);
     }
   } catch (error) {
     const [only] = batches;

@@ -10,10 +10,10 @@ import { endNotice, openNotice } from '../store/notices.ts';
 import { setQuarantine } from '../store/probes.ts';
 import type { Directory } from './directory.ts';
 
-/** The state after the result of the monitor that it is of. */
+/** The state after the result of the monitor that it is of; good during the call only. */
 export type ObservedState = {
   /** Tells distinct targets apart. */
-  readonly target: number;
+  readonly target: () => number;
   readonly state: () => MonitorState | undefined;
   /** The same, but only if anything about the monitor is not well, which costs nothing to know. */
   readonly unwell: () => MonitorState | undefined;
@@ -64,11 +64,12 @@ export const createProbeTrust = ({ sql, clock, log, directory, roster, targetsOf
   return {
     observe: (result, { target, state: stateNow, unwell }) => {
       const before = trustOf(result.from.probe);
-      const name = String(target);
       // A pass of a probe that is trusted, of a target that it had right before and that nobody has wrong, says nothing new.
-      const isNews = result.outcome !== 'ok' || before.sick_since !== null || before.refuted.has(name);
+      const isNews =
+        result.outcome !== 'ok' || before.sick_since !== null || (before.refuted.size > 0 && before.refuted.has(String(target())));
       const state = isNews ? stateNow() : unwell();
       if (!state || state.watched.probe !== null || state.watched.kind === 'heartbeat') return;
+      const name = String(target());
       const reach = reachOf(state.watched, roster());
       const isSick = (probe: string) => trustOf(probe).sick_since !== null;
       for (const { probe, shown } of shownBy(result, { state, reach, isSick })) {
