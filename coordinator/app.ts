@@ -1,6 +1,7 @@
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type FastifyInstance, fastify } from 'fastify';
+import { anchorOf } from '../shared/base/anchor.ts';
 import { type Clock, systemClock } from '../shared/base/clock.ts';
 import { newId } from '../shared/base/ids.ts';
 import { createLog, type Log } from '../shared/base/log.ts';
@@ -31,12 +32,6 @@ export type App = {
 
 /** What tests put in the place of the usual. */
 export type Overrides = { readonly clock?: Clock; readonly log?: Log; readonly timing?: Partial<Timing> };
-
-/** The address that probes reach when they reach us. */
-const anchorOf = (baseUrl: string): string => {
-  const { hostname, port, protocol } = new URL(baseUrl);
-  return `${hostname}:${port || (protocol === 'https:' ? 443 : 80)}`;
-};
 
 export const createApp = (config: Config, overrides: Overrides = {}): App => {
   const clock = overrides.clock ?? systemClock;
@@ -101,7 +96,7 @@ export const createApp = (config: Config, overrides: Overrides = {}): App => {
         beatSpool: join(config.DATA_DIR ?? join(tmpdir(), `antipode-coordinator-${port}`), 'beats.jsonl'),
         openSecrets: (row) => (row.secrets === null ? Promise.resolve('{}') : secrets.open(sql, row.secrets, secretsOf(row.id))),
         baseUrl: () => baseUrl,
-        anchors: () => config.PROBE_ANCHORS ?? [anchorOf(baseUrl)],
+        anchors: () => config.PROBE_ANCHORS ?? [anchorOf(baseUrl)].filter((anchor) => anchor !== undefined),
       });
       ends.push(engine.close);
       log.info({ url, version }, 'the coordinator is at work');

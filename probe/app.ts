@@ -1,5 +1,6 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import { anchorOf } from '../shared/base/anchor.ts';
 import { type Clock, systemClock } from '../shared/base/clock.ts';
 import { createLog, type Log } from '../shared/base/log.ts';
 import { backoff, pause } from '../shared/base/retry.ts';
@@ -94,6 +95,10 @@ export const createProbe = async (config: Config, overrides: Overrides = {}): Pr
   let bus: Bus | undefined;
   const witness = createWitness({
     anchors: knowledge.anchors,
+    busCounts: () => {
+      const own = anchorOf(knowledge.baseUrl());
+      return knowledge.anchors().length === 0 || (own !== undefined && knowledge.anchors().includes(own));
+    },
     busRoundTrip: () => (bus?.isConnected() ? bus.flush() : Promise.reject(new Error('there is no bus'))),
   });
 

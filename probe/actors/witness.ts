@@ -36,6 +36,8 @@ const isAnchor = (text: string): boolean => /^\S+:\d{1,5}$/.test(text) && Number
 
 export const createWitness = (parts: {
   readonly anchors: () => readonly string[];
+  /** Whether the bus vouches too: it stands for the coordinator, beside which a probe may be, and not for anchors that the operator chose. */
+  readonly busCounts?: () => boolean;
   /** Goes to the bus and back; rejects or never settles when there is none. */
   readonly busRoundTrip: () => Promise<void>;
 }): Witness => {
@@ -57,7 +59,8 @@ export const createWitness = (parts: {
   /** Everything that may answer at once; settles with the first that connects. */
   const tryAll = (): Promise<Answer> =>
     new Promise((resolve) => {
-      const attempts = [...parts.anchors().filter(isAnchor).map(tryAnchor), tryBus()];
+      const attempts = parts.anchors().filter(isAnchor).map(tryAnchor);
+      if (parts.busCounts?.() ?? true) attempts.push(tryBus());
       for (const one of attempts) void one.then((answer) => answer === 'connected' && resolve(answer));
       void Promise.all(attempts).then((answers) => resolve(answers.includes('refused') ? 'refused' : 'nothing'));
     });

@@ -201,6 +201,18 @@ describe('a probe', () => {
     await expect.poll(() => coordinator.taker.accepted.at(-1)?.outcome, waitFor).toBe('fail');
   });
 
+  test('vouches for itself by the bus where the coordinator is its anchor, and by nothing but the anchors that an operator chose', async () => {
+    // Nobody listens there: what refuses does not vouch for a refusal.
+    coordinator.anchors = ['127.0.0.1:1'];
+    await coordinator.publishRoster(rosterProbe(wire));
+    await coordinator.assign(assignmentOf('http://127.0.0.1:9/'));
+    await startProbe();
+    const last = () => coordinator.taker.accepted.at(-1);
+    await expect.poll(() => [last()?.outcome, last()?.cause?.class], waitFor).toEqual(['unknown', 'probe_unvouched']);
+    coordinator.anchors = ['antipode.example:443'];
+    await expect.poll(() => last()?.outcome, { timeout: 12_000, interval: 50 }).toBe('fail');
+  });
+
   test('signs its presence, and measures how far its clock is off', async () => {
     coordinator.ahead = 60_000;
     await startProbe();

@@ -62,6 +62,11 @@ describe('a probe vouches for itself', () => {
     expect(await witness.vouches(asked({ since: performance.now() }))).toBe(true);
   });
 
+  test('not by the bus where it does not count, for the operator chose other anchors', async () => {
+    const witness = createWitness({ anchors: () => ['127.0.0.1:1'], busCounts: () => false, busRoundTrip: () => Promise.resolve() });
+    expect(await witness.vouches(asked({ since: performance.now(), wasRefused: true }))).toBe(false);
+  });
+
   test('by an anchor that refuses, but not for a refusal', async () => {
     anchor.close();
     await once(anchor, 'close');
