@@ -67,7 +67,10 @@ export const startPartition = ({ lease, parts, mayWork, onFenced, words }: Optio
   let last: Promise<void> = Promise.resolve();
 
   const isHolding = (): boolean => {
-    handover = goOn(handover, words(), performance.now(), (held.at(-1)?.pending ?? 0) > 0);
+    const before = handover;
+    if (before.until === null && !before.spent) return false;
+    handover = goOn(before, words(), performance.now(), (held.at(-1)?.pending ?? 0) > 0);
+    if (handover.spent && !before.spent) log.warn({ partition }, 'not all probes handed over in time; what came is decided without them');
     return handover.until !== null;
   };
 
@@ -77,7 +80,7 @@ export const startPartition = ({ lease, parts, mayWork, onFenced, words }: Optio
     const since = now - ageMs;
     if (!mustWait(handover, { since, from }, words(), now)) return true;
     handover = beginHandover(now, since, timing.catchUpMs);
-    log.info({ partition, from, age_ms: Math.round(ageMs) }, 'what was kept is handed over; those who may keep as much are waited for');
+    log.debug({ partition, from, age_ms: Math.round(ageMs) }, 'what was kept is handed over; those who may keep as much are waited for');
     return false;
   };
 
@@ -199,6 +202,8 @@ export const startPartition = ({ lease, parts, mayWork, onFenced, words }: Optio
       await pull?.stop();
       for (const delivered of held.splice(0)) delivered.nak(0);
       await last;
+      // What was left to wait for others.
+      for (const delivered of held.splice(0)) delivered.nak(0);
       if (leaveCheckpoint && loaded) await actor.tell({ is: 'checkpoint' }).catch(failed('checkpoint'));
       await actor.close();
     },
