@@ -2,6 +2,7 @@ import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { anchorOf } from '../shared/base/anchor.ts';
 import { type Clock, systemClock } from '../shared/base/clock.ts';
+import { newId } from '../shared/base/ids.ts';
 import { createLog, type Log } from '../shared/base/log.ts';
 import { backoff, pause } from '../shared/base/retry.ts';
 import { version } from '../shared/base/version.ts';
@@ -47,6 +48,8 @@ export type ProbeApp = {
   readonly onBus: Promise<void>;
   /** Where it takes beats; null when it takes none. */
   readonly ear: string | null;
+  /** Settles when a process that was started later speaks as this probe: this one is to be closed. */
+  readonly displaced: Promise<void>;
   readonly close: () => Promise<void>;
 };
 
@@ -83,6 +86,9 @@ export const createProbe = async (config: Config, overrides: Overrides = {}): Pr
   const url = config.PROBE_NATS_URL ?? credentials.nats_url;
   const key = keyFromSeed(parseCredentials(credentials.nats_credentials).seed, 'user');
   const stopping = new AbortController();
+  const session = newId();
+  const startedAt = performance.now();
+  const displaced = Promise.withResolvers<void>();
   await mkdir(folder, { recursive: true, mode: 0o700 });
   const claim = await claimDataFolder(folder, id);
 
@@ -172,18 +178,21 @@ export const createProbe = async (config: Config, overrides: Overrides = {}): Pr
       describe: async () => ({
         probe: id,
         generation: spool.generation,
+        session,
+        up_ms: Math.floor(performance.now() - startedAt),
         version,
         seal_key: knowledge.sealKey,
         allowed_cidrs: config.PROBE_ALLOW_CIDRS,
         ear: ear?.address ?? null,
         spool: spool.status(),
-        assignments: assignments.state(),
+        assignments: { ...assignments.state(), roster_epoch: assignments.roster()?.epoch ?? 0 },
         load: runner.load(),
         self_test: await witness.selfTest(),
       }),
       handedOver: reporter.handedOver,
       isWanting: knowledge.isWanting,
       onReply: (reply) => {
+        if (reply.displaced) displaced.resolve();
         knowledge.learn(reply, assignments.keysInUse);
         if (reply.base_url !== identity.base_url) identity = { ...identity, base_url: reply.base_url };
         reporter.receive({ generation: spool.generation, committed: reply.committed, again: [] });
@@ -222,9 +231,11 @@ export const createProbe = async (config: Config, overrides: Overrides = {}): Pr
     'checking',
   );
   const onBus = goOnBus();
+  void displaced.promise.then(() => log.error('a process that was started later speaks as this probe: this one is to end'));
 
   return {
     onBus,
+    displaced: displaced.promise,
     ear: ear?.address ?? null,
     close: async () => {
       stopping.abort();

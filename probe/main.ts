@@ -50,7 +50,10 @@ const load = async () => {
   return { createProbe, readConfig };
 };
 
-/** A probe as a process: SIGTERM and SIGINT end it once its checks are reported and its results are on disk. */
+/**
+ * A probe as a process: SIGTERM and SIGINT end it once its checks are reported and its results are on disk, and so does a later process of the
+ * same probe. That is an end as it should be (0), so that whoever restarts what failed does not start it again.
+ */
 try {
   const { createProbe, readConfig } = await load();
   const app = await createProbe(readConfig(process.env));
@@ -67,6 +70,7 @@ try {
       },
     );
   };
+  void app.displaced.then(stop);
   process.on('SIGTERM', stop);
   process.on('SIGINT', stop);
 } catch (error) {

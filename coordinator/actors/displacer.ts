@@ -2,20 +2,17 @@ import { z } from 'zod';
 import type { Clock } from '../../shared/base/clock.ts';
 import type { Log } from '../../shared/base/log.ts';
 import type { Bus, Message } from '../../shared/bus/nats.ts';
-import type { Sql } from '../store/database.ts';
-import { endNotice, openNotice } from '../store/notices.ts';
 import type { ProbeRow } from '../store/probes.ts';
 import type { Directory } from './directory.ts';
 
 /**
  * One connection for each probe: a newer one displaces the older, so that a probe that comes back need not wait until the server notices
  * that it had gone. Two that keep displacing each other hold the same credentials; then the operator is told, and they are left in peace for
- * a while. A server of 2.9 cannot end connections: there the notice is all.
+ * a while. A server of 2.9 cannot end connections and ends a dead one by itself; of two that live, presence tells the older (twins.ts).
  */
-export type Displacer = { readonly tick: () => Promise<void>; readonly stop: () => void };
+export type Displacer = { readonly stop: () => void };
 
 type Parts = {
-  readonly sql: Sql;
   /** On the system account, which hears who connects. */
   readonly system: Bus;
   readonly account: string;
@@ -23,6 +20,7 @@ type Parts = {
   readonly log: Log;
   readonly directory: Directory;
   readonly isLeader: () => boolean;
+  readonly onTwice: (probe: ProbeRow) => void;
 };
 
 type Connection = { readonly server: string; readonly client: number };
@@ -37,12 +35,11 @@ const listed = z.object({
 const tooOften = 3;
 const minuteMs = 60_000;
 const restMs = 5_000;
-const quietMs = 300_000;
 
 const read = (message: Message): unknown => JSON.parse(new TextDecoder().decode(message.data));
 
 export const watchConnections = async (parts: Parts): Promise<Displacer> => {
-  const { sql, system, account, clock, log, directory, isLeader } = parts;
+  const { system, account, clock, log, directory, isLeader, onTwice } = parts;
   const connections = new Map<string, Connection>();
   const displaced = new Map<string, number[]>();
 
@@ -61,13 +58,7 @@ export const watchConnections = async (parts: Parts): Promise<Displacer> => {
       .catch((error: unknown) =>
         log.info({ err: error, probe: probe.id }, 'the server cannot end a connection; it ends it by itself when it is dead'),
       );
-    if (times.length < tooOften) return;
-    await openNotice(
-      sql,
-      'probe_twice',
-      probe.id,
-      `The credentials of the probe ${probe.name} are in use twice at the same time: rotate or revoke them`,
-    );
+    if (times.length >= tooOften) onTwice(probe);
   };
 
   const connected = system.subscribe(`$SYS.ACCOUNT.${account}.CONNECT`, async (message) => {
@@ -94,13 +85,6 @@ export const watchConnections = async (parts: Parts): Promise<Displacer> => {
       if (!connections.has(authorized_user)) connections.set(authorized_user, { server: known.data.server.id, client: cid });
 
   return {
-    tick: async () => {
-      for (const [probe, times] of displaced) {
-        if ((times.at(-1) ?? 0) > clock.now() - quietMs) continue;
-        displaced.delete(probe);
-        await endNotice(sql, 'probe_twice', probe);
-      }
-    },
     stop: () => {
       connected.stop();
       gone.stop();

@@ -12,6 +12,7 @@ import type { Sql } from '../store/database.ts';
 import { installationId } from '../store/installation.ts';
 import { ownedPartitions } from '../store/leases.ts';
 import { outboxChannel } from '../store/outbox.ts';
+import type { ProbeRow } from '../store/probes.ts';
 import type { MonitorRow } from '../store/watched.ts';
 import { createAlerter } from './alerter.ts';
 import { createAssignments } from './assignments.ts';
@@ -20,7 +21,9 @@ import { type Beats, startBeats } from './beats.ts';
 import { createDigestCheck } from './digest-check.ts';
 import { createDirectory } from './directory.ts';
 import { watchConnections } from './displacer.ts';
+import { createDroppedResults } from './dropped-results.ts';
 import { createHousekeeper, type Kept, oldestKept } from './housekeeper.ts';
+import { createLastingNotice } from './lasting-notice.ts';
 import { createLooks } from './looks.ts';
 import { createNetwork } from './network.ts';
 import { createNetworkKeys } from './network-keys.ts';
@@ -33,6 +36,7 @@ import { createRefusals } from './refusals.ts';
 import { createStranded } from './stranded.ts';
 import type { Timing } from './timing.ts';
 import { createProbeTrust } from './trust.ts';
+import { createTwins } from './twins.ts';
 import { createWriter } from './writer.ts';
 
 /** The actors of a coordinator, put together: they start in this order and end in the reverse one. */
@@ -137,12 +141,24 @@ export const startEngine = async (options: EngineOptions): Promise<Engine> => {
   const partitions = createPartitions({ owner, version, parts, words: network.words });
   const keeper = createProbeKeeper({ sql, bus, system, account: nats.account, operator, clock, log, directory });
 
-  const displacer = await watchConnections({ sql, system, account: nats.account, clock, log, directory, isLeader });
+  const matters = (probe: string): boolean => directory.byId(probe)?.revoked_at === null;
+  const lasting = { sql, quietMs: timing.noticeQuietMs, matters };
+  const twice = createLastingNotice({ ...lasting, kind: 'probe_twice' });
+  const dropping = createLastingNotice({ ...lasting, kind: 'results_dropped' });
+  const dropped = createDroppedResults({ sql, onDropped: dropping.seen });
+  const onTwice = ({ id, name }: ProbeRow): void =>
+    twice.seen(id, `Two processes speak as the probe ${name}, with the same credentials; the older one is told to end`);
+  const twins = createTwins({ log, onTwice });
+  const displacer = await watchConnections({ system, account: nats.account, clock, log, directory, isLeader, onTwice });
   ends.push(displacer.stop);
   const presence = hearPresence({
     ...{ sql, bus, clock, log, directory, refusals, baseUrl, anchors, keyOf: keys.keyOf },
     rosterEpoch: () => roster().epoch,
-    onPresent: network.hear,
+    session: twins.hear,
+    onPresent: (present) => {
+      dropped.hear(present);
+      network.hear(present);
+    },
   });
   ends.push(() => presence.stop(), network.close, looks.close, writer.close, partitions.close);
 
@@ -198,6 +214,8 @@ export const startEngine = async (options: EngineOptions): Promise<Engine> => {
     sql,
     directory,
     keyOf: keys.keyOf,
+    roster,
+    resyncMs: timing.resyncMs,
     presentOf: network.presentOf,
     resync: async (probe, times) => {
       // The stream itself may lack something, or hold what nobody knows: every owner looks through all of it again.
@@ -220,7 +238,12 @@ export const startEngine = async (options: EngineOptions): Promise<Engine> => {
   every('stranded', timing.lookAgainMs, createStranded({ sql, directory, isLeader }).tick);
   every('trust', timing.networkTickMs, trust.settle);
   const alerter = createAlerter({ sql, clock, log });
-  every('connections', timing.digestMs, displacer.tick);
+  every('notices', timing.lookAgainMs, async () => {
+    if (!isLeader()) return;
+    await dropped.tick();
+    await dropping.tick();
+    await twice.tick();
+  });
   every('alerter', timing.alertTickMs, alerter.tick);
   every('refusals', timing.lookAgainMs, refusals.flush);
   ends.push(() => refusals.flush().catch((error: unknown) => log.error({ err: error }, 'counts of refusals are lost')));

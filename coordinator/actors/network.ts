@@ -58,7 +58,6 @@ export const createNetwork = async (parts: Parts): Promise<Network> => {
   const { sql, bus, clock, log, timing, directory, isLeader, onRoster } = parts;
   const lastPresent = new Map<string, Present>();
   const heardAt = new Map<string, number>();
-  const droppedBy = new Map<string, number>();
   const lost = new Set((await openNotices(sql, 'probe_lost')).map(({ subject }) => subject));
   let listeningSince = performance.now();
   let tickedAt = performance.now();
@@ -169,17 +168,6 @@ export const createNetwork = async (parts: Parts): Promise<Network> => {
       for (const { subject } of await openNotices(sql, 'continent_alone')) await endNotice(sql, 'continent_alone', subject);
   };
 
-  /** What a probe had to drop because nobody fetched it (rule 6: counted and reported). */
-  const reportDropped = async (): Promise<void> => {
-    for (const { probe, message } of lastPresent.values()) {
-      const { dropped } = message.spool;
-      if (dropped === (droppedBy.get(probe.id) ?? 0)) continue;
-      droppedBy.set(probe.id, dropped);
-      if (dropped === 0) await endNotice(sql, 'results_dropped', probe.id);
-      else await openNotice(sql, 'results_dropped', probe.id, `The probe ${probe.name} had to drop results: its spool was full`);
-    }
-  };
-
   const writeDown = async (now: number): Promise<void> => {
     if (now - writtenAt < writeEveryMs && [...unwritten.keys()].every((id) => directory.byId(id)?.seal_key !== null)) return;
     writtenAt = now;
@@ -216,7 +204,6 @@ export const createNetwork = async (parts: Parts): Promise<Network> => {
         await welcomeBack();
         await publish();
       }
-      await reportDropped();
       await writeDown(now);
     },
     close: () => {

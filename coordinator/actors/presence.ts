@@ -12,6 +12,7 @@ import type { Directory } from './directory.ts';
 import { senderOf } from './intake.ts';
 import type { KeyOf } from './network-keys.ts';
 import type { Refusals } from './refusals.ts';
+import type { Twins } from './twins.ts';
 
 /** A probe has just said that it is there. */
 export type Present = { readonly probe: ProbeRow; readonly message: PresenceMessage; readonly at: number };
@@ -27,6 +28,8 @@ type Parts = {
   readonly anchors: () => readonly string[];
   readonly rosterEpoch: () => number;
   readonly keyOf: KeyOf;
+  /** Whether a later process speaks as the same probe. */
+  readonly session: Twins['hear'];
   readonly onPresent: (present: Present) => void;
 };
 
@@ -61,7 +64,9 @@ export const hearPresence = (parts: Parts): Subscription => {
     if ('refused' in probe) return refusals.count(id, probe.refused);
     const read = presenceMessage.safeParse(JSON.parse(new TextDecoder().decode(message.data)));
     if (!read.success || read.data.probe !== id) return refusals.count(id, 'malformed');
-    parts.onPresent({ probe, message: read.data, at: now });
+    const { isOlder, ends } = parts.session(probe, read.data);
+    // What the network knows of a probe is what the later process says.
+    if (!isOlder) parts.onPresent({ probe, message: read.data, at: now });
     const reply: PresenceReply = {
       v: 1,
       now: clock.now(),
@@ -71,6 +76,7 @@ export const hearPresence = (parts: Parts): Subscription => {
       roster_epoch: parts.rosterEpoch(),
       committed: await committed(probe, read.data.generation),
       seal_keys: sealKeysFor(probe, read.data.seal_key),
+      ...(ends ? { displaced: true } : {}),
     };
     // The clock last: what was awaited in between would make it late.
     message.respond(JSON.stringify({ ...reply, now: clock.now() }));

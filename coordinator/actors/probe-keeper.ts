@@ -5,6 +5,7 @@ import type { Bus } from '../../shared/bus/nats.ts';
 import { probeConsumers, streams } from '../../shared/bus/streams.ts';
 import { subjects } from '../../shared/bus/subjects.ts';
 import type { Sql } from '../store/database.ts';
+import { endNoticesAbout } from '../store/notices.ts';
 import { markDone, waitingLines } from '../store/outbox.ts';
 import { endOldKeys, type ProbeRow, revokedKeys } from '../store/probes.ts';
 import type { Directory } from './directory.ts';
@@ -77,7 +78,10 @@ export const createProbeKeeper = (parts: Parts): ProbeKeeper => {
       for (const { id, payload } of lines) {
         const probe = directory.byId(payload.probe);
         if (probe && probe.revoked_at === null) await ensure(probe);
-        else if (probe) await forget(probe);
+        else if (probe) {
+          await forget(probe);
+          await endNoticesAbout(sql, probe.id);
+        }
         await markDone(sql, [id]);
         log.info({ probe: payload.probe, change: payload.change }, 'a probe changed');
       }

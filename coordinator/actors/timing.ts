@@ -18,6 +18,10 @@ export type Timing = {
   readonly lookAgainMs: number;
   /** How often assignments held by the probes are compared with the database. */
   readonly digestMs: number;
+  /** So long a probe is left alone after everything was sent to it anew: with a server of 2.9 it finds out only after ten seconds. */
+  readonly resyncMs: number;
+  /** A notice of what is only ever seen to happen ends when it was not seen for so long. */
+  readonly noticeQuietMs: number;
 };
 
 export const usualTiming: Timing = {
@@ -33,4 +37,6 @@ export const usualTiming: Timing = {
   housekeepMs: 60_000,
   lookAgainMs: 5_000,
   digestMs: 15_000,
+  resyncMs: 17_000,
+  noticeQuietMs: 300_000,
 };

@@ -146,3 +146,10 @@ export const writeSeen = async (sql: Queryable, seen: readonly Seen[]): Promise<
 export const setQuarantine = async (sql: Queryable, id: string, reason: string | null): Promise<void> => {
   await sql`update probes set quarantined_at = ${reason === null ? null : sql`coalesce(quarantined_at, now())`}, quarantine_reason = ${reason} where id = ${id}`;
 };
+
+/** What a probe says it has dropped since it was started; true when that is more than was known. */
+export const writeDropped = async (sql: Queryable, id: string, session: string, dropped: number): Promise<boolean> => {
+  const rows = await sql`update probes set dropped = ${dropped}, dropped_session = ${session}
+    where id = ${id} and (dropped_session is distinct from ${session} or dropped < ${dropped}) returning id`;
+  return rows.length > 0;
+};

@@ -83,6 +83,9 @@ export const presenceMessage = z.object({
   v: version,
   probe: id,
   generation: id,
+  /** This very process, and for how long it has run: two may hold the same credentials. */
+  session: id.exactOptional(),
+  up_ms: z.int().min(0).exactOptional(),
   sent_at: time,
   version: z.string().max(32),
   /** The public key (X25519, base64) that secrets are sealed to. */
@@ -90,7 +93,12 @@ export const presenceMessage = z.object({
   allowed_cidrs: z.array(z.string().max(64)).max(64),
   ear: z.string().max(256).nullable(),
   spool: z.object({ waiting: z.int(), dropped: z.int(), bytes: z.int() }),
-  assignments: z.object({ count: z.int(), digest: z.string().max(64) }),
+  assignments: z.object({
+    count: z.int(),
+    digest: z.string().max(64),
+    /** Of the roster that it goes by; 0 when it has none. */
+    roster_epoch: z.int().min(0).exactOptional(),
+  }),
   load: z.object({ in_flight: z.int(), late_ms: z.number() }),
   self_test: z.object({ ok: z.boolean(), detail: z.string().max(200) }),
   /** How far the probe has handed over everything it saw while the bus or the coordinator was away (rule 4). */
@@ -108,6 +116,8 @@ export const presenceReply = z.object({
   committed,
   /** The keys of the network that open `sealed` configs, each sealed to this probe: key id → base64. */
   seal_keys: z.record(z.string(), z.string()),
+  /** A process that was started later speaks as this probe: this one is to end. */
+  displaced: z.boolean().exactOptional(),
 });
 
 /** Sent after each commit, so that probes trim their spools at once; presence replies say the same for those that missed it. */

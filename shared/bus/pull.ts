@@ -53,6 +53,7 @@ export type Connection = {
 
 const expiresMs = 30_000;
 const heartbeatMs = 5_000;
+const silentMs = 2 * heartbeatMs + 500;
 
 /** $JS.ACK.<stream>.<consumer>.<deliveries>.<seq>.<consumer seq>.<ns since the epoch>.<pending>; a domain and account may stand before the stream. */
 const deliveredOf = (connection: Connection, { message, reply }: Answer): Delivered => {
@@ -80,6 +81,7 @@ export const startPull = (connection: Connection, options: PullOptions): Pull =>
   let poll = 0;
   let outstanding = 0;
   let missing = false;
+  let connected = true;
   let waiting: Delivered[] = [];
   let heardAt = performance.now();
   let wake: (() => void) | undefined;
@@ -100,7 +102,8 @@ export const startPull = (connection: Connection, options: PullOptions): Pull =>
     wake?.();
   });
   const status = connection.onStatus((now) => {
-    if (now !== 'connected') return;
+    connected = now === 'connected';
+    if (!connected) return;
     // The server forgot the poll with the connection.
     outstanding = 0;
     wake?.();
@@ -147,9 +150,12 @@ export const startPull = (connection: Connection, options: PullOptions): Pull =>
         }
         ask();
       }
-      if (waiting.length === 0) await something(heartbeatMs);
-      // No sign of life for two beats: the poll got lost.
-      if (waiting.length === 0 && performance.now() - heardAt > 2 * heartbeatMs + 500) outstanding = 0;
+      if (waiting.length === 0) await something(Math.max(100, heardAt + silentMs - performance.now()));
+      // No sign of life for two beats: the poll got lost, or there is nobody to ask, which a server of 2.9 does not say.
+      if (waiting.length === 0 && performance.now() - heardAt >= silentMs) {
+        outstanding = 0;
+        missing = connected;
+      }
       if (waiting.length === 0) continue;
       const messages = waiting;
       waiting = [];

@@ -6,7 +6,7 @@ import { type Bus, connectBus } from '../../shared/bus/nats.ts';
 import { probeConsumers, streams } from '../../shared/bus/streams.ts';
 import { subjects } from '../../shared/bus/subjects.ts';
 import { eventually } from '../support/eventually.ts';
-import { createNetwork, type MadeProbe, type Network } from '../support/network.ts';
+import { createNetwork, type MadeProbe, type Network, quickResync } from '../support/network.ts';
 import { startTarget, type Target } from '../support/targets.ts';
 
 /** A probe that holds something else than the database wants it to: presence tells, and it is mended. */
@@ -17,7 +17,7 @@ const targets: Target[] = [];
 
 beforeAll(async () => {
   network = await createNetwork();
-  await network.startCoordinator({ timing: { digestMs: 500 } });
+  await network.startCoordinator({ timing: { digestMs: 500, ...quickResync() } });
   const { url, coordinatorCredentials: credentials } = network.account;
   bus = await connectBus({ url, credentials, name: 'test', log: network.log });
 });
@@ -62,9 +62,9 @@ describe('a probe', () => {
     const monitor = await addHourly(target, 'Europe', probe.made);
     const from = target.hits.length;
     await network.sql`update monitors set interval_s = 1 where id = ${monitor}`;
-    await eventually(() => target.hits.length > from + 4, 40_000);
+    await eventually(() => target.hits.length > from + 4, 90_000);
     await probe.close();
-  }, 120_000);
+  }, 180_000);
 
   test('that missed a message for good gets it all the same', async () => {
     const probe = await network.addProbe('Asia');
@@ -87,7 +87,7 @@ describe('a probe', () => {
     await thief.stop();
     const from = target.hits.length;
     const again = await network.startProbe(probe.made);
-    await eventually(() => target.hits.length > from + 3, 40_000);
+    await eventually(() => target.hits.length > from + 3, 90_000);
     await again.close();
   }, 180_000);
 
@@ -105,7 +105,7 @@ describe('a probe', () => {
     await eventually(() => known.hits.length > 0);
     await bus.store(where, JSON.stringify({ ...assignment, monitor: stranger, target: target.url() }));
     await eventually(() => target.hits.length > 1);
-    await eventually(async () => (await last(where))?.length === 0, 40_000);
+    await eventually(async () => (await last(where))?.length === 0, 90_000);
     await everythingTaken(probe.made);
     // As long as the known one is checked so often, the stranger would have been, too.
     const settled = target.hits.length + 1;

@@ -112,10 +112,10 @@ describe('the bus', () => {
       },
     });
     await bus.store('result.europe.3.p', 'one');
-    await expect.poll(() => made).toBe(1);
+    await expect.poll(() => made, { timeout: 30_000 }).toBe(1);
     await bus.renewConsumer('RESULTS', partitionConsumer(3));
     await bus.store('result.europe.3.p', 'two');
     expect((await all).map((message) => text(message.data))).toEqual(['one', 'two']);
     await pull.stop();
-  });
+  }, 60_000);
 });

@@ -1,0 +1,73 @@
+import { describe, expect, test } from 'vitest';
+import { hearSession, noSessions, type Sessions } from '../../../coordinator/domain/sessions.ts';
+
+/** What a listener makes of presences, each `[at, id, started at]` in seconds. */
+const listen = (said: readonly (readonly [at: number, id: string, began: number])[]) => {
+  let sessions: Sessions = noSessions;
+  return said.map(([at, id, began]) => {
+    const heard = hearSession(sessions, { id, up_ms: (at - began) * 1_000 }, at * 1_000);
+    ({ sessions } = heard);
+    return heard.ends ? 'ends' : heard.isOlder ? 'older' : 'stays';
+  });
+};
+
+describe('of the processes that speak as one probe', () => {
+  test('the only one stays', () => {
+    expect(listen(Array.from({ length: 10 }, (_, at) => [at * 5, 'a', 0] as const))).toEqual(Array(10).fill('stays'));
+  });
+
+  test('the older is told to end, as often as it speaks, and the later one stays', () => {
+    const said = [
+      [100, 'old', 0],
+      [102, 'new', 101],
+      [105, 'old', 0],
+      [107, 'new', 101],
+      [110, 'old', 0],
+      [112, 'new', 101],
+    ] as const;
+    expect(listen(said)).toEqual(['stays', 'stays', 'ends', 'stays', 'ends', 'stays']);
+  });
+
+  test('the older is found by whoever hears the later one first, such as a coordinator that has just started', () => {
+    const said = [
+      [100, 'new', 90],
+      [101, 'old', 0],
+      [105, 'new', 90],
+      [106, 'old', 0],
+    ] as const;
+    expect(listen(said)).toEqual(['stays', 'stays', 'stays', 'ends']);
+  });
+
+  test('one that took over from one that is gone stays, also when a standstill of ours mixed up their ages', () => {
+    expect(
+      listen([
+        [100, 'gone', 99.9],
+        [100, 'next', 99],
+        [105, 'next', 99],
+        [110, 'next', 99],
+      ]),
+    ).toEqual(['stays', 'stays', 'stays', 'stays']);
+  });
+
+  test('one that hung while another took over is told when it comes back, and stays when that one is gone', () => {
+    const takenOver = [
+      [0, 'hung', -50],
+      [20, 'other', 19],
+    ] as const;
+    expect(listen([...takenOver, [21, 'hung', -50], [25, 'other', 19], [26, 'hung', -50]]).at(-1)).toBe('ends');
+    expect(listen([...takenOver, [60, 'hung', -50], [65, 'hung', -50]])).toEqual(['stays', 'stays', 'stays', 'stays']);
+  });
+
+  test('those that are started again and again are left in peace after three, and told again when it has been quiet', () => {
+    const said: [number, string, number][] = [];
+    for (let turn = 0; turn < 6; turn += 1) {
+      const at = 10 * turn;
+      said.push([at, `p${turn}`, at - 1]);
+      if (turn > 0) said.push([at + 1, `p${turn - 1}`, at - 11]);
+    }
+    const told = listen(said);
+    expect(told.filter((word) => word === 'ends')).toHaveLength(3);
+    expect(told.slice(-4)).toEqual(['stays', 'older', 'stays', 'older']);
+    expect(listen([...said, [500, 'x', 400], [501, 'y', 500.5], [502, 'x', 400]]).at(-1)).toBe('ends');
+  });
+});
