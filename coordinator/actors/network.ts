@@ -79,9 +79,10 @@ export const createNetwork = async (parts: Parts): Promise<Network> => {
       .filter((row) => row.revoked_at === null)
       .map((row) => ({
         id: row.id,
-        name: row.name,
+        // Every probe reads this: whose a private one is, and what they call it, is no other organisation's business.
+        name: row.organisation_id === null ? row.name : '',
         continent: row.continent,
-        organisation: row.organisation_id,
+        organisation: row.organisation_id === null ? null : row.id,
         healthy: (row.last_seen_at !== null || heardAt.has(row.id)) && !lost.has(row.id),
         quarantined: row.quarantined_at !== null,
         ...rangesAllowed(row),

@@ -1,7 +1,9 @@
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { newId } from '../../shared/base/ids.ts';
 import { createKey } from '../../shared/bus/identity.ts';
+import { connectBus } from '../../shared/bus/nats.ts';
 import { signatureOf } from '../../shared/bus/signature.ts';
+import { streams } from '../../shared/bus/streams.ts';
 import { partitionOf, subjects } from '../../shared/bus/subjects.ts';
 import { eventually } from '../support/eventually.ts';
 import { incidentsOf, resultsOf } from '../support/incidents.ts';
@@ -192,6 +194,13 @@ describe('a private probe', () => {
     await eventually(async () => (await resultsOf(network.sql, mine)).length >= 2);
     expect(own.hits.every(({ agent }) => agent.includes('probe=office;'))).toBe(true);
     expect(target.hits.some(({ agent }) => agent.includes('probe=office;'))).toBe(false);
+    // All probes read the roster: it says nothing of whose this one is.
+    const { url, coordinatorCredentials: credentials } = network.account;
+    const bus = await connectBus({ url, credentials, name: 'test', log: network.log });
+    const roster = new TextDecoder().decode((await bus.last(streams.assignments.name, subjects.roster))?.data);
+    expect(roster).toContain(made.id);
+    for (const secret of ['office', network.organisation]) expect(roster).not.toContain(secret);
+    await bus.close();
     await probe.close();
     const voice = await speakAs(made);
     await voice.say(monitor, [{ seq: 1, at: Date.now(), outcome: 'fail' }]);
