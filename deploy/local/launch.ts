@@ -30,6 +30,7 @@ type Say = (line: string) => void;
 /** A start that is refused for a reason that the person can mend: one line, no stack. */
 export class StartRefused extends Error {}
 
+const probeMain = join(projectFolder, 'probe/main.ts');
 const readyWithinMs = 60_000;
 const largestLog = 20_000_000;
 
@@ -71,7 +72,7 @@ const startProbes = (
       command: {
         name,
         file: process.execPath,
-        args: [join(projectFolder, 'probe/main.ts')],
+        args: [probeMain],
         cwd: projectFolder,
         env,
         stopSignal: 'SIGTERM',
@@ -81,10 +82,10 @@ const startProbes = (
   }
 };
 
-/** Settles when the compiled code of all programs is in the cache; a failure only costs speed, and shows when the programs start. */
-const warmUp = async (env: Readonly<Record<string, string>>): Promise<void> => {
+/** Settles when the compiled code of a program is in its cache; a failure only costs speed, and shows when the programs start. */
+const warmUp = async (file: string, env: Readonly<Record<string, string>>): Promise<void> => {
   const { promise, resolve } = Promise.withResolvers<void>();
-  const reader = spawn(process.execPath, [join(import.meta.dirname, 'warm-up.ts')], {
+  const reader = spawn(process.execPath, [file], {
     env: { ...env },
     cwd: projectFolder,
     stdio: 'ignore',
@@ -158,9 +159,16 @@ export const launch = async (environment: Environment, stop: AbortSignal, say: S
     writeJson(join(home, 'heartbeat-urls.json'), Object.fromEntries(addresses));
     say('starting the database and the bus');
     const common = inherited(environment, join(cache, 'compile'));
-    const warm = Object.keys(state.made).length === 0 ? warmUp(common) : undefined;
+    // A probe runs under other flags of V8: of a cache that it shared, each would throw away what the other compiled.
+    const forProbes = { ...common, NODE_COMPILE_CACHE: join(cache, 'compile-probe') };
+    const isFirst = Object.keys(state.made).length === 0;
+    // Without credentials a probe loads all that it consists of, finds them missing, and ends.
+    const compiled = {
+      coordinator: isFirst ? warmUp(join(import.meta.dirname, 'warm-up.ts'), common) : undefined,
+      probes: isFirst ? warmUp(probeMain, forProbes) : undefined,
+    };
     const foundations = await layFoundations({ home, cache, logs, settings, state, crew, say }, environment.PATH ?? '');
-    await warm;
+    await compiled.coordinator;
     const host = ['0.0.0.0', '::', '127.0.0.1'].includes(settings.host) ? '127.0.0.1' : settings.host;
     const direct = `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
     const base = settings.baseUrl ?? direct;
@@ -202,7 +210,8 @@ export const launch = async (environment: Environment, stop: AbortSignal, say: S
     if (stop.aborted) return;
     if (isOwnDatabase) startCoordinator();
     const natsUrl = foundations.bus.NATS_URL;
-    startProbes(crew, { home, logs, settings, natsUrl, common, ears }, network);
+    await compiled.probes;
+    startProbes(crew, { home, logs, settings, natsUrl, common: forProbes, ears }, network);
     await awaitNetwork(direct, stop, say);
     if (stop.aborted) return;
     const describe = (): LocalFile => ({

@@ -1,6 +1,5 @@
 /**
- * Run once, beside the making of the database: reads both programs, so that their compiled code is in the cache before five processes
- * want it at the same time. It starts nothing.
+ * Run once, beside the making of the database: reads the coordinator, so that its compiled code is in the cache before two processes want
+ * it at the same time. It starts nothing.
  */
 import '../../coordinator/app.ts';
-import '../../probe/app.ts';

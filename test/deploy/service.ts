@@ -56,8 +56,15 @@ export const createHome = async (person?: Person, below = tmpdir()): Promise<str
   return home;
 };
 
-export const startService = (home: string, person?: Person): Service => {
-  const env = { PATH: process.env.PATH, HOME: '/nonexistent', ANTIPODE_HOME: home, ANTIPODE_CACHE: join(home, 'cache'), PORT: '0' };
+export const startService = (home: string, person?: Person, more: Readonly<Record<string, string>> = {}): Service => {
+  const env = {
+    ...more,
+    PATH: process.env.PATH,
+    HOME: '/nonexistent',
+    ANTIPODE_HOME: home,
+    ANTIPODE_CACHE: join(home, 'cache'),
+    PORT: '0',
+  };
   const launcher = spawn(process.execPath, [startFile], { env, cwd: '/', stdio: ['ignore', 'pipe', 'pipe'], ...person });
   let text = '';
   for (const stream of [launcher.stdout, launcher.stderr])

@@ -147,8 +147,8 @@ describe.runIf(hasBinaries())('npm start', { timeout: 150_000 }, () => {
 describe.runIf(hasBinaries())('npm start, elsewhere', { timeout: 150_000 }, () => {
   const homes: string[] = [];
   const services: Service[] = [];
-  const begin = (home: string, person?: typeof nobody): Service => {
-    const service = startService(home, person);
+  const begin = (home: string, person?: typeof nobody, more?: Readonly<Record<string, string>>): Service => {
+    const service = startService(home, person, more);
     homes.push(home);
     services.push(service);
     return service;
@@ -159,6 +159,20 @@ describe.runIf(hasBinaries())('npm start, elsewhere', { timeout: 150_000 }, () =
   });
 
   const nobodyCan = isRoot && isPassableFor(nobody.uid, import.meta.dirname) && isRunnableFor(nobody.uid, process.execPath);
+
+  test('is quick the second time because every program finds its compiled code', async () => {
+    const home = await createHome();
+    const first = begin(home);
+    await first.ready;
+    await stopService(first);
+    await begin(home, undefined, { NODE_DEBUG_NATIVE: 'COMPILE_CACHE' }).ready;
+    for (const part of ['coordinator', 'Frankfurt', 'Virginia', 'Singapore']) {
+      const log = await readFile(join(home, 'logs', `${part}.log`), 'utf8');
+      const [found, missed] = [/ was accepted/g, / was rejected/g].map((word) => [...log.matchAll(word)].length);
+      expect(found, part).toBeGreaterThan(150);
+      expect(missed, part).toBe(0);
+    }
+  });
 
   test.runIf(nobodyCan)('works for a user without rights', async () => {
     const service = begin(await createHome(nobody), nobody);
