@@ -116,7 +116,9 @@ export const amendMonitor = (before: Monitor, patch: MonitorPatch, { plan, check
   const config = patch.config === null ? old : configFrom(patch.config, about, before.secrets);
   const elsewhere = target !== before.target || !sameJson(config.open, before.config);
   if (elsewhere) refuseUnreachable({ kind, target, config: config.open, organisation: before.organisation }, checkers);
-  const what_is_checked_changed = target !== before.target || !checksTheSame(kind, old, config);
+  // A heartbeat is its agreement: under another interval what was silence in order until now must not be a missed deadline.
+  const isAgreedAnew = kind === 'heartbeat' && interval_s !== before.interval_s && typeof config.open.schedule !== 'string';
+  const what_is_checked_changed = target !== before.target || isAgreedAnew || !checksTheSame(kind, old, config);
   const enabled = patch.enabled ?? before.enabled;
   // Naming a group says where it goes; `ungroup` alone says only that it leaves.
   const group = patch.group ?? (patch.ungroup ? null : before.group);

@@ -159,6 +159,14 @@ describe('a change', () => {
     expect(amend(monitor, { group: organisation, ungroup: true }).monitor.group).toBe(organisation);
   });
 
+  test('of a heartbeat by its interval is one of what was agreed: the silence until then is not held against the job', () => {
+    const agreed = draft({ type: 'heartbeat', target: '', name: 'backup', interval_s: 86_400 });
+    expect(amend(agreed, { interval_s: 3_600 })).toMatchObject({ what_is_checked_changed: true, monitor: { config_version: 2 } });
+    // A schedule stands in the place of the interval, which then says nothing.
+    const byClock = draft({ type: 'heartbeat', target: '', name: 'backup', interval_s: 86_400, config: { schedule: '0 2 * * *' } });
+    expect(amend(byClock, { interval_s: 3_600 })).toMatchObject({ what_is_checked_changed: false, monitor: { config_version: 1 } });
+  });
+
   test('is judged for what it mentions only: a stored interval below a smaller plan does not stop a new name', () => {
     const monitor = draft({ interval_s: 10, config: { timeout_ms: 5_000 } });
     expect(amend(monitor, { name: 'Shop' }, 'free').monitor.name).toBe('Shop');
