@@ -35,7 +35,10 @@ const refused = async (probe: string, reason: string): Promise<number> => {
   return row?.count ?? 0;
 };
 
-const becomesRefused = (probe: string, reason: string) => eventually(async () => (await refused(probe, reason)) > 0);
+const becomesRefused = async (probe: string, reason: string): Promise<void> => {
+  const isRefused = await eventually(async () => (await refused(probe, reason)) > 0, 40_000).catch(() => false);
+  expect(isRefused, `refused as ${reason}`).toBe(true);
+};
 
 const ok = (seq: number) => ({ seq, at: Date.now(), outcome: 'ok' as const });
 const batch = (probe: string, partition: number, more: object = {}) =>

@@ -34,7 +34,7 @@ export const speakAs = async (made: MadeProbe): Promise<Voice> => {
     name: `voice of ${made.name}`,
     inboxPrefix: inboxOf(made.id),
     log: testLog(),
-    firstConnectionMs: 3_000,
+    firstConnectionMs: 30_000,
   });
   const generation = newId();
   const shout: Voice['shout'] = async (subject, body, signature) => {
