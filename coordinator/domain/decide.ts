@@ -78,7 +78,8 @@ const onResult = (draft: Draft, result: SeenResult): void => {
           result,
         );
   const clock = Math.max(draft.state.clock, result.at);
-  draft.state = { ...draft.state, views: forget(views, clock, draft.reach), clock };
+  // Of an open incident it matters when each was last heard of.
+  draft.state = { ...draft.state, views: draft.state.incident ? views : forget(views, clock, draft.reach), clock };
   // What nearly every result is: all is well, and stays so.
   if (result.outcome === 'ok' && !draft.state.incident) return;
   const view = newestOf(views, continent);

@@ -31,7 +31,7 @@ const quick = 1_500;
 const lingering = 75 * 60_000;
 const minute = 60_000;
 
-const ours: readonly Happening['is'][] = ['coordinator killed', 'coordinator frozen', 'bus away', 'bus wiped'];
+const ours: readonly Happening['is'][] = ['coordinator killed', 'coordinator frozen', 'bus away', 'bus wiped', 'probes cut off'];
 const harmless: readonly Happening['is'][] = ['window', 'moved'];
 
 const concerns = (happening: Happening, outage: Outage): boolean => {

@@ -149,6 +149,17 @@ describe('rule 4: the past is decided as the past', () => {
     expect(told.incidents()).toMatchObject([{ resolved_at: at(340), note: 'no longer observed' }]);
   });
 
+  test('rules 4 and 11: however long the past that is told at once, a lonely failure lapses two turns after its continent last reported', () => {
+    const told = story(['Europe', 'Asia', 'Africa']);
+    told.fail('Europe', 10);
+    told.fail('Europe', 190);
+    told.network(rosterOf(['Europe', 'Asia', 'Africa'], ['Europe']));
+    for (let second = 250; second < 1600; second += 60)
+      told.pass(second % 120 === 10 ? 'Asia' : 'Africa', second, { handed_over: true, arrives: 1600 });
+    told.tick(1606);
+    expect(told.incidents()).toMatchObject([{ started_at: at(10), resolved_at: at(190 + 240), note: 'no longer observed' }]);
+  });
+
   test('rule 4: while what was decided does not reach to now, nothing is alerted', () => {
     const told = story(['Europe', 'Asia']);
     told.fail('Europe', 100, { arrives: 220 });
