@@ -3,6 +3,7 @@ import { Refusal } from '../../shared/base/refusal.ts';
 import { recurrences } from './maintenance-recurrence.ts';
 import { type Rule, refuseRule, ruleFrom } from './maintenance-rule.ts';
 import { nameFrom } from './name.ts';
+import { instantOf, instantsIn, localOf, margin } from './zone-clock.ts';
 
 /** A moment as a caller gives it: an instant, or a local time (ISO, no zone) of the organisation's clock. */
 export type Moment = { readonly is: 'instant'; readonly at: number } | { readonly is: 'local'; readonly local: string };
@@ -24,17 +25,6 @@ const day = 86_400_000;
 export const expandedAhead = 90 * day;
 export const expandAgainBelow = 62 * day;
 
-/** A local time that does not exist moves forward by the gap, one that exists twice is the first: what Temporal calls compatible. */
-export const instantOf = (local: number, zone: string): number =>
-  Temporal.PlainDateTime.from(new Date(local).toISOString().slice(0, -1)).toZonedDateTime(zone, { disambiguation: 'compatible' })
-    .epochMilliseconds;
-
-export const localOf = (at: number, zone: string): number =>
-  at + Math.round(Temporal.Instant.fromEpochMilliseconds(at).toZonedDateTimeISO(zone).offsetNanoseconds / 1_000_000);
-
-/** No change of any clock is larger, so that instants are searched for this far beside their local times. */
-const margin = 26 * 3_600_000;
-
 export type Occurrences = { readonly occurrences: readonly Interval[] /** Nothing begins after the range. */; readonly ended: boolean };
 
 /** When UNTIL has passed for certain, whatever the zone. */
@@ -43,7 +33,9 @@ const endOf = ({ until }: Rule): number => (until === null ? Number.POSITIVE_INF
 const repeated = (schedule: Schedule, rule: Rule, { from, to }: Interval): { begins: number[]; ended: boolean } => {
   const { starts_at, local_start, time_zone } = schedule;
   // A count can only be kept by counting from the start.
-  const low = rule.count === null ? localOf(from, time_zone) - margin : local_start;
+  const near = localOf(from, time_zone) - margin;
+  const low = rule.count === null ? near : local_start;
+  const instant = instantsIn(time_zone);
   const begins: number[] = [];
   let counted = 1;
   for (const local of recurrences(rule, local_start, low, localOf(to, time_zone) + margin)) {
@@ -51,7 +43,8 @@ const repeated = (schedule: Schedule, rule: Rule, { from, to }: Interval): { beg
     if (rule.count !== null && counted >= rule.count) break;
     counted += 1;
     if (rule.until?.local && local > rule.until.at) break;
-    const at = instantOf(local, time_zone);
+    if (local < near) continue;
+    const at = instant(local);
     if (rule.until && !rule.until.local && at > rule.until.at) continue;
     if (at > starts_at && at >= from && at < to) begins.push(at);
   }
@@ -69,12 +62,27 @@ export const occurrencesOf = (schedule: Schedule, range: Interval): Occurrences 
   return { occurrences: unique.map((at) => ({ from: at, to: at + lasts })), ended };
 };
 
+/** What is written down when a window is made: its first occurrence, those that are not over, and the next months'. */
+export const occurrencesToCome = (schedule: Schedule, now: number): Occurrences & { readonly until: number } => {
+  const { starts_at, ends_at } = schedule;
+  const until = Math.max(now, starts_at) + expandedAhead;
+  // A rule may have begun decades ago: what is over is not counted up.
+  const { occurrences, ended } = occurrencesOf(schedule, { from: Math.max(starts_at, now - (ends_at - starts_at) + 1), to: until });
+  const first = { from: starts_at, to: ends_at };
+  return { occurrences: [first, ...occurrences.filter(({ from }) => from > starts_at)], ended, until };
+};
+
 /** Within this after its start a rule must occur, or it is taken never to; a year's minutes are as much work as thirty years' days. */
 const searched = { YEARLY: 30, MONTHLY: 30, WEEKLY: 30, DAILY: 30, HOURLY: 9, MINUTELY: 1 } as const;
 const mostInYear = 20_000;
 
+/** Occurrences longer than this would lie on each other without end. */
+const longestRepeated = 366 * day;
+
 const refuseUseless = (schedule: Schedule, rule: Rule): void => {
-  const { starts_at, local_start } = schedule;
+  const { starts_at, ends_at, local_start } = schedule;
+  if (ends_at - starts_at > longestRepeated)
+    throw new Refusal('window_invalid', 'ends_at: a window that repeats may last 366 days at most; end it earlier, or leave out rrule.');
   if (rule.until !== null && (rule.until.local ? rule.until.at < local_start : rule.until.at < starts_at))
     throw refuseRule('UNTIL lies before starts_at; choose a later one.');
   const years = searched[rule.freq];

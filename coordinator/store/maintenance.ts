@@ -1,5 +1,12 @@
 import type { Interval } from '../../shared/base/interval.ts';
-import { expandAgainBelow, expandedAhead, occurrencesOf, type Schedule, type WindowDraft } from '../domain/maintenance.ts';
+import {
+  expandAgainBelow,
+  expandedAhead,
+  occurrencesOf,
+  occurrencesToCome,
+  type Schedule,
+  type WindowDraft,
+} from '../domain/maintenance.ts';
 import type { Queryable, Sql } from './database.ts';
 import { inTransaction } from './transactions.ts';
 
@@ -56,17 +63,12 @@ export const insertWindow = async (
 ): Promise<void> => {
   const { name, schedule } = draft;
   const { starts_at, ends_at, local_start, rrule, time_zone } = schedule;
-  const until = Math.max(now, starts_at) + expandedAhead;
-  const { occurrences, ended } = occurrencesOf(schedule, { from: Math.min(starts_at, now) - (ends_at - starts_at), to: until });
+  const { occurrences, ended, until } = occurrencesToCome(schedule, now);
   await sql`
     insert into maintenance_windows (id, organisation_id, name, starts_at, ends_at, local_start, rrule, time_zone, created_at, expanded_until)
     values (${id}, ${organisation}, ${name}, ${instant(starts_at)}, ${instant(ends_at)}, ${instant(local_start).slice(0, -1)}, ${rrule},
       ${time_zone}, ${instant(now)}, ${ended ? null : instant(until)})`;
-  await writeOccurrences(
-    sql,
-    id,
-    occurrences.filter(({ from, to }) => to > now || from === starts_at),
-  );
+  await writeOccurrences(sql, id, occurrences);
   await sql`insert into maintenance_monitors (window_id, monitor_id) select ${id}, unnest(${[...monitors]}::uuid[])`;
   await sql`insert into maintenance_groups (window_id, group_id) select ${id}, unnest(${[...groups]}::uuid[])`;
 };

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { draftWindow, instantOf, localOf, type Moment, occurrencesOf } from '../../../coordinator/domain/maintenance.ts';
+import { draftWindow, type Moment, occurrencesOf, occurrencesToCome } from '../../../coordinator/domain/maintenance.ts';
+import { instantOf, instantsIn, localOf } from '../../../coordinator/domain/zone-clock.ts';
 import { Refusal } from '../../../shared/base/refusal.ts';
 
 const day = 86_400_000;
@@ -147,6 +148,57 @@ describe('an occurrence', () => {
       ended: true,
     });
   });
+});
+
+describe('a window that is made', () => {
+  const now = utc('2026-06-10T12:00');
+
+  test('is written down from now on, however long ago it began, with its first occurrence', () => {
+    const old = window(local('1970-01-03T00:00'), local('1970-01-03T00:10'), 'FREQ=MINUTELY;INTERVAL=30');
+    const { occurrences, until, ended } = occurrencesToCome(old, now);
+    expect(occurrences[0]).toEqual({ from: old.starts_at, to: old.ends_at });
+    expect(occurrences.slice(1).every(({ to }) => to > now)).toBe(true);
+    expect(occurrences[1]?.from).toBe(now);
+    expect(occurrences).toHaveLength(1 + 90 * 48);
+    expect([until, ended]).toEqual([now + 90 * day, false]);
+  });
+
+  test('is written down with what began before now and is not over', () => {
+    const nights = window(instant('2026-06-01T20:00'), instant('2026-06-03T08:00'), 'FREQ=DAILY', 'UTC');
+    const { occurrences } = occurrencesToCome(nights, now);
+    expect(occurrences.slice(0, 3).map(({ from }) => from)).toEqual([
+      utc('2026-06-01T20:00'),
+      utc('2026-06-09T20:00'),
+      utc('2026-06-10T20:00'),
+    ]);
+  });
+
+  test('has each of its occurrences once when the first is still to come', () => {
+    const soon = window(local('2026-06-20T02:00'), local('2026-06-20T03:00'), 'FREQ=WEEKLY;COUNT=3');
+    const { occurrences, ended } = occurrencesToCome(soon, now);
+    expect(occurrences).toEqual(occurrencesOf(soon, { from: 0, to: now + 300 * day }).occurrences);
+    expect(ended).toBe(true);
+  });
+
+  test('may not repeat and last more than a year, and may last that long once', () => {
+    const long = (rrule: string | null) => () => window(local('2026-06-01T02:00'), local('2027-06-03T02:00'), rrule);
+    expect(long('FREQ=MINUTELY;INTERVAL=30')).toThrow(/366 days/);
+    expect(long(null)).not.toThrow();
+  });
+});
+
+test('many local times at once become the instants that the calendar gives for each', () => {
+  const names = ['Europe/Berlin', 'America/St_Johns', 'Pacific/Apia', 'Australia/Lord_Howe', 'Africa/Casablanca', 'Africa/Monrovia', 'UTC'];
+  for (const zone of names) {
+    const fast = instantsIn(zone);
+    for (const [from, to] of [
+      ['1971-01-01T00:00', '1973-01-01T00:00'],
+      ['2011-06-01T00:00', '2012-06-01T00:00'],
+      ['2026-01-01T00:00', '2028-01-01T00:00'],
+      ['2099-01-01T00:00', '2100-01-01T00:00'],
+    ] as const)
+      for (let time = utc(from); time < utc(to); time += 3 * hour + 17 * 60_000) expect(fast(time), zone).toBe(instantOf(time, zone));
+  }
 });
 
 test('local times and instants lead back to each other', () => {

@@ -1,0 +1,41 @@
+const day = 86_400_000;
+
+/** No change of any clock is larger, so that instants are searched for this far beside their local times. */
+export const margin = 26 * 3_600_000;
+
+const zoned = (at: number, zone: string): Temporal.ZonedDateTime => Temporal.Instant.fromEpochMilliseconds(at).toZonedDateTimeISO(zone);
+
+const offsetAt = (at: number, zone: string): number => Math.round(zoned(at, zone).offsetNanoseconds / 1_000_000);
+
+/** A local time that does not exist moves forward by the gap, one that exists twice is the first: what Temporal calls compatible. */
+export const instantOf = (local: number, zone: string): number =>
+  Temporal.PlainDateTime.from(new Date(local).toISOString().slice(0, -1)).toZonedDateTime(zone, { disambiguation: 'compatible' })
+    .epochMilliseconds;
+
+export const localOf = (at: number, zone: string): number => at + offsetAt(at, zone);
+
+/** A stretch of instants within which the clock of a zone does not change. */
+type Steady = { readonly from: number; readonly to: number; readonly offset: number };
+
+const steadyAround = (at: number, zone: string): Steady => {
+  // The change at this very moment began the stretch, so that it is looked for from a moment later.
+  const began = zoned(at + 1, zone).getTimeZoneTransition('previous');
+  const ends = zoned(at, zone).getTimeZoneTransition('next');
+  return {
+    from: began?.epochMilliseconds ?? Number.NEGATIVE_INFINITY,
+    to: ends?.epochMilliseconds ?? Number.POSITIVE_INFINITY,
+    offset: offsetAt(at, zone),
+  };
+};
+
+/** instantOf() for many local times of one zone: only those near a change of its clock need the calendar, which is slow. */
+export const instantsIn = (zone: string): ((local: number) => number) => {
+  let steady: Steady | undefined;
+  return (local) => {
+    const likely = steady === undefined ? Number.NaN : local - steady.offset;
+    if (steady && likely - day - margin >= steady.from && likely + day + margin < steady.to) return likely;
+    const at = instantOf(local, zone);
+    if (!steady || at < steady.from || at >= steady.to) steady = steadyAround(at, zone);
+    return at;
+  };
+};
