@@ -15,6 +15,13 @@ export type LiveBeatView = BeatView & {
 
 /** An ear that kept beats on its disk hands them over as soon as it is connected; it tries at least every second. */
 const usualSettlingMs = 5_000;
+/**
+ * How long after an absence the view settles: the longer it was, the more beats ears kept meanwhile, and have to hand over before anybody
+ * may be called late.
+ */
+export const settlingAfter = (absence_ms: number, shortest_ms: number): number => shortest_ms + Math.min(mostMore, absence_ms / 10);
+const mostMore = 30_000;
+
 /** A view this old is no view (rule 20). */
 const oldestMs = 15_000;
 
@@ -27,6 +34,7 @@ export const createBeatView = ({
 }): LiveBeatView => {
   let attached: { readonly bus: Bus; readonly records: BeatRecords } | undefined;
   let seeingFrom = Number.POSITIVE_INFINITY;
+  let lostAt: number | undefined;
 
   const isSeeing = (): boolean => attached?.bus.isConnected() === true && performance.now() >= seeingFrom;
 
@@ -35,7 +43,14 @@ export const createBeatView = ({
       attached = { bus, records };
       seeingFrom = performance.now() + settlingMs;
       bus.onStatus((status) => {
-        seeingFrom = status === 'connected' ? performance.now() + settlingMs : Number.POSITIVE_INFINITY;
+        const now = performance.now();
+        if (status === 'connected') {
+          seeingFrom = now + settlingAfter(lostAt === undefined ? 0 : now - lostAt, settlingMs);
+          lostAt = undefined;
+        } else {
+          lostAt ??= now;
+          seeingFrom = Number.POSITIVE_INFINITY;
+        }
       });
     },
     isSeeing,

@@ -6,7 +6,7 @@ import { type BeatMessage, beatMessage } from './messages.ts';
 
 /**
  * Beats that were taken while the bus was away, on the disk of the place that took them.
- * Modes: `empty` → `waiting` (beats on disk; further ones go behind them) → `draining` (handed over in order, one drain at a time; what
+ * Modes: `empty` → `waiting` (beats on disk; further ones go behind them) → `draining` (handed over, one drain at a time; what
  * comes meanwhile goes behind) → `empty` (the file is cut) or back to `waiting` when the bus went away again; `closed`.
  */
 export type SpooledBeat = { readonly organisation: string; readonly monitor: string; readonly beat: BeatMessage };
@@ -15,7 +15,7 @@ export type BeatSpool = {
   readonly waiting: () => number;
   /** Settles when the beat is on the disk. @throws SpoolFull. */
   readonly append: (entry: SpooledBeat) => Promise<void>;
-  /** Hands over what waits, oldest first, until nothing is left or a hand-over fails. What fails is kept, and comes again after a crash. */
+  /** Hands over what waits, of each monitor oldest first, until nothing is left or a hand-over fails. What fails is kept, and comes again after a crash. */
   readonly drain: (handOver: (entry: SpooledBeat) => Promise<void>) => Promise<void>;
   readonly close: () => Promise<void>;
 };
@@ -23,6 +23,8 @@ export type BeatSpool = {
 export class SpoolFull extends Error {}
 
 const entryShape = z.object({ organisation: z.uuid(), monitor: z.uuid(), beat: beatMessage });
+/** So many wait for the bus at a time. One after the other they would take as many times the way there, and who comes last looks late. */
+const mostAtOnce = 2_000;
 const mostBytes = 256 * 1024 * 1024;
 
 const readEntries = (text: string, log: Log): SpooledBeat[] =>
@@ -76,11 +78,27 @@ export const openBeatSpool = async (path: string, log: Log): Promise<BeatSpool> 
     queue.push(entry);
   };
 
+  /** The oldest of those that wait: side by side for different monitors, one after the other for each. @throws when one of them failed. */
+  const drainSome = async (handOver: (entry: SpooledBeat) => Promise<void>): Promise<void> => {
+    const taken = queue.slice(0, mostAtOnce);
+    const handed = new Set<SpooledBeat>();
+    const lines = Map.groupBy(taken, ({ monitor }) => monitor).values();
+    const ends = await Promise.allSettled(
+      lines.map(async (entries) => {
+        for (const entry of entries) {
+          await handOver(entry);
+          handed.add(entry);
+        }
+      }),
+    );
+    // What came meanwhile stands behind these.
+    queue.splice(0, taken.length, ...taken.filter((entry) => !handed.has(entry)));
+    const failed = ends.find(({ status }) => status === 'rejected');
+    if (failed?.status === 'rejected') throw failed.reason;
+  };
+
   const drainAll = async (handOver: (entry: SpooledBeat) => Promise<void>): Promise<void> => {
-    for (let next = queue[0]; next; next = queue[0]) {
-      await handOver(next);
-      queue.shift();
-    }
+    while (queue.length > 0) await drainSome(handOver);
     // Nothing may be under way to the disk while it is cut; whatever begins after this finds an empty queue and goes straight to the bus.
     await writing;
     if (queue.length > 0) return drainAll(handOver);

@@ -142,7 +142,8 @@ describe('beats on the disk', () => {
   test('stay until they are handed over, whatever comes meanwhile', async () => {
     const spool = await openBeatSpool(join(await folder(), 'beats.jsonl'), silentLog);
     ends.push(spool.close);
-    await Promise.all([1, 2, 3].map((at) => spool.append(entry(at))));
+    const monitor = newId();
+    await Promise.all([1, 2, 3].map((at) => spool.append({ ...entry(at), monitor })));
     const handed: number[] = [];
     await expect(
       spool.drain(async ({ beat }) => {
@@ -151,11 +152,51 @@ describe('beats on the disk', () => {
       }),
     ).rejects.toThrow('away');
     expect(spool.waiting()).toBe(2);
-    const late = spool.append(entry(4));
+    const late = spool.append({ ...entry(4), monitor });
     await Promise.all([late, spool.drain(async ({ beat }) => void handed.push(beat.at))]);
     await spool.drain(async ({ beat }) => void handed.push(beat.at));
     expect(handed).toEqual([1, 2, 3, 4]);
     expect(spool.waiting()).toBe(0);
+  });
+});
+
+describe('many beats on the disk', () => {
+  test('are handed over side by side, so that nobody is late for those before him; those of one monitor in order', async () => {
+    const spool = await openBeatSpool(join(await folder(), 'beats.jsonl'), silentLog);
+    ends.push(spool.close);
+    const monitors = Array.from({ length: 50 }, () => newId());
+    await Promise.all([1, 2, 3].flatMap((at) => monitors.map((monitor) => spool.append({ ...entry(at), monitor }))));
+    const handed: string[] = [];
+    const all = Promise.withResolvers<void>();
+    const under = new Set<string>();
+    await spool.drain(async ({ monitor, beat }) => {
+      expect(under.has(monitor)).toBe(false);
+      under.add(monitor);
+      // Nobody goes on before the first beat of every monitor is on its way.
+      if (under.size === monitors.length) all.resolve();
+      await all.promise;
+      under.delete(monitor);
+      handed.push(`${monitor} ${beat.at}`);
+    });
+    for (const monitor of monitors)
+      expect(handed.filter((one) => one.startsWith(monitor))).toEqual([1, 2, 3].map((at) => `${monitor} ${at}`));
+    expect(spool.waiting()).toBe(0);
+  });
+
+  test('are kept where the hand-over failed, and no others', async () => {
+    const spool = await openBeatSpool(join(await folder(), 'beats.jsonl'), silentLog);
+    ends.push(spool.close);
+    const [bad, good] = [newId(), newId()];
+    for (const at of [1, 2]) for (const monitor of [bad, good]) await spool.append({ ...entry(at), monitor });
+    const handed: string[] = [];
+    const handOver = async ({ monitor, beat }: SpooledBeat): Promise<void> => {
+      if (monitor === bad && handed.length < 2) throw new Error('refused');
+      handed.push(`${monitor} ${beat.at}`);
+    };
+    await expect(spool.drain(handOver)).rejects.toThrow('refused');
+    expect(spool.waiting()).toBe(2);
+    await spool.drain(handOver);
+    expect(handed).toEqual([`${good} 1`, `${good} 2`, `${bad} 1`, `${bad} 2`]);
   });
 });
 
