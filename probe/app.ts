@@ -119,7 +119,7 @@ export const createProbe = async (config: Config, overrides: Overrides = {}): Pr
   const runner = createRunner({
     checks: createChecks({
       https: { lookup: createLookup(families, undefined, ownResolver.answered), resolver: ownResolver, families, trust: createTrust() },
-      dns: { sockets: udp },
+      dns: { sockets: udp, families },
       heartbeat: { view, onJudged: (monitor, next) => heartbeats.judged(monitor, next) },
     }),
     concurrency: config.PROBE_CONCURRENCY,

@@ -13,6 +13,8 @@ export type Seen = {
   /** The resolver is the probe's own. Its faults are the probe's, unless it just answered something else (rule 1). */
   readonly own: boolean;
   readonly vouched: boolean;
+  /** Whether the probe has addresses of the resolver's family at all. */
+  readonly has_family: boolean;
   readonly limit_ms: number;
   /** Whether a success must show what it saw; a failure always does. */
   readonly evidence_wanted: boolean;
@@ -137,8 +139,10 @@ export const judge = (terms: DnsTerms, seen: Seen): Verdict => {
   const would_be = fault.cause;
   if (own && !vouched && resolverSuspected(exchange, terms.rcode))
     return { outcome: 'unknown', cause: { class: 'probe_resolver', params: {} }, phases, evidence: { ...evidence, would_be } };
-  if (outcome.is === 'unreachable' && exchange.resolver.family === 6)
-    return { outcome: 'unknown', cause: { class: 'probe_no_family', params: { family: 6 } }, phases, evidence: { ...evidence, would_be } };
+  if (outcome.is === 'unreachable' && !seen.has_family) {
+    const { family } = exchange.resolver;
+    return { outcome: 'unknown', cause: { class: 'probe_no_family', params: { family } }, phases, evidence: { ...evidence, would_be } };
+  }
   return { outcome: 'fail', cause: { class: fault.cause, params: fault.params }, phases, evidence };
 };
 

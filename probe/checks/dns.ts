@@ -9,11 +9,13 @@ import { type Exchange, exchange, type Written, write } from './dns-exchange.ts'
 import { createResolverWitness, systemResolvers } from './dns-resolvers.ts';
 import type { UdpSockets } from './dns-sockets.ts';
 import { judge, resolverSuspected } from './dns-verdict.ts';
+import { type Families, ownFamilies } from './https-lookup.ts';
 
 export type DnsParts = {
   readonly sockets: UdpSockets;
   /** The probe's own resolvers now. */
   readonly resolvers?: () => readonly Resolver[];
+  readonly families?: () => Families;
 };
 
 /** A share of the time limit, so that several datagrams fit into it; at most what a slow resolver far away needs. */
@@ -27,7 +29,7 @@ const takesNoTcp = ({ outcome, transport, connected_ms }: Exchange): boolean =>
 
 /** One DNS check: a question to the named resolver or to the probe's own, its answer judged. */
 export const createDnsCheck = (parts: DnsParts): Check => {
-  const { sockets, resolvers = systemResolvers } = parts;
+  const { sockets, resolvers = systemResolvers, families = ownFamilies } = parts;
   const witness = createResolverWitness(sockets);
   const known = new WeakMap<Assignment, Prepared>();
 
@@ -50,7 +52,8 @@ export const createDnsCheck = (parts: DnsParts): Check => {
       if (!guard.allows(terms.resolver.address, terms.resolver.port))
         return notPublic(terms.resolver, guard.othersMay([terms.resolver.address], assignment));
       const seen = await exchange(sockets, { ...asking, resolvers: [terms.resolver] }, written);
-      return judge(terms, { exchange: seen, own: false, vouched: false, limit_ms, evidence_wanted });
+      const has_family = seen.outcome.is !== 'unreachable' || families()[terms.resolver.family];
+      return judge(terms, { exchange: seen, own: false, vouched: false, has_family, limit_ms, evidence_wanted });
     }
 
     const [first, ...rest] = resolvers();
@@ -77,7 +80,7 @@ export const createDnsCheck = (parts: DnsParts): Check => {
     witness.saw(terms, seen);
     // What vouches for it is asked by UDP, and says nothing of its TCP.
     const vouched = resolverSuspected(seen, terms.rcode) && !takesNoTcp(seen) ? await suspect() : false;
-    return judge(terms, { exchange: seen, own: true, vouched, limit_ms, evidence_wanted });
+    return judge(terms, { exchange: seen, own: true, vouched, has_family: true, limit_ms, evidence_wanted });
   };
 };
 

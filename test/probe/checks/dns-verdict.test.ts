@@ -24,13 +24,17 @@ const message = (more: Partial<DnsMessage> = {}): DnsMessage => ({
 type Outcome = Exchange['outcome'];
 const answered = (more: Partial<DnsMessage> = {}): Outcome => ({ is: 'answer', message: message(more) });
 
-const verdictOf = (config: Config, outcome: Outcome, seen: { own?: boolean; vouched?: boolean; family?: 4 | 6 } = {}) => {
+const verdictOf = (
+  config: Config,
+  outcome: Outcome,
+  seen: { own?: boolean; vouched?: boolean; family?: 4 | 6; has_family?: boolean } = {},
+) => {
   const terms = dnsTerms({ target: 'example.test', config });
   if (!terms) throw new Error('no terms');
-  const { own = false, vouched = false, family = 4 } = seen;
+  const { own = false, vouched = false, family = 4, has_family = true } = seen;
   const resolver = { address: '192.0.2.53', port: 53, family };
   const exchange: Exchange = { outcome, resolver, transport: 'udp', attempts: 1, strays: 0, answered_ms: 3, connected_ms: null };
-  return judge(terms, { exchange, own, vouched, limit_ms: 5_000, evidence_wanted: false });
+  return judge(terms, { exchange, own, vouched, has_family, limit_ms: 5_000, evidence_wanted: false });
 };
 
 describe('the verdict of a DNS check', () => {
@@ -104,9 +108,12 @@ describe('the verdict of a DNS check', () => {
   });
 
   test('does not fail a resolver that has only an address of a family that the probe has not', () => {
-    expect(verdictOf({}, { is: 'unreachable' }, { family: 6 })).toMatchObject({
-      outcome: 'unknown',
-      cause: { class: 'probe_no_family', params: { family: 6 } },
-    });
+    for (const family of [4, 6] as const) {
+      expect(verdictOf({}, { is: 'unreachable' }, { family, has_family: false })).toMatchObject({
+        outcome: 'unknown',
+        cause: { class: 'probe_no_family', params: { family } },
+      });
+      expect(verdictOf({}, { is: 'unreachable' }, { family })).toMatchObject({ outcome: 'fail', cause: { class: 'dns_unreachable' } });
+    }
   });
 });
