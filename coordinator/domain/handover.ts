@@ -6,8 +6,8 @@ import { allRules, type Rules } from './rules.ts';
  * handed over, at most 30 s later (rule 4). One for each partition. It begins when the coordinator takes the partition over or hears the bus
  * again, and when a probe tells of a while ago and another has not been heard since: then it was no trouble of that probe alone.
  *
- * Modes: working (`until` is null; `spent`: the last one ended by its limit, and no other begins on a probe's word until nobody is behind)
- * ↔ holding (results wait).
+ * Modes: working (`until` is null; `spent`: the last one ended by its limit, and no other begins on a probe's word until nobody is behind,
+ * or nobody is heard at all) ↔ holding (results wait).
  */
 export type Handover = {
   /** What was seen before this moment is waited for. */
@@ -42,12 +42,16 @@ export const beginHandover = (now: number, since = now, most = handoverAtMost): 
 export const behind = (words: readonly Word[], since: number, now: number): string[] =>
   words.filter((word) => word.heard_at < since || now - word.heard_at > beatMissedAfter || !word.handed_over).map(({ probe }) => probe);
 
+const isSilent = (words: readonly Pick<Word, 'heard_at'>[], now: number): boolean =>
+  words.every(({ heard_at }) => now - heard_at > beatMissedAfter);
+
 /** What has become of it by now. `arriving`: more of what was handed over is known to be on its way to us. */
 export const goOn = (handover: Handover, words: readonly Word[], now: number, arriving = false): Handover => {
   const { since, until, spent } = handover;
-  if (until === null) return spent && behind(words, Number.NEGATIVE_INFINITY, now).length === 0 ? working : handover;
+  const all = isSilent(words, now);
+  if (until === null) return spent && (all || behind(words, Number.NEGATIVE_INFINITY, now).length === 0) ? working : handover;
   const awaited = behind(words, since, now).length > 0;
-  if (now >= until) return { ...working, spent: awaited };
+  if (now >= until) return { ...working, spent: awaited && !all };
   return awaited || arriving ? handover : { ...handover, until: Math.min(until, now + settling) };
 };
 
@@ -60,7 +64,7 @@ export const mustWait = (handover: Handover, late: Late, words: readonly Word[],
 
 /** The first word after nobody was heard for longer than a beat: whoever is silent still is so by the bus, and gets his time anew (rule 7). */
 export const endsSilenceOfAll = (words: readonly Pick<Word, 'heard_at'>[], now: number): boolean =>
-  words.length > 1 && words.every(({ heard_at }) => now - heard_at > beatMissedAfter);
+  words.length > 1 && isSilent(words, now);
 
 /** The order in which the past is decided: by start; what started together by probe and sequence, so that it is the same every time. */
 export const byStart = (a: SeenResult, b: SeenResult): number =>

@@ -91,6 +91,8 @@ describe('rule 4: handing over', () => {
     expect(spent.until).toBeNull();
     expect(mustWait(spent, late, at(91_000), 91_000)).toBe(false);
     expect(goOn(spent, at(95_000), 95_000)).toEqual(spent);
+    // All silent again: whoever comes first then begins anew.
+    expect(goOn(spent, at(60_000), 100_000)).toEqual(working);
     const well = goOn(spent, [word('a', 99_000), word('b', 99_500)], 100_000);
     expect(mustWait(well, { ...late, since: 100_000 }, at(110_000), 110_000)).toBe(true);
   });
