@@ -11,12 +11,12 @@ export type Directory = {
   readonly byId: (id: string) => ProbeRow | undefined;
   readonly byKey: (key: number) => ProbeRow | undefined;
   readonly refresh: () => Promise<void>;
-  /** The probe, also when it was made a moment ago; looks at most once a second. */
+  /** The probe, also when it was made a moment ago; looks at most ten times a second. */
   readonly find: (id: string) => Promise<ProbeRow | undefined>;
   readonly onChange: (listener: () => void) => void;
 };
 
-const patienceMs = 1_000;
+const patienceMs = 100;
 
 export const createDirectory = async ({ sql, log }: { readonly sql: Sql; readonly log: Log }): Promise<Directory> => {
   let rows: readonly ProbeRow[] = [];
