@@ -106,7 +106,7 @@ const connectionFor = (nc: NatsConnection, inboxPrefix: string, log: Log, onStat
   },
 });
 
-/** The client's own signer is written in JavaScript: the first signature of a fresh process would cost it 45 ms of a core. */
+/** Signs by node:crypto; the client's own way is in JavaScript: 45 ms of a core in a fresh process, and V8's optimizing compilers (6 MB). */
 const authenticatorOf = (credentials: string): Authenticator => {
   const { jwt, seed } = parseCredentials(credentials);
   const key = keyFromSeed(seed, 'user');
