@@ -16,10 +16,12 @@ export const judgeSilence = (heard: readonly Heard[], listeningSince: number, no
   const silence = ({ at }: Heard) => now - Math.max(at, listeningSince);
   const silent = heard.filter((each) => silence(each) >= silentAfter);
   if (silent.length === 0) return { lost: [], busAway: false };
-  const last = Math.max(...silent.map(({ at }) => Math.max(at, listeningSince)));
-  const together = silent.filter(({ at }) => last - Math.max(at, listeningSince) <= atOnce);
+  // Who spoke last before the bus went has been silent for up to a beat less than the others.
+  const fallen = heard.filter((each) => silence(each) > atOnce);
+  const last = Math.max(...fallen.map(({ at }) => Math.max(at, listeningSince)));
+  const together = fallen.filter(({ at }) => last - Math.max(at, listeningSince) <= atOnce);
   const most = together.length > 1 && together.length * 2 > heard.length;
-  const nobodyHeard = silent.length === heard.length;
+  const nobodyHeard = fallen.length === heard.length;
   const doubt = most && (nobodyHeard || together.some((each) => silence(each) < 2 * silentAfter));
   const lost = doubt ? silent.filter((each) => !together.includes(each)) : silent;
   return { lost: lost.map(({ probe }) => probe), busAway: doubt };

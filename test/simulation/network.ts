@@ -10,8 +10,8 @@ import type { Story } from './story.ts';
 /** Who is well: presence every 5 s while somebody listens, and the roster that follows from it. */
 export type Network = {
   readonly roster: () => Roster;
-  /** One round of presence. `listening`: the coordinator that hears it, if one does. */
-  readonly round: (listening: Listener | null) => void;
+  /** One moment of presence: those speak whose turn it is. `listening`: the coordinator that hears it, if one does. */
+  readonly round: (listening: Listener | null, speaks: (probe: number) => boolean) => void;
   readonly beginListening: () => void;
   readonly publish: () => void;
   readonly setQuarantine: () => void;
@@ -23,6 +23,7 @@ export type Listener = { readonly present: (probe: number, handedOver: boolean) 
 
 export const createNetwork = (story: Story, agenda: Agenda, bus: Bus, database: Database, probes: readonly Probe[]): Network => {
   const healthy = story.probes.map(() => true);
+  const wasConnected = story.probes.map(() => true);
   const heardAt = story.probes.map(() => story.start);
   let listeningSince = story.start;
   let epoch = 1;
@@ -60,15 +61,17 @@ export const createNetwork = (story: Story, agenda: Agenda, bus: Bus, database: 
     beginListening: () => {
       listeningSince = agenda.now();
     },
-    round: (listening) => {
+    round: (listening, speaks) => {
+      // Who is back speaks at once.
+      const spoke = probes.filter(({ spec, isConnected }) => isConnected() && (speaks(spec.index) || !wasConnected[spec.index]));
+      for (const { spec, isConnected } of probes) wasConnected[spec.index] = isConnected();
       if (!listening) return;
       const now = agenda.now();
       let changed = false;
       const words = story.probes.flatMap(({ index }) => (healthy[index] === true ? [{ heard_at: heardAt[index] ?? 0 }] : []));
-      if (probes.some((probe) => probe.isConnected()) && endsSilenceOfAll(words, now)) listeningSince = now;
-      for (const probe of probes) {
+      if (spoke.length > 0 && endsSilenceOfAll(words, now)) listeningSince = now;
+      for (const probe of spoke) {
         const { index } = probe.spec;
-        if (!probe.isConnected()) continue;
         heardAt[index] = now;
         if (healthy[index] !== true) {
           healthy[index] = true;

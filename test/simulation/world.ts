@@ -18,7 +18,9 @@ import { placedOf, watchedOf } from './watched.ts';
 /** Lives a story from its start to its end, and says what was wrong with it. */
 export type Lived = { readonly record: Record; readonly database: Database };
 
-const presenceEvery = 5_000;
+/** Each probe speaks every five seconds, not all in the same moment. */
+const presenceEvery = 1_000;
+const presenceTurns = 5;
 const auditEvery = 20_000;
 const leaseLasts = 8_000;
 const shortestJump = 15 * 60_000;
@@ -77,9 +79,11 @@ export const live = (story: Story, rules: Rules = allRules): Lived => {
 
   const presence = () => {
     const heard = current?.isWell() && !truth.isBusAway(agenda.now()) ? current : null;
-    network.round(heard);
+    const turn = Math.floor(agenda.now() / presenceEvery) % presenceTurns;
+    network.round(heard, (probe) => probe % presenceTurns === turn);
     // What was published while a probe was away waits for it.
-    if (heard) for (const probe of probes) if (probe.isConnected()) for (const monitor of story.monitors.keys()) assign(probe, monitor);
+    if (heard && turn === 0)
+      for (const probe of probes) if (probe.isConnected()) for (const monitor of story.monitors.keys()) assign(probe, monitor);
     agenda.at(agenda.now() + presenceEvery, presence, true);
   };
 

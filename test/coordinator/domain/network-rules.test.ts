@@ -25,6 +25,11 @@ describe('rule 7: who is lost', () => {
     expect(judgeSilence(heard(83_000, 80_000, 99_000), 0, 100_000)).toEqual({ lost: [], busAway: true });
   });
 
+  test('rule 7: those who fell silent at once are not lost one after the other, although each spoke last in a moment of its own', () => {
+    expect(judgeSilence(heard(85_000, 89_500), 0, 100_000)).toEqual({ lost: [], busAway: true });
+    expect(judgeSilence(heard(85_000, 95_000), 0, 100_000)).toEqual({ lost: ['p0'], busAway: false });
+  });
+
   test('rule 7: but not for ever while others are heard', () => {
     expect(judgeSilence(heard(63_000, 64_000, 99_000), 0, 100_000)).toEqual({ lost: ['p0', 'p1'], busAway: false });
   });
