@@ -30,7 +30,8 @@ const beginAnew = (environment: Readonly<Record<string, string>>): void => {
 /**
  * Memory at rest: the compiler of types holds 27 MB for good once it was needed. So what is compiled is kept beside the probe's data (or where
  * NODE_COMPILE_CACHE says), and a start that had to compile begins anew with what it kept. Loading 200 modules makes garbage for which V8 would
- * double its young space (10 MB) for good: while it checks it may grow as it likes.
+ * double its young space (10 MB) for good, and calls for its optimizing compilers (6 MB), for code that never runs again: while it checks it may
+ * grow and optimize as it likes. Both compilers wait, because what the lesser made without the greater would never come to it.
  *
  * Modes of a start: `uncached` (this file was compiled before a cache could be named) → `compiling` (the cache had not everything) → `compiled`.
  */
@@ -43,8 +44,9 @@ const load = async () => {
     enableCompileCache(cache);
   }
   const before = cache ? filesIn(cache) : 0;
-  setFlagsFromString('--semi-space-growth-factor=1');
+  for (const flag of ['--semi-space-growth-factor=1', '--no-maglev', '--no-turbofan']) setFlagsFromString(flag);
   const [{ createProbe }, { readConfig }] = await Promise.all([import('./app.ts'), import('./config.ts')]);
+  for (const flag of ['--maglev', '--turbofan']) setFlagsFromString(flag);
   flushCompileCache();
   if (cache && isSecond === undefined && filesIn(cache) > before) beginAnew({ [hasBegunAnew]: '1' });
   return { createProbe, readConfig };
