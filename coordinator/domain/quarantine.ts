@@ -39,9 +39,9 @@ const remember = (refuted: Trust['refuted'], { target, at, ok, others, turn_ms }
 };
 
 const shadow = (trust: Trust, refuted: Trust['refuted'], { target, ok, others }: Shown, targets: number): Trust => {
-  // Where others fail and it passes, the two do not agree, and who is right is not known.
-  if (others === 'nothing' || (ok && others === 'fail')) return { ...trust, refuted };
-  if (!ok && others === 'pass') return { ...trust, refuted, clean: 0, cleanTargets: [] };
+  // Where others fail it proves nothing: whoever fails everything agrees with them, and if it passes, who is right is not known.
+  if (others !== 'pass') return { ...trust, refuted };
+  if (!ok) return { ...trust, refuted, clean: 0, cleanTargets: [] };
   const clean = trust.clean + 1;
   const isNew = trust.cleanTargets.length < fewestTargets && !trust.cleanTargets.includes(target);
   const cleanTargets = isNew ? [...trust.cleanTargets, target] : trust.cleanTargets;

@@ -72,7 +72,7 @@ describe('a thousand monitors', () => {
   test('and that probe, quarantined, confirms no outage that only one other continent sees; two others do', async () => {
     const [lonely = '', real = ''] = monitors;
     await network.editMonitor(lonely, { interval_s: 1 });
-    await network.editMonitor(real, { target: target.url('/real'), interval_s: 1 });
+    await network.editMonitor(real, { target: `http://127.0.0.1:${target.port}/real`, interval_s: 1 });
     target.answer(
       { is: 'by', answer: (request, response) => response.writeHead(request.headers.host?.startsWith('127.1.0.1:') ? 503 : 200).end() },
       ['Europe'],

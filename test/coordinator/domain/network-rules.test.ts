@@ -173,9 +173,12 @@ describe('rule 16: trust', () => {
     expect(trust.sick_since).toBe(3);
   });
 
-  test('rule 16: nor do those that pass where others fail', () => {
+  test.each([
+    ['pass where others fail', true],
+    ['fail as others do, for whoever fails everything agrees in a great outage', false],
+  ])('rule 16: nor do those that %s', (_, ok) => {
     let trust = sick;
-    for (let time = 10; time < 100; time += 1) trust = observe(trust, shown(`t${time % 5}`, time, true, 'fail'), 8);
+    for (let time = 10; time < 100; time += 1) trust = observe(trust, shown(`t${time % 5}`, time, ok, 'fail'), 8);
     expect(trust.sick_since).toBe(3);
   });
 
