@@ -47,9 +47,15 @@ const covers = (draft: Draft, result: SeenResult): void => {
   draft.effects.push(...effects);
 };
 
-const olderThanView = (draft: Draft, result: SeenResult): void => {
+const olderThanView = (draft: Draft, result: SeenResult, newest: boolean): void => {
   const { incident, views } = draft.state;
-  if (result.outcome === 'ok' || incident?.confirmed_at !== null) return;
+  if (incident?.confirmed_at !== null) return;
+  if (result.outcome === 'ok') {
+    // Too old for a view, but it was so: the failure was another matter than what both may see by now (rule 10).
+    const refutes = newest && result.from.continent !== incident.seen?.continent && result.at > incident.started_at;
+    if (refutes && !incident.progress.refuted) progress(draft, incident, { refuted: true });
+    return;
+  }
   // Only what leads up to a failure that still stands belongs to the incident.
   if (newestOf(views, result.from.continent)?.ok === false) moveBack(draft, incident, result.from, result.at, failureOf(result));
 };
@@ -86,7 +92,7 @@ const onResult = (draft: Draft, result: SeenResult): void => {
   const { failing, passing } = tally(views, draft.state.clock, draft.reach.turn_ms);
   // Older than this probe's newest, than what another of its continent has seen, or than a view may be: it decides nothing (rule 3).
   if (!newest || view?.from.probe !== probe || !(view.ok ? passing : failing).includes(view)) {
-    olderThanView(draft, result);
+    olderThanView(draft, result, newest);
     return;
   }
   const { incident } = draft.state;

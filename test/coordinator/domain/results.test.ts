@@ -160,6 +160,17 @@ describe('rule 4: the past is decided as the past', () => {
     expect(told.incidents()).toMatchObject([{ started_at: at(10), resolved_at: at(190 + 240), note: 'no longer observed' }]);
   });
 
+  test('rules 4 and 10: passes that another continent kept refute a lonely failure, so that the outage seen by both is another matter', () => {
+    const told = story(['Europe', 'Asia']);
+    for (let second = 10; second < 1000; second += 120) told.fail('Europe', second);
+    for (const second of [70, 190, 310]) told.pass('Asia', second, { handed_over: true, arrives: 1000 });
+    told.fail('Asia', 1010);
+    expect(told.incidents()).toMatchObject([
+      { started_at: at(10), confirmed_at: null, note: 'seen from one continent only' },
+      { started_at: at(970), confirmed_at: at(1010), confirmed: { continent: 'Asia' } },
+    ]);
+  });
+
   test('rule 4: while what was decided does not reach to now, nothing is alerted', () => {
     const told = story(['Europe', 'Asia']);
     told.fail('Europe', 100, { arrives: 220 });
