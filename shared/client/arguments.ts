@@ -152,7 +152,12 @@ export const callOf = (command: Command, rest: readonly string[], line: Line, re
   }
   if (rest.length > positionals.length) throw new UsageFault(`${name} does not take "${rest[positionals.length]}".`);
   let path = command.operation.path;
-  for (const [index, { name: param }] of positionals.entries()) path = path.replace(`{${param}}`, encodeURIComponent(rest[index] ?? ''));
+  for (const [index, { name: param, shown }] of positionals.entries()) {
+    const id = rest[index] ?? '';
+    // Dots would climb out of the path and make another call of it, one that deletes perhaps.
+    if (/^\.{0,2}$/.test(id)) throw new UsageFault(`${name} needs ${shown}; "${id}" is none.`);
+    path = path.replace(`{${param}}`, () => encodeURIComponent(id));
+  }
 
   const query: Record<string, string> = {};
   const body: Record<string, unknown> = {};

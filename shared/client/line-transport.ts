@@ -17,7 +17,8 @@ const isRecord = (value: unknown): value is Record<string, unknown> => typeof va
 
 const idOf = (message: unknown): Id | undefined => {
   const id = isRecord(message) ? message.id : undefined;
-  return typeof id === 'string' || typeof id === 'number' ? id : undefined;
+  // The library drops a call whose id is a fraction or beyond all integers, and nobody would answer it.
+  return typeof id === 'string' || (typeof id === 'number' && Number.isSafeInteger(id)) ? id : undefined;
 };
 
 const cancelledId = (params: unknown): Id => {

@@ -50,14 +50,14 @@ const readFile = (path: string, asked: boolean): Partial<Settings> => {
   }
 };
 
-/** The address of the service without a trailing slash; refused when it is no http or https address. */
+/** The address of the service without a trailing slash, also when that of its API is given; refused when it is no http or https address. */
 const checkedUrl = (text: string): string => {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (!url || !/^https?:$/.test(url.protocol)) {
     throw new SettingsFault('url', `ANTIPODE_URL is not an address like https://antipode.example`);
   }
   if (url.username || url.password) throw new SettingsFault('url', 'ANTIPODE_URL must not hold a user name or password.');
-  return `${url.origin}${url.pathname}`.replace(/\/+$/, '');
+  return `${url.origin}${url.pathname}`.replace(/\/+$/, '').replace(/\/api\/v1$/, '');
 };
 
 /** The environment first, then the settings file, each value on its own. */

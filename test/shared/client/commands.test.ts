@@ -106,6 +106,10 @@ test.each<[string[], RegExp]>([
   [['monitors'], /monitors needs a verb: list/],
   [['xyzzy'], /There are: whoami, monitors/],
   [['monitors', 'get'], /monitors get needs ID/],
+  // Sent as they are, these would climb to DELETE /api/v1/monitors/…, which takes the history along.
+  [['status-pages', 'remove-monitor', '..', 'm'], /needs .*; "\.\." is none/],
+  [['status-pages', 'remove-group', '.', 'g'], /needs .*; "\." is none/],
+  [['monitors', 'get', ''], /needs ID; "" is none/],
   [['monitors', 'get', 'a', 'b'], /does not take "b"/],
   [['status-pages', 'remove-monitor', 'p'], /needs MONITOR_ID/],
   [['monitors', 'create', '--target', 'x'], /needs --type/],

@@ -37,6 +37,7 @@ test.each([
   ['not JSON', 'nonsense\n', { id: null, error: { code: -32700 } }],
   ['a batch', '[]\n', { id: null, error: { code: -32600 } }],
   ['no JSON-RPC', '{"id":7}\n', { id: 7, error: { code: -32600 } }],
+  ['an id that is a fraction', '{"jsonrpc":"2.0","id":1.5,"method":"ping"}\n', { id: null, error: { code: -32600 } }],
   ['parameters that are no object', '{"jsonrpc":"2.0","id":8,"method":"x","params":[1]}\n', { id: 8, error: { code: -32600 } }],
 ])('%s gets an error answer, and the next message is still taken', async (_, line, answer) => {
   const { transport, messages, written, send } = setUp();

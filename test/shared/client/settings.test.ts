@@ -25,6 +25,12 @@ test('the environment comes first, each value on its own', () => {
   });
 });
 
+test('the address of the API serves as well as that of the service', () => {
+  const url = (ANTIPODE_URL: string) => readSettings({ ...none, ANTIPODE_URL, ANTIPODE_TOKEN: 'svc_a' }).url;
+  expect(url('http://127.0.0.1:8080/api/v1')).toBe('http://127.0.0.1:8080');
+  expect(url('https://a.example/base/api/v1/')).toBe('https://a.example/base');
+});
+
 test('the file of a local service serves from the checkout, after all others', () => {
   const local = file('local.json', '{"base_url": "http://127.0.0.1:8080", "api_token": "svc_local", "pids": {}}');
   expect(readSettings(none, [local])).toEqual({ url: 'http://127.0.0.1:8080', token: 'svc_local' });
