@@ -6,7 +6,8 @@ import { jsonFault } from './json-fault.ts';
 const mostDepth = 500;
 
 const utf8 = new TextDecoder('utf-8', { fatal: true });
-const lenientUtf8 = new TextDecoder('utf-8');
+// A byte order mark is a part of a text that is echoed as it came.
+const lenientUtf8 = new TextDecoder('utf-8', { ignoreBOM: true });
 
 /** Whether a Content-Type says JSON: application/json or application/<something>+json, whatever its parameters. */
 export const isJsonMediaType = (header: string | undefined): boolean => {

@@ -29,6 +29,14 @@ const methodsOf = (path: string): readonly string[] => {
 };
 
 const noRoute = 'There is no such route.';
+
+/** Says why nothing answers to this method at this address. */
+const refuseRoute = (request: FastifyRequest, reply: FastifyReply): never => {
+  const allowed = methodsOf(request.url.split(/[?#]/, 1)[0] ?? '');
+  if (allowed.length === 0) throw new Refusal('route_not_found', noRoute);
+  reply.header('allow', allowed.join(', '));
+  throw new Refusal('method_not_allowed', `This route answers to ${allowed.join(', ')}.`);
+};
 const json = 'application/json; charset=utf-8';
 
 /** The routes of the API: they carry what was sent to the gate, and what the gate says back. Nothing is decided here. */
@@ -47,12 +55,17 @@ export const restRoutes = <Caller extends TokenCaller>(app: FastifyInstance, par
         delete request.raw.headers['content-type'];
         const { authorization } = request.headers;
         const open = request.is404 || openPaths.some((path) => path === request.routeOptions.url);
-        if (open && authorization === undefined) return;
+        if (open && authorization === undefined) {
+          if (request.is404) refuseRoute(request, reply);
+          return;
+        }
         const caller = await identify(parts, { authorization, address: request.ip }, reply).catch((error: unknown) => {
           // What needs no token is answered to a wrong one, too.
           if (open && error instanceof Refusal && error.kind === 'unauthenticated') return null;
           throw error;
         });
+        // Before Fastify judges the body: a method that it has no word for, such as QUERY, would else be called unreadable.
+        if (request.is404) refuseRoute(request, reply);
         request.setDecorator('caller', caller);
       });
 
@@ -66,12 +79,8 @@ export const restRoutes = <Caller extends TokenCaller>(app: FastifyInstance, par
         return reply.code(answer.status).headers(answer.headers).type(json).send(JSON.stringify(answer.body));
       });
 
-      api.setNotFoundHandler((request, reply) => {
-        const allowed = methodsOf(request.url.split(/[?#]/, 1)[0] ?? '');
-        if (allowed.length === 0) throw new Refusal('route_not_found', noRoute);
-        reply.header('allow', allowed.join(', '));
-        throw new Refusal('method_not_allowed', `This route answers to ${allowed.join(', ')}.`);
-      });
+      // Its hooks have refused already; without a handler of its own the prefix would have no hooks for what is not found.
+      api.setNotFoundHandler(refuseRoute);
 
       for (const operation of restOperations) {
         api.route({

@@ -104,11 +104,27 @@ describe('Answers of the REST face', () => {
     expect(counted).toEqual(['address:127.0.0.1', 'address:127.0.0.1']);
   });
 
+  it('echoes a text that is no JSON as it came, a byte order mark with it', async () => {
+    const response = await ask({ method: 'POST', url: '/api/v1/groups', payload: '\ufeff{}', headers: { 'content-type': 'text/plain' } });
+    expect(response.json()).toMatchObject({ detail: [{ type: 'model_attributes_type', loc: ['body'], input: '\ufeff{}' }] });
+  });
+
   it('names the methods of a known path, and knows no other path', async () => {
     const wrong = await ask({ method: 'PUT', url: `/api/v1/monitors/${id}` });
     expect([wrong.statusCode, codeOf(wrong), wrong.headers.allow]).toEqual([405, 'method_not_allowed', 'GET, PATCH, DELETE']);
     const head = await ask({ method: 'HEAD', url: '/api/v1/monitors' });
     expect([head.statusCode, head.headers.allow]).toEqual([405, 'GET, POST']);
+    const { app } = await start();
+    await app.listen({ port: 0, host: '127.0.0.1' });
+    const body = '{"a":1}';
+    for (const method of ['QUERY', 'PROPFIND', 'LOCK']) {
+      const heard = await talk(
+        app,
+        `${method} /api/v1/monitors HTTP/1.1\r\nHost: a\r\nAuthorization: ${token}\r\nContent-Length: ${body.length}\r\nConnection: close\r\n\r\n${body}`,
+      );
+      expect(heard, method).toMatch(/^HTTP\/1.1 405 .*allow: GET, POST.*method_not_allowed/is);
+      expect(heard, method).toMatch(/ratelimit-remaining: \d/i);
+    }
     for (const url of ['/api/v1/nowhere', '/api/v1', '/api/v1/monitors/', '/api/v1/me/x', '/api/v1/%zz', '/api/v1/monitors/a/b/c']) {
       const response = await ask({ url });
       expect([url, response.statusCode, codeOf(response)]).toEqual([url, 404, 'route_not_found']);
