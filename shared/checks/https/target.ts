@@ -12,12 +12,17 @@ export const httpsUrl = (target: string): URL | undefined => {
   return url && url.hostname !== '' && url.port !== '0' ? url : undefined;
 };
 
+/** Whether the domain name system could hold a host at all; addresses in brackets are not names. */
+const isTooLong = (host: string): boolean =>
+  !host.startsWith('[') && (host.replace(/\.$/, '').length > 253 || host.split('.').some((label) => label.length > 63));
+
 export const httpsTarget: KindTarget = {
   fault: (target) => {
     if (strange.test(target)) return '`target` must not contain blanks or control characters; encode them with %';
     const url = httpsUrl(target);
     if (!url) return `\`target\` must be a whole http:// or https:// address, ${example}`;
     if (url.username !== '' || url.password !== '') return '`target` must not contain a user name or password; give them as `basic_auth`';
+    if (isTooLong(url.hostname)) return '`target` must name a host of at most 253 characters, and 63 between two dots';
     return undefined;
   },
   defaultName: (target) => httpsUrl(target)?.host,

@@ -146,6 +146,8 @@ describe('a target', () => {
     'https://',
     'https:///path',
     'javascript:alert(1)',
+    `https://${'a'.repeat(64)}.example/`,
+    `https://${'a.'.repeat(127)}example/`,
     'file:///etc/passwd',
     'https://a b/',
     'https://exa\nmple.com/',
