@@ -20,7 +20,7 @@ let target: string;
 let visits: { at: number; agent: string; authorization: string }[];
 let answer: { status: number; delayMs: number };
 
-const waitFor = { timeout: 10_000, interval: 20 };
+const waitFor = { timeout: 40_000, interval: 20 };
 
 const startProbe = async (): Promise<ProbeApp> => {
   const config = readConfig({
@@ -210,13 +210,13 @@ describe('a probe', () => {
     const last = () => coordinator.taker.accepted.at(-1);
     await expect.poll(() => [last()?.outcome, last()?.cause?.class], waitFor).toEqual(['unknown', 'probe_unvouched']);
     coordinator.anchors = ['antipode.example:443'];
-    await expect.poll(() => last()?.outcome, { timeout: 12_000, interval: 50 }).toBe('fail');
+    await expect.poll(() => last()?.outcome, { timeout: 40_000, interval: 50 }).toBe('fail');
   });
 
   test('signs its presence, and measures how far its clock is off', async () => {
     coordinator.ahead = 60_000;
     await startProbe();
-    await expect.poll(() => coordinator.presences.length, { timeout: 12_000, interval: 50 }).toBeGreaterThanOrEqual(2);
+    await expect.poll(() => coordinator.presences.length, { timeout: 40_000, interval: 50 }).toBeGreaterThanOrEqual(2);
     expect(coordinator.unsigned()).toBe(0);
     expect(Math.abs((coordinator.presences.at(-1)?.sent_at ?? 0) - Date.now() - 60_000)).toBeLessThan(6_000);
     const look = coordinator.look(assignmentOf(target), Date.now() + 60_000);

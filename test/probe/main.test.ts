@@ -12,7 +12,7 @@ import { assignmentOf, rosterProbe, type SmallCoordinator, startSmallCoordinator
 /** The probe as the process that an operator runs. */
 
 const main = join(import.meta.dirname, '../../probe/main.ts');
-const waitFor = { timeout: 15_000, interval: 50 };
+const waitFor = { timeout: 40_000, interval: 50 };
 let folder: string;
 let wire: BusOfProbe;
 let coordinator: SmallCoordinator;

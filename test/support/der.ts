@@ -19,9 +19,12 @@ export const bits = (content: Uint8Array, unused = 0): Buffer => tagged(0x03, Bu
 export const text = (content: string): Buffer => tagged(0x0c, Buffer.from(content, 'utf8'));
 export const yes = (): Buffer => tagged(0x01, Buffer.from([0xff]));
 
+/** Of a number that is not negative: as few bytes as will do, or one in 512 random numbers would be no DER. */
 export const integer = (content: Uint8Array): Buffer => {
-  const first = content[0] ?? 0;
-  return tagged(0x02, first >= 0x80 ? Buffer.concat([Buffer.from([0]), content]) : content);
+  const zeros = content.findIndex((byte) => byte !== 0);
+  const digits = zeros === -1 ? Buffer.from([0]) : content.subarray(zeros);
+  const first = digits[0] ?? 0;
+  return tagged(0x02, first >= 0x80 ? Buffer.concat([Buffer.from([0]), digits]) : digits);
 };
 
 export const oid = (dotted: string): Buffer => {

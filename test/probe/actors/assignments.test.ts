@@ -18,7 +18,7 @@ let assignments: Assignments;
 let held: Map<string, Assignment>;
 let rosters: Roster[];
 
-const waitFor = { timeout: 10_000, interval: 20 };
+const waitFor = { timeout: 40_000, interval: 20 };
 
 const open = async (): Promise<void> => {
   held = new Map();

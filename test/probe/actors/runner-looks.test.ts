@@ -5,7 +5,7 @@ import { assignmentOf } from '../support/small-coordinator.ts';
 
 let hand: HandRunner;
 
-const waitFor = { timeout: 5_000, interval: 5 };
+const waitFor = { timeout: 40_000, interval: 5 };
 const untilReported = (count: number) => expect.poll(() => hand.reported.length, waitFor).toBe(count);
 const untilStarted = (count: number) => expect.poll(() => hand.started.length, waitFor).toBe(count);
 

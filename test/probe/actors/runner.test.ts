@@ -5,7 +5,7 @@ import { assignmentOf } from '../support/small-coordinator.ts';
 
 let hand: HandRunner;
 
-const waitFor = { timeout: 5_000, interval: 5 };
+const waitFor = { timeout: 40_000, interval: 5 };
 const untilReported = (count: number) => expect.poll(() => hand.reported.length, waitFor).toBe(count);
 const untilStarted = (count: number) => expect.poll(() => hand.started.length, waitFor).toBe(count);
 
@@ -124,7 +124,7 @@ describe('lanes', () => {
     for (let number = 0; number < 500; number += 1) hand.turn(assignmentOf(`https://t-${number}.example/`, { timeout_ms: 60_000 }));
     await untilStarted(10);
     // Overdue checks give their places back, up to as many again.
-    await expect.poll(() => hand.started.length, { timeout: 4_000, interval: 20 }).toBe(20);
+    await expect.poll(() => hand.started.length, { timeout: 20_000, interval: 20 }).toBe(20);
     expect(hand.runner.load().in_flight).toBe(20);
   });
 
