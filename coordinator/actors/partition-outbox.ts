@@ -1,5 +1,6 @@
 import type { Roster } from '../../shared/checks/assignment.ts';
 import { firstLook } from '../domain/first-look.ts';
+import type { Watched } from '../domain/incident-types.ts';
 import { type OutboxLine, waitingLines } from '../store/outbox.ts';
 import { type MonitorRow, monitorsById, targetHash, watchedOf } from '../store/watched.ts';
 import type { AssignmentChange } from './assignments.ts';
@@ -41,6 +42,10 @@ const wantsLook = ({ payload: { change, what_is_checked_changed } }: OutboxLine<
   row.paused_at === null &&
   (change === 'created' || change === 'resumed' || (change === 'edited' && what_is_checked_changed));
 
+/** Whether it is to be checked less often from now on: what was seen last covers only the old interval, and the next turn may be far (rule 22). */
+const isSlower = (known: Watched | undefined, row: MonitorRow): boolean =>
+  known !== undefined && row.type !== 'heartbeat' && row.paused_at === null && watchedOf(row).interval_ms > known.interval_ms;
+
 const askForFirst = (round: Round, row: MonitorRow, roster: Roster, now: number): void => {
   const continent = firstLook(placedOf(row), roster, now);
   if (continent !== undefined) round.lookAt(row.id, continent);
@@ -66,8 +71,9 @@ export const readOutbox = async (state: PartitionState, { sql, roster, clock }: 
   for (const line of lines) {
     if (state.unpublished.has(line.id)) continue;
     const row = rows.get(line.payload.monitor);
+    const known = round.stateOf(line.payload.monitor)?.watched;
     apply(round, line, row);
-    if (row && wantsLook(line, row)) lookedAt.add(row);
+    if (row && (wantsLook(line, row) || isSlower(known, row))) lookedAt.add(row);
   }
   for (const row of lookedAt) {
     askForFirst(round, row, roster(), now);

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { enqueue } from '../../coordinator/store/outbox.ts';
 import { eventually } from '../support/eventually.ts';
 import { seenFrom } from '../support/incidents.ts';
 import { createNetwork, type Network } from '../support/network.ts';
@@ -45,4 +46,19 @@ describe('a monitor of a day, made while no probe is well', () => {
     await network.addProbe('Europe');
     await seenFrom(network.sql, monitor, 1);
   }, 120_000);
+});
+
+test('a monitor that is to be checked less often is looked at once more, for what was seen last covers only the old interval', async () => {
+  await network.startCoordinator();
+  await network.addProbe('Europe');
+  const monitor = await network.addMonitor({ target: target.url(), interval_s: 3_600 });
+  await seenFrom(network.sql, monitor, 1);
+  const hits = target.hits.length;
+  await network.sql.begin(async (transaction) => {
+    const [row] = await transaction<{ partition: number }[]>`
+      update monitors set interval_s = 86_400 where id = ${monitor} returning partition`;
+    const payload = { monitor, change: 'edited', what_is_checked_changed: false } as const;
+    await enqueue(transaction, { topic: 'monitor', payload, partition: row?.partition ?? 0, organisation: network.organisation });
+  });
+  await eventually(() => target.hits.length > hits);
 });
