@@ -47,10 +47,11 @@ export const createDirectory = async ({ sql, log }: { readonly sql: Sql; readonl
     byKey: (key) => keys.get(key),
     refresh,
     find: async (id) => {
-      if (!ids.has(id) && performance.now() - askedAt > patienceMs) {
-        askedAt = performance.now();
-        await refresh().catch((error: unknown) => log.warn({ err: error }, 'the probes could not be read anew'));
-      }
+      if (ids.has(id)) return ids.get(id);
+      // A second word of the same stranger waits for the reading that the first one asked for.
+      const isAsked = performance.now() - askedAt <= patienceMs;
+      if (!isAsked) askedAt = performance.now();
+      await (isAsked ? reading : refresh()).catch((error: unknown) => log.warn({ err: error }, 'the probes could not be read anew'));
       return ids.get(id);
     },
     onChange: (listener) => void listeners.push(listener),
