@@ -1,13 +1,9 @@
-import { mkdir, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
-import { printProbeCredentials } from '../../../shared/bus/credentials.ts';
-import { createBusOfProbe } from '../../probe/support/bus-of-probe.ts';
-import { assignmentOf, rosterProbe, startSmallCoordinator } from '../../probe/support/small-coordinator.ts';
+import { assignmentOf, rosterProbe } from '../../probe/support/small-coordinator.ts';
 import { eventually } from '../../support/eventually.ts';
-import { startServices } from '../../support/services-run.ts';
-import { cores, cpuOf, memoryOf, start, stop } from '../processes.ts';
+import { cpuOf } from '../processes.ts';
+import { startLoneProbe } from './lone-probe.ts';
 
-/** The probe as the process that operators run, on a real bus, with monitors that it checks by its own schedule. */
+/** A lone probe with monitors that it checks by its own schedule. */
 export type WholeProbe = {
   /** CPU of one check in milliseconds, everything that the probe does counted, while it checks the monitors of one target. */
   readonly cpuPerCheck: (target: string, ms: number) => Promise<number>;
@@ -15,8 +11,6 @@ export type WholeProbe = {
   readonly atRest: number;
   readonly close: () => Promise<void>;
 };
-
-const main = join(import.meta.dirname, '../../../probe/main.ts');
 
 /** Patience enough for a busy machine: what is measured is CPU, not how long it takes. */
 const interval_ms = 4_000;
@@ -30,41 +24,8 @@ export const startWholeProbe = async (
   perSecond: number,
 ): Promise<WholeProbe> => {
   const monitors = (perSecond * interval_ms) / 1_000;
-  const { services, stop: endServices } = await startServices(async () => undefined);
-  const wire = await createBusOfProbe({ services });
-  const coordinator = startSmallCoordinator(wire);
-  const data = join(folder, 'probe');
-  await mkdir(data, { recursive: true });
-  const credentials = join(folder, 'credentials');
-  const { id, name, continent, organisation } = wire.probe;
-  await writeFile(
-    credentials,
-    printProbeCredentials({ probe: id, name, continent, organisation, nats_url: 'nats://127.0.0.1:1', nats_credentials: wire.credentials }),
-  );
-  const child = start(cores.subject, [process.execPath, main], {
-    env: {
-      PATH: process.env.PATH,
-      PROBE_CREDENTIALS_FILE: credentials,
-      PROBE_DATA_DIR: data,
-      PROBE_NATS_URL: wire.proxy.url,
-      PROBE_ALLOW_CIDRS: '127.0.0.0/8',
-      NODE_EXTRA_CA_CERTS: authority,
-      NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE,
-      LOG_LEVEL: 'error',
-    },
-    stdio: ['ignore', 'ignore', 'inherit'],
-  });
-  const close = async (): Promise<void> => {
-    await stop(child);
-    await coordinator.stop();
-    await wire.close();
-    await endServices();
-  };
+  const { pid, wire, coordinator, atRest, close } = await startLoneProbe(folder, authority);
   try {
-    const { pid } = child;
-    if (pid === undefined) throw new Error('the probe did not start');
-    await eventually(() => coordinator.presences.length > 0, 20_000);
-    const atRest = memoryOf(pid);
     const rest = () => coordinator.publishRoster(rosterProbe(wire, { healthy: false }));
     await rest();
     const sets = new Map(
