@@ -43,7 +43,15 @@ export const watchConnections = async (parts: Parts): Promise<Displacer> => {
   const connections = new Map<string, Connection>();
   const displaced = new Map<string, number[]>();
 
-  const probeOf = (user: string): ProbeRow | undefined => directory.all().find(({ keys }) => keys.some(({ key }) => key === user));
+  const known = (user: string): ProbeRow | undefined => directory.all().find(({ keys }) => keys.some(({ key }) => key === user));
+
+  /** Whose connection this is, also when the probe or its credentials were made a moment ago. */
+  const probeOf = async (user: string): Promise<ProbeRow | undefined> => {
+    const found = known(user);
+    if (found) return found;
+    await directory.refresh().catch((error: unknown) => log.warn({ err: error }, 'the probes could not be read anew'));
+    return known(user);
+  };
 
   const end = async (probe: ProbeRow, { server, client }: Connection): Promise<void> => {
     const now = clock.now();
@@ -67,7 +75,7 @@ export const watchConnections = async (parts: Parts): Promise<Displacer> => {
     const { server, client } = heard.data;
     const older = connections.get(client.user);
     connections.set(client.user, { server: server.id, client: client.id });
-    const probe = older && isLeader() ? probeOf(client.user) : undefined;
+    const probe = older && isLeader() ? await probeOf(client.user) : undefined;
     if (probe && older) await end(probe, older);
   });
   const gone = system.subscribe(`$SYS.ACCOUNT.${account}.DISCONNECT`, (message) => {
@@ -76,13 +84,13 @@ export const watchConnections = async (parts: Parts): Promise<Displacer> => {
       connections.delete(heard.data.client.user);
   });
   // Those who were there before us; of several servers the first to answer, the others' are learnt when they come anew.
-  const known = await system
+  const before = await system
     .request(`$SYS.REQ.ACCOUNT.${account}.CONNZ`, JSON.stringify({ auth: true, limit: 10_000 }))
     .then((message) => listed.safeParse(read(message)))
     .catch((error: unknown) => void log.info({ err: error }, 'who is connected already cannot be told'));
-  if (known?.success)
-    for (const { cid, authorized_user } of known.data.data.connections ?? [])
-      if (!connections.has(authorized_user)) connections.set(authorized_user, { server: known.data.server.id, client: cid });
+  if (before?.success)
+    for (const { cid, authorized_user } of before.data.data.connections ?? [])
+      if (!connections.has(authorized_user)) connections.set(authorized_user, { server: before.data.server.id, client: cid });
 
   return {
     stop: () => {
