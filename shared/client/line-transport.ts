@@ -1,5 +1,8 @@
 import type { Readable, Writable } from 'node:stream';
 import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/server';
+import { isRecord } from '../api/fields.ts';
+import { type Id, idOf, readMessage } from './json-rpc.ts';
+import { type Asked, askedBy, explained, foreignRevision } from './mcp-faults.ts';
 
 /**
  * JSON-RPC over two streams, one message a line. The library's own transport drops malformed lines without a word and leaves calls
@@ -9,30 +12,23 @@ import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/server';
  */
 type Mode = 'reading' | 'draining' | 'closed';
 
-type Id = string | number;
+/** Several messages in one line are answered in one line: `reading` (its members are still being told) → `waiting` for answers → written. */
+type Batch = { mode: 'reading' | 'waiting'; readonly waiting: Set<Id>; readonly answers: unknown[] };
+
+type InFlight = Asked & { readonly batch: Batch | undefined };
 
 const mostBytes = 4 * 1024 * 1024;
 
-const isRecord = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null && !Array.isArray(value);
+/** The revisions whose servers must take batches; later ones have none. */
+const withBatches = ['2024-11-05', '2025-03-26'];
 
-const idOf = (message: unknown): Id | undefined => {
-  const id = isRecord(message) ? message.id : undefined;
-  // The library drops a call whose id is a fraction or beyond all integers, and nobody would answer it.
-  return typeof id === 'string' || (typeof id === 'number' && Number.isSafeInteger(id)) ? id : undefined;
-};
+/** A subscription is answered when it ends, which may be never: it is not waited for. */
+const unanswered = 'subscriptions/listen';
 
 const cancelledId = (params: unknown): Id => {
   const id = isRecord(params) ? params.requestId : undefined;
   return typeof id === 'string' || typeof id === 'number' ? id : '';
 };
-
-const isMessage = (value: unknown): value is JSONRPCMessage =>
-  isRecord(value) &&
-  value.jsonrpc === '2.0' &&
-  (value.id === undefined || idOf(value) !== undefined) &&
-  (typeof value.method === 'string'
-    ? value.params === undefined || isRecord(value.params)
-    : idOf(value) !== undefined && ('result' in value || 'error' in value));
 
 export const createLineTransport = (options: {
   readonly input: Readable;
@@ -42,7 +38,8 @@ export const createLineTransport = (options: {
 }): Transport => {
   const { input, output, drainMs = 10_000 } = options;
   const limit = options.mostBytes ?? mostBytes;
-  const inFlight = new Set<Id>();
+  const inFlight = new Map<Id, InFlight>();
+  let takesBatches = false;
   let mode: Mode = 'reading';
   let buffered: Buffer[] = [];
   let size = 0;
@@ -55,9 +52,24 @@ export const createLineTransport = (options: {
       output.write(`${JSON.stringify(message)}\n`, (error) => (error ? reject(error) : resolve()));
     });
 
-  const answerError = (id: Id | null, code: number, message: string): void => {
-    write({ jsonrpc: '2.0', id, error: { code, message } }).catch((error: Error) => transport.onerror?.(error));
+  const report = (error: Error): void => transport.onerror?.(error);
+
+  const finish = async (batch: Batch): Promise<void> => {
+    if (batch.mode === 'waiting' && batch.waiting.size === 0 && batch.answers.length > 0) await write(batch.answers.splice(0));
   };
+
+  const answer = async (message: unknown, batch: Batch | undefined): Promise<void> => {
+    if (!batch) return write(message);
+    batch.answers.push(message);
+    await finish(batch);
+  };
+
+  const answerError = (id: Id | null, error: { code: number; message: string; data?: unknown }, batch?: Batch): void => {
+    answer({ jsonrpc: '2.0', id, error }, batch).catch(report);
+  };
+
+  const refuse = (id: Id | null, fault: string, batch?: Batch): void =>
+    answerError(id, { code: -32600, message: `Invalid request: ${fault}` }, batch);
 
   const close = async (): Promise<void> => {
     if (mode === 'closed') return;
@@ -68,37 +80,78 @@ export const createLineTransport = (options: {
     transport.onclose?.();
   };
 
-  const onMessage = (message: JSONRPCMessage): void => {
-    const id = 'method' in message ? idOf(message) : undefined;
-    if (id !== undefined && inFlight.has(id)) {
-      answerError(id, -32600, 'Invalid request: this id is still in use');
+  /** Forgets a call; whether it was one. */
+  const settle = (id: Id): InFlight | undefined => {
+    const asked = inFlight.get(id);
+    inFlight.delete(id);
+    asked?.batch?.waiting.delete(id);
+    return asked;
+  };
+
+  const onRequest = (id: Id, message: Extract<JSONRPCMessage, { method: string }>, batch: Batch | undefined): boolean => {
+    if (inFlight.has(id)) {
+      refuse(id, 'this id is still in use', batch);
+      return false;
+    }
+    const foreign = foreignRevision(message.params);
+    if (foreign) {
+      answerError(id, foreign, batch);
+      return false;
+    }
+    if (message.method === 'initialize') takesBatches = withBatches.some((version) => version === message.params?.protocolVersion);
+    if (message.method === unanswered) return true;
+    inFlight.set(id, { ...askedBy(message), batch });
+    batch?.waiting.add(id);
+    return true;
+  };
+
+  const onMessage = (message: JSONRPCMessage, batch: Batch | undefined): void => {
+    const id = idOf(message);
+    if ('method' in message && id !== undefined && !onRequest(id, message, batch)) return;
+    if ('method' in message && message.method === 'notifications/cancelled') {
+      // A cancelled call gets no answer, so none is waited for.
+      const cancelled = settle(cancelledId(message.params));
+      if (cancelled?.batch) finish(cancelled.batch).catch(report);
+    }
+    transport.onmessage?.(message);
+  };
+
+  const onValue = (value: unknown, batch?: Batch): void => {
+    const read = readMessage(value);
+    if ('message' in read) onMessage(read.message, batch);
+    else refuse(read.id, read.fault, batch);
+  };
+
+  const onBatch = (values: readonly unknown[]): void => {
+    if (!takesBatches || values.length === 0) {
+      const fault = takesBatches ? 'the batch is empty' : 'batches are not taken in this revision of the protocol; send one message a line';
+      refuse(null, fault);
       return;
     }
-    if (id !== undefined) inFlight.add(id);
-    // A cancelled call gets no answer, so none is waited for.
-    if ('method' in message && message.method === 'notifications/cancelled') inFlight.delete(cancelledId(message.params));
-    transport.onmessage?.(message);
+    const batch: Batch = { mode: 'reading', waiting: new Set(), answers: [] };
+    for (const value of values) onValue(value, batch);
+    batch.mode = 'waiting';
+    finish(batch).catch(report);
   };
 
   const onLine = (line: string): void => {
     if (line.trim() === '') return;
-    let message: unknown;
+    let value: unknown;
     try {
-      message = JSON.parse(line);
+      value = JSON.parse(line);
     } catch {
-      answerError(null, -32700, 'Parse error: the line is not JSON');
+      answerError(null, { code: -32700, message: 'Parse error: the line is not JSON' });
       return;
     }
-    if (Array.isArray(message)) answerError(null, -32600, 'Invalid request: batches are not taken, send one message a line');
-    else if (isMessage(message)) onMessage(message);
-    else answerError(idOf(message) ?? null, -32600, 'Invalid request: not a JSON-RPC 2.0 message');
+    if (Array.isArray(value)) onBatch(value);
+    else onValue(value);
   };
 
   const endLine = (): void => {
     const line = Buffer.concat(buffered).toString('utf8');
     buffered = [];
     size = 0;
-    if (skipping) answerError(null, -32600, `Invalid request: the line is longer than ${limit} bytes`);
+    if (skipping) refuse(null, `the line is longer than ${limit} bytes`);
     else onLine(line);
     skipping = false;
   };
@@ -137,9 +190,9 @@ export const createLineTransport = (options: {
       output.on('error', () => void close());
     },
     send: async (message) => {
-      await write(message);
-      const id = idOf(message);
-      if (id !== undefined && !('method' in message)) inFlight.delete(id);
+      const id = 'method' in message ? undefined : idOf(message);
+      const asked = id === undefined ? undefined : settle(id);
+      await answer(explained(message, asked), asked?.batch);
       if (mode === 'draining' && inFlight.size === 0) await close();
     },
     close,

@@ -38,6 +38,12 @@ test.each([
   ['a batch', '[]\n', { id: null, error: { code: -32600 } }],
   ['no JSON-RPC', '{"id":7}\n', { id: 7, error: { code: -32600 } }],
   ['an id that is a fraction', '{"jsonrpc":"2.0","id":1.5,"method":"ping"}\n', { id: null, error: { code: -32600 } }],
+  ['an envelope that is no object', '{"jsonrpc":"2.0","id":9,"method":"x","params":{"_meta":5}}\n', { id: 9, error: { code: -32600 } }],
+  [
+    'a progress token that is none',
+    '{"jsonrpc":"2.0","id":9,"method":"x","params":{"_meta":{"progressToken":{}}}}\n',
+    { id: 9, error: { code: -32600, message: expect.stringContaining('params._meta') } },
+  ],
   ['parameters that are no object', '{"jsonrpc":"2.0","id":8,"method":"x","params":[1]}\n', { id: 8, error: { code: -32600 } }],
 ])('%s gets an error answer, and the next message is still taken', async (_, line, answer) => {
   const { transport, messages, written, send } = setUp();
@@ -82,6 +88,60 @@ test('a call that never ends holds the process up only so long', async () => {
   const { transport, input, closed, send } = setUp({ drainMs: 10 });
   await transport.start();
   await send(request(1));
+  input.end();
+  await closed;
+});
+
+test('what stands beside the members of a message, and null for no parameters, does not keep it from being taken', async () => {
+  const { transport, messages, send } = setUp();
+  await transport.start();
+  await send(
+    '{"jsonrpc":"2.0","id":1,"method":"a","params":null,"trace":"x"}\n{"jsonrpc":"2.0","id":2,"method":"b","params":{"c":null}}\n',
+  );
+  expect(messages).toEqual([
+    { jsonrpc: '2.0', id: 1, method: 'a' },
+    { jsonrpc: '2.0', id: 2, method: 'b', params: {} },
+  ]);
+});
+
+const hello = (version: string) => `{"jsonrpc":"2.0","id":"hello","method":"initialize","params":{"protocolVersion":"${version}"}}\n`;
+
+test('a batch of the revision that has them is answered in one line, in whatever order, faults and cancelled calls included', async () => {
+  const { transport, messages, written, send } = setUp();
+  await transport.start();
+  await send(hello('2025-03-26'));
+  await send(`[${request(1).trim()},${request(2).trim()},${request(3).trim()},7,{"jsonrpc":"2.0","method":"notifications/initialized"}]\n`);
+  expect(messages).toHaveLength(5);
+  await transport.send({ jsonrpc: '2.0', id: 2, result: {} });
+  await send('{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":3}}\n');
+  expect(written).toEqual([]);
+  await transport.send({ jsonrpc: '2.0', id: 1, result: {} });
+  expect(written).toMatchObject([[{ id: null, error: { code: -32600 } }, { id: 2 }, { id: 1 }]]);
+});
+
+test('a batch of notifications alone is not answered, and an empty one is refused', async () => {
+  const { transport, messages, written, send } = setUp();
+  await transport.start();
+  await send(hello('2025-03-26'));
+  await send('[{"jsonrpc":"2.0","method":"notifications/initialized"}]\n');
+  expect(messages).toHaveLength(2);
+  expect(written).toEqual([]);
+  await send('[]\n');
+  expect(written).toMatchObject([{ id: null, error: { code: -32600, message: expect.stringContaining('empty') } }]);
+});
+
+test('a batch of a later revision is refused with what to do', async () => {
+  const { transport, written, send } = setUp();
+  await transport.start();
+  await send(hello('2025-06-18'));
+  await send(`[${request(1).trim()}]\n`);
+  expect(written).toMatchObject([{ id: null, error: { code: -32600, message: expect.stringContaining('one message a line') } }]);
+});
+
+test('a subscription, which nothing answers, does not hold the process up', async () => {
+  const { transport, input, closed, send } = setUp();
+  await transport.start();
+  await send('{"jsonrpc":"2.0","id":1,"method":"subscriptions/listen","params":{}}\n');
   input.end();
   await closed;
 });

@@ -195,6 +195,86 @@ describe('the local server on its streams', () => {
     ).toEqual([1, 2, 'init']);
   });
 
+  test.each<[string, Record<string, unknown>]>([
+    ['in a handshake', {}],
+    ['with the envelope of 2026-07-28', { _meta: modern }],
+  ])('%s, arguments that are none fail the tool in words, and null counts as none', async (_, more) => {
+    const asked = (id: number, params: Record<string, unknown>) => ({
+      jsonrpc: '2.0',
+      id,
+      method: 'tools/call',
+      params: { ...params, ...more },
+    });
+    const answers = await exchange([
+      ...('_meta' in more ? [] : [initialize('2025-06-18'), initialized]),
+      asked(1, { name: 'whoami', arguments: null }),
+      asked(2, { name: 'get_monitor', arguments: ['x'] }),
+      asked(3, { name: 7 }),
+      asked(4, {}),
+    ]);
+    const answer = (id: number) => answers.find((one) => one.id === id);
+    expect(answer(1)).toMatchObject({ result: { structuredContent: { role: 'viewer' } } });
+    for (const [id, words] of [
+      [2, /arguments must be an object, not a list.*"arguments":\{"id":/],
+      [3, /name must be a string, not number/],
+      [4, /name must be a string\./],
+    ] as const) {
+      expect(answer(id)).toMatchObject({ result: { isError: true, content: [{ type: 'text' }] } });
+      expect(JSON.stringify(answer(id)).replaceAll('\\"', '"')).toMatch(words);
+      expect(Object.hasOwn(Object(answer(id)?.result), 'resultType')).toBe('_meta' in more);
+    }
+  });
+
+  test('a handshake that cannot be read, and parameters of another call, are refused with what to send', async () => {
+    const answers = await exchange([
+      { jsonrpc: '2.0', id: 1, method: 'initialize' },
+      { jsonrpc: '2.0', id: 2, method: 'initialize', params: { protocolVersion: 5, capabilities: {} } },
+      { jsonrpc: '2.0', id: 3, method: 'tools/list', params: { cursor: 5 } },
+      { jsonrpc: '2.0', id: 4, method: 'tools/call' },
+    ]);
+    expect(answers).toMatchObject([
+      {
+        id: 1,
+        error: { code: -32602, message: expect.stringMatching(/initialize cannot be read: params must be an object\. .*"clientInfo"/) },
+      },
+      {
+        id: 2,
+        error: { code: -32602, message: expect.stringMatching(/protocolVersion must be a string, not number; params.clientInfo must be/) },
+      },
+      { id: 3, error: { code: -32602, message: expect.stringMatching(/params.cursor must be a string/) } },
+      { id: 4, error: { code: -32602, message: expect.stringMatching(/params must be an object/) } },
+    ]);
+  });
+
+  test('each request is answered by the revision that it names, also after one that is known', async () => {
+    const asked = (id: number, version: string) => ({
+      jsonrpc: '2.0',
+      id,
+      method: 'tools/list',
+      params: { _meta: { ...modern, 'io.modelcontextprotocol/protocolVersion': version } },
+    });
+    const answers = await exchange([asked(1, '2026-07-28'), asked(2, '2099-01-01')]);
+    expect(answers.find(({ id }) => id === 1)).toMatchObject({ result: {} });
+    expect(answers.find(({ id }) => id === 2)).toMatchObject({
+      error: { code: -32022, data: { supported: ['2026-07-28'], requested: '2099-01-01' } },
+    });
+  });
+
+  test('takes a batch from who speaks 2025-03-26', async () => {
+    const answers = await exchange([initialize('2025-03-26'), initialized, [call(1, 'whoami'), call(2, 'nothing')]]);
+    const [batch] = answers.filter((answer) => Array.isArray(answer));
+    expect(batch).toHaveLength(2);
+    expect(batch).toEqual(
+      expect.arrayContaining([
+        expect.objectContaining({
+          id: 1,
+          result: expect.objectContaining({ structuredContent: expect.objectContaining({ role: 'viewer' }) }),
+        }),
+        expect.objectContaining({ id: 2, result: expect.objectContaining({ isError: true }) }),
+      ]),
+    );
+  });
+
   test('without settings, and without a service, it says so in the result', async () => {
     const lines = [initialize('2025-06-18'), initialized, call(1, 'whoami')];
     const none = await exchange(lines, { PATH: env.PATH ?? '', XDG_CONFIG_HOME: '/nonexistent' });
