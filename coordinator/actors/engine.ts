@@ -116,7 +116,7 @@ export const startEngine = async (options: EngineOptions): Promise<Engine> => {
   const keys = await createNetworkKeys({ sql, secretKey: options.secretKey });
 
   const isLeader = (): boolean => partitions.owns(0);
-  const network = await createNetwork({ sql, bus, clock, log, timing, directory, isLeader, onRoster: () => undefined });
+  const network = await createNetwork({ sql, bus, clock, log, timing, directory, isLeader });
   const { roster } = network;
   const records = createBeatRecords(bus);
   const plain = createAssignments({ bus, directory, openSecrets: options.openSecrets, keys });

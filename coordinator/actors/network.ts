@@ -40,7 +40,6 @@ type Parts = {
   readonly timing: Timing;
   readonly directory: Directory;
   readonly isLeader: () => boolean;
-  readonly onRoster: () => void;
 };
 
 const writeEveryMs = 5_000;
@@ -55,7 +54,7 @@ const readRoster = async (bus: Bus): Promise<RosterMessage | undefined> => {
 };
 
 export const createNetwork = async (parts: Parts): Promise<Network> => {
-  const { sql, bus, clock, log, timing, directory, isLeader, onRoster } = parts;
+  const { sql, bus, clock, log, timing, directory, isLeader } = parts;
   const lastPresent = new Map<string, Present>();
   const heardAt = new Map<string, number>();
   const lost = new Set((await openNotices(sql, 'probe_lost')).map(({ subject }) => subject));
@@ -98,7 +97,6 @@ export const createNetwork = async (parts: Parts): Promise<Network> => {
       if (healthy) lost.delete(id);
       else if (heardAt.has(id) || directory.byId(id)?.last_seen_at) lost.add(id);
     }
-    onRoster();
   };
 
   const publish = async (): Promise<void> => {

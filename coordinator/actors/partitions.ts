@@ -1,5 +1,4 @@
 import { createTicker } from '../../shared/actor/ticker.ts';
-import { newId } from '../../shared/base/ids.ts';
 import type { Subscription } from '../../shared/bus/nats.ts';
 import { partitionCount } from '../../shared/bus/subjects.ts';
 import type { Word } from '../domain/handover.ts';
@@ -17,7 +16,6 @@ import { type RunningPartition, startPartition } from './running-partition.ts';
 export type Partitions = {
   readonly start: () => Promise<void>;
   readonly owns: (partition: number) => boolean;
-  readonly working: () => number;
   /** @throws when the partition is not ours. */
   readonly tell: (partition: number, message: PartitionMessage) => Promise<void>;
   readonly tellAll: (message: PartitionMessage) => void;
@@ -32,8 +30,6 @@ type Options = {
   readonly parts: PartitionParts;
   readonly words: () => readonly Word[];
 };
-
-export const newOwner = (): string => newId();
 
 export const createPartitions = ({ owner, version, parts, words }: Options): Partitions => {
   const { sql, bus, log, timing } = parts;
@@ -114,7 +110,6 @@ export const createPartitions = ({ owner, version, parts, words }: Options): Par
       stops = [ticker, again, status, { stop: () => listening.unlisten() }, { stop: () => leases.unlisten() }];
     },
     owns: (partition) => mayWork() && running.has(partition),
-    working: () => [...running.values()].filter((partition) => partition.isWorking()).length,
     tell: (partition, message) =>
       running.get(partition)?.tell(message) ?? Promise.reject(new Error(`partition ${partition} belongs to another coordinator`)),
     tellAll: (message) => {

@@ -22,7 +22,6 @@ export type RunningPartition = {
   readonly reconcile: () => void;
   /** The bus was away: what comes now may be of the past. */
   readonly holdAgain: () => void;
-  readonly isWorking: () => boolean;
   /** Nothing is taken any more; what was taken is finished, and a checkpoint left if the lease is still ours. */
   readonly stop: (leaveCheckpoint: boolean) => Promise<void>;
 };
@@ -194,7 +193,6 @@ export const startPartition = ({ lease, parts, mayWork, onFenced, words }: Optio
     holdAgain: () => {
       handover = beginHandover(performance.now(), performance.now(), timing.catchUpMs);
     },
-    isWorking: () => loaded && !stopped && mayWork(),
     stop: async (leaveCheckpoint) => {
       stopped = true;
       clearInterval(ticker);

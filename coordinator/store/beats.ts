@@ -93,11 +93,6 @@ export const writeStates = async (sql: Transaction, states: ReadonlyMap<string, 
     from json_to_recordset(${JSON.stringify(rows)}::text::json) as s (monitor uuid, state jsonb) where b.monitor_id = s.monitor`;
 };
 
-export const readState = async (sql: Queryable, monitor: string): Promise<BeatState | undefined> => {
-  const [row] = await sql<{ state: BeatState }[]>`select state from beat_states where monitor_id = ${monitor}`;
-  return row?.state;
-};
-
 export type StoredState = { readonly organisation: string; readonly monitor: string; readonly state: BeatState };
 
 /** What the beats of all monitors come to, in pages. */

@@ -20,7 +20,6 @@ const payloads = {
 export type Topic = keyof typeof payloads;
 export type Payload<Of extends Topic> = z.infer<(typeof payloads)[Of]>;
 export type MonitorChange = Payload<'monitor'>;
-export type ProbeChange = Payload<'probe'>;
 
 export type OutboxLine<Of extends Topic> = {
   readonly id: number;

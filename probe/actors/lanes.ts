@@ -12,7 +12,6 @@ export type Lanes = {
   /** Runs the task when its lane has room. The task must not reject. */
   readonly run: (lane: Lane, task: () => Promise<void>) => void;
   readonly inFlight: () => number;
-  readonly queued: () => number;
   readonly close: () => void;
 };
 
@@ -71,7 +70,6 @@ export const createLanes = (options: { readonly concurrency: number }): Lanes =>
       void limits[lane](lane === 'fast' ? () => onFastLane(counted) : counted);
     },
     inFlight: () => running,
-    queued: () => limits.fast.pendingCount + limits.slow.pendingCount + limits.look.pendingCount,
     close: () => clearTimeout(timer),
   };
 };

@@ -16,7 +16,6 @@ import type { CorrectedClock } from './corrected-clock.ts';
  */
 export type Presence = {
   readonly start: (bus: Bus) => void;
-  readonly isHeard: () => boolean;
   readonly stop: () => Promise<void>;
 };
 
@@ -122,7 +121,6 @@ export const createPresence = (options: {
       }, watchMs);
       later(Math.random() * jitterMs);
     },
-    isHeard: () => heard,
     stop: async () => {
       stopped = true;
       clearTimeout(timer);

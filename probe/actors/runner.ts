@@ -22,7 +22,6 @@ export type Runner = {
   readonly turn: (assignment: Assignment, at: number) => void;
   /** Settles when the look has been answered. */
   readonly look: (asked: { readonly look: string; readonly asked_at: number; readonly assignment: Assignment }) => Promise<void>;
-  readonly canCheck: (kind: Kind) => boolean;
   /** How many checks run, and by how much the latest began after its turn since this was last asked. */
   readonly load: () => { readonly in_flight: number; readonly late_ms: number };
   /** Settles when the checks under way have been reported; those that take longer are cut off, and reported as nothing. */
@@ -192,7 +191,6 @@ export const createRunner = (options: {
   };
 
   return {
-    canCheck: (kind) => checks[kind] !== undefined,
     turn: (assignment, at) => {
       const check = checks[assignment.kind];
       if (!check || closing || busy.has(assignment.monitor)) return;

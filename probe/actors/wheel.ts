@@ -12,7 +12,6 @@ export type Wheel = {
   /** Entry `index` is due at these turns, first at or after `now`. An entry that is there with the same turns keeps its place. */
   readonly add: (index: number, turns: Turns, now: number) => void;
   readonly remove: (index: number) => void;
-  readonly turnsOf: (index: number) => Turns | undefined;
   /** Calls `due` for every entry whose turn has come by `now`, in order of slots, each at most once. */
   readonly advance: (now: number, due: (index: number, at: number) => void) => void;
   /** When the next slot ends: advancing earlier finds nothing. */
@@ -131,7 +130,6 @@ export const createWheel = (initialCapacity = 1024): Wheel => {
       entries.period[index] = 0;
       count -= 1;
     },
-    turnsOf: (index) => (isPresent(index) ? turnsAt(index) : undefined),
     advance: (now, due) => {
       const until = slotOf(now);
       cursor ??= until;

@@ -41,7 +41,6 @@ export const operations = {
   removeStatusPageGroup,
 } as const;
 
-export type Operations = typeof operations;
-export type OperationId = keyof Operations;
+export type OperationId = keyof typeof operations;
 
 export const restOperations: readonly RestOperation[] = Object.values(operations);

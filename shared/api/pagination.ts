@@ -11,8 +11,6 @@ export const pageQuery = {
   cursor: maybe(string(), { description: 'The `next_cursor` of the page before.' }),
 };
 
-export type Page<Item> = { readonly items: readonly Item[]; readonly next_cursor: string | null };
-
 export const page = <Name extends string, Item>(name: Name, item: Field<Item>, more: JsonSchema = {}) =>
   object(
     name,

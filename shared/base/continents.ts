@@ -6,6 +6,3 @@ export const isContinent = (text: unknown): text is Continent => continents.some
 
 /** A continent as one token of a bus subject, where spaces are not allowed. */
 export const continentToken = (continent: Continent): string => continent.toLowerCase().replaceAll(' ', '-');
-
-export const continentOfToken = (token: string): Continent | undefined =>
-  continents.find((continent) => continentToken(continent) === token);

@@ -73,7 +73,6 @@ const codes = {
   streamNotFound: 10059,
   consumerNotFound: 10014,
   messageNotFound: 10037,
-  consumerExists: 10013,
   streamNameInUse: 10058,
 } as const;
 

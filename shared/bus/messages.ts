@@ -168,4 +168,3 @@ export type PresenceMessage = z.infer<typeof presenceMessage>;
 export type PresenceReply = z.infer<typeof presenceReply>;
 export type ReceiptMessage = z.infer<typeof receiptMessage>;
 export type BeatMessage = z.infer<typeof beatMessage>;
-export type BeatKeyMessage = z.infer<typeof beatKeyMessage>;

@@ -22,8 +22,6 @@ export type Delivered = Message & {
   readonly nak: (delayMs: number) => void;
   /** Still at work: the time until it is delivered again begins anew. */
   readonly working: () => void;
-  /** Never again. */
-  readonly term: () => void;
 };
 
 export type PullOptions = {
@@ -69,7 +67,6 @@ const deliveredOf = (connection: Connection, { message, reply }: Answer): Delive
     ack: () => say('+ACK'),
     nak: (delayMs) => say(`-NAK {"delay":${delayMs * 1_000_000}}`),
     working: () => say('+WPI'),
-    term: () => say('+TERM'),
   };
 };
 

@@ -44,5 +44,3 @@ export const heartbeatCauses = {
   },
   heartbeat_pending: { layer: 'probe', sentence: () => 'No heartbeat has come yet' },
 } satisfies Record<string, CauseRow>;
-
-export type HeartbeatCause = keyof typeof heartbeatCauses;

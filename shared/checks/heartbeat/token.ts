@@ -9,8 +9,5 @@ export const newBeatToken = (): string => randomBytes(18).toString('base64url');
  */
 export const beatFingerprint = (token: string): string => createHash('sha256').update(token).digest('hex');
 
-/** What a token looks like: anything else is unknown without being hashed. */
-export const isBeatToken = (text: string): boolean => /^[A-Za-z0-9_-]{16,64}$/.test(text);
-
 /** How long a rotated-out token still counts, so that jobs can be moved to the new address one by one. */
 export const tokenOverlapMs = 24 * 3_600_000;
