@@ -23,6 +23,8 @@ const jsonFrom = (value: unknown, place: string, depth = 0): Json => {
     if (Number.isFinite(value)) return value;
     throw refuseConfig(`\`${place}\` cannot be used: the number is too large to be kept`);
   }
+  if (typeof value === 'bigint')
+    throw refuseConfig(`\`${place}\` cannot be used: the number has more digits than are kept exactly; send it as a text`);
   if (Array.isArray(value)) return value.map((inside, index) => jsonFrom(inside, `${place}[${index}]`, depth + 1));
   if (typeof value !== 'object') throw refuseConfig(`\`${place}\` cannot be used: give a JSON value`);
   return Object.fromEntries(

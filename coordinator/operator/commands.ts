@@ -2,6 +2,7 @@ import { accountOperations, installationOperations } from '../../shared/api/acco
 import { operations } from '../../shared/api/index.ts';
 import { type Operation, rawInput } from '../../shared/api/operation.ts';
 import { upkeepOperations } from '../../shared/api/upkeep.ts';
+import { lossyNumberIn } from '../../shared/base/exact-numbers.ts';
 import { operatorIn } from '../access/caller.ts';
 import { type Command, type Flag, type Given, type OperatorParts, UsageFault } from './command.ts';
 
@@ -44,7 +45,10 @@ const onInstallation =
 const configOf = (text: string | undefined): unknown => {
   if (text === undefined) return undefined;
   try {
-    return JSON.parse(text);
+    const config: unknown = JSON.parse(text);
+    const lossy = lossyNumberIn(text);
+    if (lossy === undefined) return config;
+    throw new UsageFault(`--config: the number ${lossy.slice(0, 40)} is not kept exactly; write it as a text, in quotes.`);
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error;
     throw new UsageFault(`--config is not JSON (${error.message}); write such as --config '{"method":"HEAD"}'.`);

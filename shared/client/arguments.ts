@@ -1,3 +1,4 @@
+import { lossyNumberIn } from '../base/exact-numbers.ts';
 import { nearest } from '../base/nearest.ts';
 import { type Command, commandName, type Flag } from './commands.ts';
 import type { Call } from './http-client.ts';
@@ -87,22 +88,35 @@ export const findCommand = (commands: readonly Command[], words: readonly string
   throw new UsageFault(`There is no command "${words.slice(0, 2).join(' ')}". ${hint}`, words.slice(0, 2).join(' '));
 };
 
+/** @throws UsageFault for JSON with a number that would be sent as another one. */
+const refuseLossy = (flag: string, text: string): void => {
+  const lossy = lossyNumberIn(text);
+  if (lossy !== undefined)
+    throw new UsageFault(`--${flag}: the number ${lossy.slice(0, 40)} is not kept exactly; write it as a text, in double quotes.`);
+};
+
 const parseJson = (flag: string, text: string): unknown => {
   try {
-    return JSON.parse(text);
+    const value: unknown = JSON.parse(text);
+    refuseLossy(flag, text);
+    return value;
   } catch (error) {
+    if (error instanceof UsageFault) throw error;
     throw new UsageFault(`--${flag} is not valid JSON (${error instanceof Error ? error.message : String(error)}).`);
   }
 };
 
 /** Values that look like a number, true, false, null or JSON are that; anything else is text: for keys below a free object. */
-const looseValue = (text: string): unknown => {
+const looseValue = (flag: string, text: string): unknown => {
   if (/^(true|false|null|-?\d+(\.\d+)?|[[{"].*)$/s.test(text)) {
+    let value: unknown;
     try {
-      return JSON.parse(text);
+      value = JSON.parse(text);
     } catch {
       return text;
     }
+    refuseLossy(flag, text);
+    return value;
   }
   return text;
 };
@@ -186,7 +200,7 @@ export const callOf = (command: Command, rest: readonly string[], line: Line, re
       const list = body[flag.key];
       body[flag.key] = [...(Array.isArray(list) ? list : []), text];
     } else if (flag.kind !== 'object') body[flag.key] = typedValue(flag, text);
-    else if (inner.length > 0) setDeep(body, [flag.key, ...inner], looseValue(text));
+    else if (inner.length > 0) setDeep(body, [flag.key, ...inner], looseValue(typed, text));
     else {
       const object = parseJson(typed, text.startsWith('@') ? readText(text.slice(1)) : text);
       if (!isObject(object)) throw new UsageFault(`--${typed} must be a JSON object.`);

@@ -1,4 +1,5 @@
 import { InvalidInput } from '../../../shared/api/errors.ts';
+import { lossyNumberIn } from '../../../shared/base/exact-numbers.ts';
 import { Refusal } from '../../../shared/base/refusal.ts';
 import { jsonFault } from './json-fault.ts';
 
@@ -41,9 +42,32 @@ const decoded = (bytes: Uint8Array): string => {
   }
 };
 
+// The runtime knows both; the compiler's library does not yet.
+declare global {
+  interface JSON {
+    rawJSON(text: string): object;
+  }
+}
+
+// As many as Python reads of a whole number before it calls the body unreadable.
+const mostDigits = 4300;
+const wholeNumber = /^-?\d+$/;
+
+/** Given the text of each number, keeps whole ones that a number would lose digits of. */
+const exactly = (_key: string, value: unknown, ...[context]: readonly { readonly source?: string }[]): unknown => {
+  const source = typeof value === 'number' ? context?.source : undefined;
+  if (source === undefined || !wholeNumber.test(source)) return value;
+  if (source.length > mostDigits) throw unreadable();
+  return lossyNumberIn(source) === undefined ? value : BigInt(source);
+};
+
+/** The text of an answer that may echo what came, each whole number with all its digits. */
+export const exactText = (body: unknown): string =>
+  JSON.stringify(body, (_key, value: unknown) => (typeof value === 'bigint' ? JSON.rawJSON(String(value)) : value));
+
 /**
  * A request's body as FastAPI hands it to its models: nothing when empty, JSON when the media type says so, else the text itself,
- * which no model takes.
+ * which no model takes. A whole number that would lose digits is a bigint.
  */
 export const readBody = (bytes: Uint8Array | undefined, mediaType: string | undefined): unknown => {
   if (bytes === undefined || bytes.length === 0) return undefined;
@@ -51,7 +75,7 @@ export const readBody = (bytes: Uint8Array | undefined, mediaType: string | unde
   const text = decoded(bytes);
   if (depthOf(text) > mostDepth) throw unreadable();
   try {
-    return JSON.parse(text);
+    return lossyNumberIn(text) === undefined ? JSON.parse(text) : JSON.parse(text, exactly);
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error;
     const fault = jsonFault(text);

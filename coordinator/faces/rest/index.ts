@@ -3,7 +3,7 @@ import { isRecord } from '../../../shared/api/fields.ts';
 import { restOperations } from '../../../shared/api/index.ts';
 import type { RestOperation } from '../../../shared/api/operation.ts';
 import { Refusal } from '../../../shared/base/refusal.ts';
-import { readBody } from './body.ts';
+import { exactText, readBody } from './body.ts';
 import { docsPage, docsSecurityPolicy } from './docs.ts';
 import { answerOf } from './errors.ts';
 import { identify } from './identify.ts';
@@ -76,7 +76,7 @@ export const restRoutes = <Caller extends TokenCaller>(app: FastifyInstance, par
             { err: answer.hidden.error, request_id: answer.hidden.request_id, url: request.routeOptions.url },
             'request failed',
           );
-        return reply.code(answer.status).headers(answer.headers).type(json).send(JSON.stringify(answer.body));
+        return reply.code(answer.status).headers(answer.headers).type(json).send(exactText(answer.body));
       });
 
       // Its hooks have refused already; without a handler of its own the prefix would have no hooks for what is not found.

@@ -77,12 +77,12 @@ export const moment = (more: JsonSchema = {}): Field<Moment> => ({
   schema: { type: 'string', format: 'date-time', ...more },
   components: [],
   parse: (input, place) => {
-    if (typeof input !== 'number' && typeof input !== 'string')
+    if (typeof input !== 'number' && typeof input !== 'bigint' && typeof input !== 'string')
       return bad('datetime_type', place, 'Input should be a valid datetime', input);
-    const read = typeof input === 'number' ? fromStamp(input) : fromText(input);
+    const read = typeof input === 'string' ? fromText(input) : fromStamp(Number(input));
     if ('moment' in read) return good(read.moment);
     // Only a text that is no moment is then tried as a date, which is what the fault speaks of.
-    return typeof input === 'number' || read.fault === yearZero
+    return typeof input !== 'string' || read.fault === yearZero
       ? bad('datetime_parsing', place, `Input should be a valid datetime, ${read.fault}`, input, { error: read.fault })
       : bad('datetime_from_date_parsing', place, `Input should be a valid datetime or date, ${read.fault}`, input, { error: read.fault });
   },

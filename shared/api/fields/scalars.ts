@@ -21,7 +21,8 @@ const integerText = /^[+-]?\d+(?:_\d+)*(?:\.0+)?$/;
 const mostDigits = 4300;
 
 const integerOf = (input: unknown, place: Place): Parsed<number> => {
-  if (typeof input === 'boolean') return good(Number(input));
+  // A bigint is a whole number with more digits than a number keeps: beyond every bound that there is.
+  if (typeof input === 'boolean' || typeof input === 'bigint') return good(Number(input));
   if (typeof input === 'number') {
     if (!Number.isFinite(input)) return bad('finite_number', place, 'Input should be a finite number', input);
     if (Number.isInteger(input)) return good(input);
@@ -46,7 +47,7 @@ const numberText = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?$/i;
 
 export const number = (more: JsonSchema = {}): Field<number> =>
   scalar({ type: 'number', ...more }, (input, place) => {
-    if (typeof input === 'boolean') return good(Number(input));
+    if (typeof input === 'boolean' || typeof input === 'bigint') return good(Number(input));
     if (typeof input === 'number') return good(input);
     if (typeof input !== 'string') return bad('float_type', place, 'Input should be a valid number', input);
     return numberText.test(input.trim())
@@ -62,7 +63,7 @@ export const boolean = (more: JsonSchema = {}): Field<boolean> =>
     const folded = typeof input === 'string' ? input.toLowerCase() : input;
     if (yes.includes(folded)) return good(true);
     if (no.includes(folded)) return good(false);
-    return typeof input === 'string' || Number.isSafeInteger(input)
+    return typeof input === 'string' || typeof input === 'bigint' || Number.isSafeInteger(input)
       ? bad('bool_parsing', place, 'Input should be a valid boolean, unable to interpret input', input)
       : bad('bool_type', place, 'Input should be a valid boolean', input);
   });

@@ -83,6 +83,7 @@ describe('a new monitor', () => {
     ['a NUL deep in the config', { config: { note: { a: ['x\u0000'] } } }, 'config_invalid', /note\.a\[0\]/],
     ['half a character in the config', { config: { note: '\ud800' } }, 'config_invalid', /note/],
     ['a number that JSON cannot hold', { config: { note: Number.POSITIVE_INFINITY } }, 'config_invalid', /note/],
+    ['a number with more digits than are kept', { config: { note: [12345678901234567891n] } }, 'config_invalid', /note\[0\].*as a text/],
     ['a config of more than 16 KiB', { config: { note: 'a'.repeat(17_000) } }, 'config_invalid', /16 KiB/],
     ['a place without probes', { config: { continents: ['Oceania'] } }, 'nobody_can_check', /Asia, Europe/],
     ['a probe that is not there', { config: { probe: stranger } }, 'nobody_can_check', /config\.probe/],

@@ -125,3 +125,14 @@ test.each<[string[], RegExp]>([
   expect(() => call(...given)).toThrow(UsageFault);
   expect(() => call(...given)).toThrow(message);
 });
+
+test.each([
+  [['--config', '{"n":[12345678901234567891]}'], /--config: the number 12345678901234567891 is not kept exactly/],
+  [['--config.n', '1e400'], undefined],
+  [['--config.n', '12345678901234567891'], /--config\.n: the number .* as a text/],
+  [['--config.n', '"12345678901234567891"'], undefined],
+])('a number that would be sent as another one is refused: %s', (given, refusal) => {
+  const run = () => call('monitors', 'create', '--type', 'https', ...given);
+  if (refusal) expect(run).toThrow(refusal);
+  else expect(run().body).toMatchObject({ config: { n: given[1]?.replaceAll('"', '') } });
+});

@@ -104,6 +104,27 @@ describe('Answers of the REST face', () => {
     expect(counted).toEqual(['address:127.0.0.1', 'address:127.0.0.1']);
   });
 
+  it('reads whole numbers of any size without losing a digit, and echoes them so', async () => {
+    const digits = '12345678901234567891';
+    const send = (payload: string) => ask({ method: 'POST', url: '/api/v1/monitors', headers: jsonBody, payload });
+    const response = await send(`{"type":${digits},"name":-${digits},"affects_group_status":9007199254740993}`);
+    expect(response.statusCode).toBe(422);
+    expect(response.body).toContain(`"loc":["body","type"],"msg":"Input should be a valid string","input":${digits}}`);
+    expect(response.body).toContain(`"input":-${digits}}`);
+    expect(response.body).toContain(`"input":9007199254740993}`);
+    const ids = await ask({
+      method: 'POST',
+      url: '/api/v1/maintenance',
+      headers: jsonBody,
+      payload: `{"starts_at":${digits},"ends_at":1,"monitors":[${digits}]}`,
+    });
+    expect(ids.statusCode).toBe(422);
+    expect(ids.body).toContain('dates after 9999 are not supported');
+    expect((await send(`{"type":"x","interval_s":${'9'.repeat(4300)}}`)).statusCode).toBe(201);
+    const beyond = await send(`{"type":"x","interval_s":${'9'.repeat(4301)}}`);
+    expect([beyond.statusCode, codeOf(beyond)]).toEqual([400, 'request_malformed']);
+  });
+
   it('echoes a text that is no JSON as it came, a byte order mark with it', async () => {
     const response = await ask({ method: 'POST', url: '/api/v1/groups', payload: '\ufeff{}', headers: { 'content-type': 'text/plain' } });
     expect(response.json()).toMatchObject({ detail: [{ type: 'model_attributes_type', loc: ['body'], input: '\ufeff{}' }] });

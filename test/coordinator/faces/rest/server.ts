@@ -13,7 +13,7 @@ import { Refusal } from '../../../../shared/base/refusal.ts';
 export const token = 'Bearer known';
 
 /** What the carrying layer is tested with: the parse of the real operations, and a gate that hands back what it read. */
-export const echoing = async (operation: Operation, _caller: TokenCaller, raw: Parameters<Operation['parse']>[0]): Promise<Answered> => {
+const echoing = async (operation: Operation, _caller: TokenCaller, raw: Parameters<Operation['parse']>[0]): Promise<Answered> => {
   const parsed = operation.parse(raw);
   if (!parsed.ok) throw new InvalidInput(parsed.faults);
   return { body: parsed.value };
