@@ -13,7 +13,7 @@ import type { KeyOf, NetworkKeys } from './network-keys.ts';
 /** Where a monitor's assignment goes: to the public probes of a continent, or to one private probe. */
 type Place = { readonly is: 'continent'; readonly continent: Continent } | { readonly is: 'probe'; readonly probe: string };
 
-export const placeName = (place: Place): string => (place.is === 'continent' ? place.continent : place.probe);
+const placeName = (place: Place): string => (place.is === 'continent' ? place.continent : place.probe);
 
 /** The place whose key a probe has. */
 export const keyPlaceOf = ({ id, organisation_id, continent }: Pick<ProbeRow, 'id' | 'organisation_id' | 'continent'>): string =>

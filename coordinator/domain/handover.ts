@@ -22,7 +22,7 @@ export type Word = { readonly probe: string; readonly heard_at: number; readonly
 /** Who speaks of something, and since when it was kept. */
 export type Late = { readonly since: number; readonly from: readonly string[] };
 
-export const handoverAtMost = 30_000;
+const handoverAtMost = 30_000;
 /** A result that ended so long before it came was kept: on its usual way it takes a second. */
 export const keptAfter = 4_000;
 /** Presence comes every 5 s: who has been silent for longer may not reach us. */

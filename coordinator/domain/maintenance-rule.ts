@@ -28,7 +28,7 @@ export type Rule = {
   readonly bysetpos: readonly number[];
 };
 
-export const weekdays: readonly string[] = ['MO', 'TU', 'WE', 'TH', 'FR', 'SA', 'SU'];
+const weekdays: readonly string[] = ['MO', 'TU', 'WE', 'TH', 'FR', 'SA', 'SU'];
 
 /** As many as every five minutes of a day; lists of each minute and second would otherwise multiply to 86,400 a day. */
 const mostTimes = 288;

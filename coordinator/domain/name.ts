@@ -1,7 +1,7 @@
 import { Refusal } from '../../shared/base/refusal.ts';
 
-export const longestName = 200;
-export const longestDescription = 2000;
+const longestName = 200;
+const longestDescription = 2000;
 
 /** Characters as people count them closely enough: code points, so that an emoji is one and a bound means the same everywhere. */
 export const characters = (text: string): number => {

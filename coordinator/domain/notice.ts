@@ -1,5 +1,5 @@
 /** What the operator is told, one notice for an event, with what is left to do about it; the runbook says more. */
-export const noticeRemedies = {
+const noticeRemedies = {
   probe_lost: 'Start the probe again with the same data folder, or end it for good with "probe revoke".',
   bus_silent: 'Look at the bus (nats-server) and the way to it; nobody is taken for lost meanwhile.',
   probe_quarantined: "Look at the probe's network: resolver, firewall, IPv6. It returns by itself after clean checks.",

@@ -1,13 +1,13 @@
 import { Refusal } from '../../shared/base/refusal.ts';
 
-export const roles = ['owner', 'admin', 'member', 'viewer'] as const;
+const roles = ['owner', 'admin', 'member', 'viewer'] as const;
 export type Role = (typeof roles)[number];
 
-export const scopes = ['read', 'read_write'] as const;
+const scopes = ['read', 'read_write'] as const;
 export type Scope = (typeof scopes)[number];
 
-export const isRole = (text: string): text is Role => roles.some((role) => role === text);
-export const isScope = (text: string): text is Scope => scopes.some((scope) => scope === text);
+const isRole = (text: string): text is Role => roles.some((role) => role === text);
+const isScope = (text: string): text is Scope => scopes.some((scope) => scope === text);
 
 /** @throws Refusal `role_unknown`. */
 export const roleFrom = (text: string): Role => {

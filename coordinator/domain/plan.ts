@@ -20,7 +20,7 @@ export const plans = {
 
 export type PlanName = keyof typeof plans;
 
-export const isPlanName = (text: string): text is PlanName => Object.hasOwn(plans, text);
+const isPlanName = (text: string): text is PlanName => Object.hasOwn(plans, text);
 
 /** The plan's name as asked for. @throws Refusal when there is none of that name. */
 export const planNamed = (text: string): PlanName => {

@@ -1,5 +1,5 @@
 /** Why something from the bus was refused, with what that says. The operator sees the counts; nobody is harmed. */
-export const refusedMeanings = {
+const refusedMeanings = {
   unknown_probe: 'somebody names a probe that does not exist',
   revoked_probe: 'a probe speaks that was revoked',
   not_signed: "not signed with the probe's own key: somebody speaks for it",

@@ -8,7 +8,7 @@ const unconfirmedAtMost = 600_000;
 const heartbeatStep = 30_000;
 
 /** The distance to the next sample, `elapsed` after the sampling began. */
-export const distanceAfter = (elapsed: number, interval_ms: number): number => {
+const distanceAfter = (elapsed: number, interval_ms: number): number => {
   if (elapsed < closely) return samplingStep;
   const doublings = Math.floor(Math.log2((elapsed - closely) / (2 * samplingStep) + 1));
   return Math.max(samplingStep, Math.min(interval_ms, 2 * samplingStep * 2 ** doublings));

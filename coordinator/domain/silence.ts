@@ -3,7 +3,7 @@
  * most fall silent at once it is the bus: then nobody is lost yet. That benefit of the doubt ends after twice the time if others are
  * heard all the while, because then the bus carries words and those probes have none.
  */
-export const silentAfter = 15_000;
+const silentAfter = 15_000;
 /** Presence comes every 5 s: those last heard within one beat of each other fell silent at once. */
 const atOnce = 6_000;
 

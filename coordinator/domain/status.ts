@@ -1,4 +1,4 @@
-export const statuses = ['pending', 'up', 'verifying', 'down', 'paused'] as const;
+const statuses = ['pending', 'up', 'verifying', 'down', 'paused'] as const;
 export type Status = (typeof statuses)[number];
 
 export type StatusInput = {

@@ -57,7 +57,7 @@ export const readFlags = (command: Command, rest: readonly string[]): Given => {
 };
 
 /** One line: the command with its flags, those that may be left out in brackets. */
-export const usage = (command: Command): string => {
+const usage = (command: Command): string => {
   const flags = Object.entries(command.flags).map(([name, { alone, required }]) => {
     const text = alone ? `--${name}` : `--${name} …`;
     return required ? text : `[${text}]`;

@@ -52,7 +52,7 @@ const ownerOf = async (folder: string): Promise<number | undefined> =>
  * In the home, or where nobody can reach: a home below a folder that only root may enter has its data below /var/lib. The choice is
  * written down in the home, so that a change of a folder's mode never leads to a second, empty database.
  */
-export const choosePostgresFolder = async (home: string, say: (line: string) => void): Promise<string> => {
+const choosePostgresFolder = async (home: string, say: (line: string) => void): Promise<string> => {
   if (!isRoot) return join(home, 'postgres');
   const record = join(home, 'postgres.place');
   const tell = (folder: string): string => {

@@ -31,7 +31,7 @@ const farthestMs = 3_600_000;
 const slotMs = 50;
 
 /** The one probe that judges this heartbeat: its continents take turns by the monitor's number, so that each has its share. */
-export const judgeOf = (assignment: Assignment, roster: Roster): string | undefined => {
+const judgeOf = (assignment: Assignment, roster: Roster): string | undefined => {
   const continents = continentsOf(assignment, roster);
   const continent = continents[assignment.ordinal % Math.max(1, continents.length)];
   return continent === undefined ? undefined : probeOf(assignment, continent, roster)?.id;

@@ -14,7 +14,7 @@ export type Request = {
 
 export type Plan = { readonly settings: HttpsSettings; readonly first: Request; readonly bytes: Buffer };
 
-export const userAgent = (probe: ProbeIdentity): string =>
+const userAgent = (probe: ProbeIdentity): string =>
   `Antipode/${probe.version} (+${probe.base_url}; probe=${probe.name}; continent=${probe.continent})`;
 
 /** Headers that say how to answer and nothing about who asks; only these leave the monitor's own origin. */

@@ -59,7 +59,7 @@ export const StatusOut = object('StatusOut', {
   uptime: UptimeOut,
 });
 
-export const monitorId = { monitor_id: uuid() };
+const monitorId = { monitor_id: uuid() };
 
 export const daysBounds = { ge: 1, le: 365 } as const;
 

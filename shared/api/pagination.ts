@@ -1,6 +1,6 @@
 import { array, type Fault, type Field, integer, type JsonSchema, maybe, nullable, object, optional, string } from './fields.ts';
 
-export const pageSize = { least: 1, most: 200, default: 50 } as const;
+const pageSize = { least: 1, most: 200, default: 50 } as const;
 
 /** The query of every list. A cursor is read by the store, which knows what it was given for. */
 export const pageQuery = {

@@ -10,7 +10,7 @@ const namesOf = (value: unknown): ReadonlySet<string> =>
   );
 
 /** A copy of an input in which nothing that may be a secret is left to read, for echoing it in a fault. */
-export const redact = (input: unknown): unknown => {
+const redact = (input: unknown): unknown => {
   // A whole config sent as text holds its keys inside.
   if (typeof input === 'string') return secretKey.test(input) && /[:=]/.test(input) ? hidden : input;
   if (Array.isArray(input)) return input.map(redact);

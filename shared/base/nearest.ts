@@ -1,5 +1,5 @@
 /** How many single-letter changes lie between two words (Levenshtein), swaps of neighbours counted as one. */
-export const distance = (a: string, b: string): number => {
+const distance = (a: string, b: string): number => {
   let before: number[] = [];
   let previous = Array.from({ length: b.length + 1 }, (_, index) => index);
   for (let i = 1; i <= a.length; i += 1) {

@@ -31,6 +31,6 @@ export const probePermissions = (probe: string, continent: Continent, organisati
 };
 
 /** One message of a probe is at most this long; a batch of results is cut to fit. */
-export const mostProbePayloadBytes = 512 * 1024;
+const mostProbePayloadBytes = 512 * 1024;
 
 export const probeLimits: UserLimits = { subscriptions: 32, payloadBytes: mostProbePayloadBytes };

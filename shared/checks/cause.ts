@@ -1,5 +1,5 @@
 /** In which layer a check failed (rule 2). Those below http count only if the probe vouches for itself. */
-export const layers = ['dns', 'tcp', 'tls', 'http', 'assertion', 'timeout', 'heartbeat', 'probe'] as const;
+const layers = ['dns', 'tcp', 'tls', 'http', 'assertion', 'timeout', 'heartbeat', 'probe'] as const;
 export type Layer = (typeof layers)[number];
 
 /** Numbers and texts of our own or of the monitor's config that a sentence is built with; never text that a target sent. */

@@ -18,7 +18,7 @@ const probeCauses = {
 const rows: Readonly<Record<string, CauseRow>> = { ...probeCauses, ...httpsCauses, ...dnsCauses, ...heartbeatCauses };
 
 /** The row of a cause; undefined for a class that this version does not know, as a newer probe may send. */
-export const causeRow = (cause: Cause): CauseRow | undefined => (Object.hasOwn(rows, cause.class) ? rows[cause.class] : undefined);
+const causeRow = (cause: Cause): CauseRow | undefined => (Object.hasOwn(rows, cause.class) ? rows[cause.class] : undefined);
 
 /** The one sentence of a cause. A class of a newer version is named by its class alone. */
 export const causeSentence = (cause: Cause): string =>

@@ -40,7 +40,7 @@ export const faultsSentence = (faults: readonly ConfigFault[]): string =>
   faults.map(({ key, remedy }) => `\`${key}\` cannot be used: ${remedy}`).join('; ');
 
 /** Keys of a config that its kind does not use, each with the one that was probably meant. */
-export const unusedKeys = (kind: Kind, config: Config): { readonly key: string; readonly meant: string | undefined }[] =>
+const unusedKeys = (kind: Kind, config: Config): { readonly key: string; readonly meant: string | undefined }[] =>
   Object.keys(config)
     .filter((key) => !byKind[kind].keys.includes(key))
     .map((key) => ({ key, meant: nearest(key, byKind[kind].keys) }));
@@ -57,7 +57,7 @@ export const timeoutMs = (_kind: Kind, config: Config, interval_s: number): numb
   return typeof own === 'number' ? own : Math.min(10_000, Math.floor(interval_s * 500));
 };
 
-export const secretPaths = (kind: Kind, config: Config): readonly (readonly string[])[] => byKind[kind].secretPaths(config);
+const secretPaths = (kind: Kind, config: Config): readonly (readonly string[])[] => byKind[kind].secretPaths(config);
 
 /** Parts a config into what may be shown and stored openly, and its secrets; see `split`. */
 export const splitSecrets = (kind: Kind, config: Config, stored: Secrets = {}): ReturnType<typeof split> =>

@@ -26,7 +26,7 @@ const idLength = 4;
 const nonceLength = 12;
 const tagLength = 16;
 
-export const networkKeyFrom = (bytes: Buffer): NetworkKey => {
+const networkKeyFrom = (bytes: Buffer): NetworkKey => {
   if (bytes.length !== keyLength) throw new Error(`a network key has ${keyLength} bytes, not ${bytes.length}`);
   return { id: createHash('sha256').update('antipode key id').update(bytes).digest().subarray(0, idLength).toString('hex'), bytes };
 };

@@ -76,7 +76,7 @@ const painted = (key: string, text: string, paint: Paint): string => {
 
 const title = (key: string): string => key.replaceAll('_', ' ').replace(/ (s|at)$/, '');
 
-export const table = (items: readonly unknown[], { columns, paint, now }: Terminal): string => {
+const table = (items: readonly unknown[], { columns, paint, now }: Terminal): string => {
   const rows = items.filter(isItem).map(withState);
   const first = rows[0];
   if (!first) return 'None.\n';
@@ -130,7 +130,7 @@ const cardLines = (item: Item, indent: string, terminal: Terminal): string[] => 
   });
 };
 
-export const card = (item: Item, terminal: Terminal): string => `${cardLines(item, '', terminal).join('\n')}\n`;
+const card = (item: Item, terminal: Terminal): string => `${cardLines(item, '', terminal).join('\n')}\n`;
 
 /** An answer of any operation; nothing for one without a body. */
 export const render = (body: unknown, terminal: Terminal): string => {

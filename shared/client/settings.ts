@@ -17,7 +17,7 @@ export class SettingsFault extends Error {
   }
 }
 
-export const settingsFile = (environment: Environment): string =>
+const settingsFile = (environment: Environment): string =>
   environment.ANTIPODE_SETTINGS || join(environment.XDG_CONFIG_HOME || join(homedir(), '.config'), 'antipode', 'settings.json');
 
 const isMissing = (error: unknown): boolean => error instanceof Error && 'code' in error && error.code === 'ENOENT';

@@ -35,7 +35,7 @@ export type GateBench = {
 
 const callerOf = (who: Person | Caller): Caller => ('caller' in who ? who.caller : who);
 
-export const createGateBench = async (): Promise<GateBench & { readonly close: () => Promise<void> }> => {
+const createGateBench = async (): Promise<GateBench & { readonly close: () => Promise<void> }> => {
   const database = await createDatabase();
   const sql = connect(database.url, { name: 'gate bench', connections: 12 });
   const log = createLog({ name: 'gate bench', level: 'silent' });

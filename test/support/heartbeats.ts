@@ -46,7 +46,7 @@ export type StoredBeat = {
   readonly method: string;
 };
 
-export const beatsOf = (sql: Sql, monitor: string): Promise<StoredBeat[]> =>
+const beatsOf = (sql: Sql, monitor: string): Promise<StoredBeat[]> =>
   sql<StoredBeat[]>`select kind, at, exit_code, rid, run_ms, body, ear, method from beats where monitor_id = ${monitor} order by at, id`;
 
 /** Settles when so many beats of the monitor are written down. */

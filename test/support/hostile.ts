@@ -56,7 +56,7 @@ const oddNumber = fc.oneof(
   fc.constantFrom(0, -0, -1, 0.5, 1e20, -1e20, 1e308, 2 ** 31, 2 ** 53, 2 ** 63, -(2 ** 31) - 1),
 );
 
-export const oddValue: fc.Arbitrary<unknown> = fc.oneof(
+const oddValue: fc.Arbitrary<unknown> = fc.oneof(
   fc.constant(null),
   fc.boolean(),
   oddNumber,

@@ -71,7 +71,7 @@ export type Network = {
 };
 
 /** Short patience, so that tests do not wait for what takes its time in production. */
-export const quick: Partial<Timing> = { networkTickMs: 100, lookAgainMs: 1_000, alertTickMs: 100 };
+const quick: Partial<Timing> = { networkTickMs: 100, lookAgainMs: 1_000, alertTickMs: 100 };
 
 /** Where the targets of tests are. */
 const loopback = ['127.0.0.0/8', '::1/128'];

@@ -38,7 +38,7 @@ export type Target = {
   readonly close: () => Promise<void>;
 };
 
-export const continentOf = (request: IncomingMessage): Continent | null => {
+const continentOf = (request: IncomingMessage): Continent | null => {
   const named = /continent=([A-Za-z ]+)\)/.exec(request.headers['user-agent'] ?? '')?.[1];
   return continents.find((continent) => continent === named) ?? null;
 };

@@ -5,9 +5,9 @@ import { dnsAddress, questionName } from './name.ts';
 import { isRcode, isRecordType, type Rcode, type RecordType, rcodes, recordTypes } from './record-types.ts';
 import { type Expectation, exampleOf, expectation } from './values.ts';
 
-export const matches = ['any', 'all', 'exact'] as const;
+const matches = ['any', 'all', 'exact'] as const;
 export type Match = (typeof matches)[number];
-export const transports = ['udp', 'tcp'] as const;
+const transports = ['udp', 'tcp'] as const;
 export type Transport = (typeof transports)[number];
 
 export type Resolver = { readonly address: string; readonly port: number; readonly family: 4 | 6 };
@@ -25,7 +25,7 @@ export const parseResolver = (text: string): Resolver | undefined => {
 
 const value = z.string().min(1).max(4_096);
 
-export const dnsKeys = {
+const dnsKeys = {
   ...everyKindsKeys,
   record_type: { schema: z.custom(isRecordType), remedy: `give one of ${Object.keys(recordTypes).join(', ')}` },
   resolver: {

@@ -10,7 +10,7 @@ export type RecordFields = readonly string[];
 /** What a person expects of one record: null where anything will do, fewer fields where the rest does not matter. */
 export type Expectation = { readonly fields: readonly (string | null)[]; readonly set: boolean };
 
-export const keyAlgorithms: Readonly<Record<string, number>> = {
+const keyAlgorithms: Readonly<Record<string, number>> = {
   RSAMD5: 1,
   DSA: 3,
   RSASHA1: 5,

@@ -10,7 +10,7 @@ const cronText = z
   .refine((text) => typeof parseCron(text) !== 'string');
 
 /** The keys of a heartbeat's config with their shapes. */
-export const heartbeatKeys = {
+const heartbeatKeys = {
   ...everyKindsKeys,
   grace_s: { schema: z.int().min(0).max(31_536_000), remedy: 'give a whole number of seconds from 0 to 31,536,000' },
   schedule: { schema: cronText, remedy: 'give a cron expression of five fields, such as "30 2 * * *"' },

@@ -37,7 +37,7 @@ const text = z.string().min(1).max(1_024);
 const texts = z.union([text, z.array(text).min(1).max(20)]);
 const scalar = z.union([z.string().max(1_024), z.number(), z.boolean(), z.null()]);
 
-export const jsonOperators = ['equals', 'contains', 'gt', 'lt', 'exists'] as const;
+const jsonOperators = ['equals', 'contains', 'gt', 'lt', 'exists'] as const;
 
 const jsonAssertion = z
   .strictObject({
@@ -56,7 +56,7 @@ const jsonAssertion = z
 const headerMap = (most: number) => z.record(headerName, headerValue).refine((map) => Object.keys(map).length <= most);
 
 /** The keys of an https config with their shapes. `expected_status` and `json` are read once more when the check is prepared. */
-export const httpsKeys = {
+const httpsKeys = {
   ...everyKindsKeys,
   method: { schema: z.enum(methods), remedy: `give one of ${methods.join(', ')}` },
   headers: {

@@ -9,7 +9,7 @@ import type { Config } from '../../../shared/checks/assignment.ts';
 import { causeSentence } from '../../../shared/checks/causes.ts';
 import type { Verdict } from '../../../shared/checks/result.ts';
 
-export const testProbe: ProbeIdentity = { name: 'eu-1', continent: 'Europe', base_url: 'https://antipode.example', version: '0.1.0' };
+const testProbe: ProbeIdentity = { name: 'eu-1', continent: 'Europe', base_url: 'https://antipode.example', version: '0.1.0' };
 
 export type CheckerOptions = {
   readonly allow?: readonly string[];

@@ -7,7 +7,7 @@ export const nameServer = '93.184.216.53';
 export const ports = { http: 80, https: 443, other: 8080, bus: 4222, dns: 53 } as const;
 
 /** Addresses that no check may reach, in the spellings that a resolver or a person may give. */
-export const forbiddenIpv4 = [
+const forbiddenIpv4 = [
   '0.0.0.0',
   '10.0.0.1',
   '10.255.255.254',
@@ -33,7 +33,7 @@ export const forbiddenIpv4 = [
   '255.255.255.255',
 ] as const;
 
-export const forbiddenIpv6 = [
+const forbiddenIpv6 = [
   '::',
   '::1',
   '::ffff:127.0.0.1',
@@ -62,7 +62,7 @@ export const forbiddenIpv6 = [
 ] as const;
 
 /** Other ways to write loopback and metadata in an address bar. */
-export const spellings = [
+const spellings = [
   '2130706433',
   '0x7f000001',
   '0x7f.1',
