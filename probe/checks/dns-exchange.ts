@@ -9,8 +9,10 @@ import { askByTcp } from './dns-tcp.ts';
 /** What asking came to, whatever the answer says. */
 export type Outcome =
   | { readonly is: 'answer'; readonly message: DnsMessage }
-  /** Nobody answered; a truncated answer and no TCP; answers to other questions only; an answer that cannot be read; no way there. */
-  | { readonly is: 'silent' | 'truncated' | 'wrong_question' | 'malformed' | 'oversized' | 'refused' | 'failed' | 'unreachable' };
+  /** Nobody answered; a truncated answer and no TCP; answers to other questions only; an answer that cannot be read; nobody listening; no way there. */
+  | {
+      readonly is: 'silent' | 'truncated' | 'wrong_question' | 'malformed' | 'oversized' | 'closed' | 'refused' | 'failed' | 'unreachable';
+    };
 
 export type Exchange = {
   readonly outcome: Outcome;
@@ -47,6 +49,9 @@ const evasions: readonly number[] = [2, 4, 5];
 /** What old servers say to EDNS when they do not know it: format error, not implemented, bad version. */
 const ednsRefusals: readonly number[] = [1, 4, 16];
 
+/** So many datagrams in a row are refused before a port counts as closed: a resolver that is being started anew is back by then. */
+const refusalsOfClosed = 2;
+
 const unreachable: readonly string[] = ['ENETUNREACH', 'EHOSTUNREACH', 'EADDRNOTAVAIL', 'EAFNOSUPPORT', 'EINVAL'];
 
 /**
@@ -67,7 +72,8 @@ class UdpQuestion implements Asker, Alarm {
   #tickets: Ticket[] = [];
   #attempts = 0;
   #strays = 0;
-  #failure: 'failed' | 'unreachable' | undefined;
+  #failure: 'failed' | 'unreachable' | 'closed' | undefined;
+  #refusals = 0;
   #edns = true;
   #again = 0;
   #expired: (() => void) | undefined;
@@ -114,8 +120,13 @@ class UdpQuestion implements Asker, Alarm {
   }
 
   fail(error: Error, { resolver }: Ticket): void {
-    this.#failure = 'code' in error && unreachable.includes(String(error.code)) ? 'unreachable' : 'failed';
-    // With nobody else to ask there is nothing to wait for; a failed datagram is our own system speaking.
+    const code = 'code' in error ? String(error.code) : '';
+    if (code === 'ECONNREFUSED') {
+      this.#failure = 'closed';
+      this.#refusals += 1;
+      if (this.#refusals < refusalsOfClosed) return;
+    } else this.#failure = unreachable.includes(code) ? 'unreachable' : 'failed';
+    // With nobody else to ask there is nothing to wait for: a failed datagram is our own system speaking, a refused one the other's.
     if (this.#attempts >= this.#asking.resolvers.length && this.#tickets.length >= this.#attempts)
       this.#end({ is: this.#failure }, resolver);
   }

@@ -33,6 +33,7 @@ const byOutcome = {
   wrong_question: 'dns_wrong_question',
   malformed: 'dns_malformed',
   oversized: 'dns_oversized',
+  closed: 'dns_port_closed',
   refused: 'dns_tcp_refused',
   failed: 'dns_tcp_failed',
   unreachable: 'dns_unreachable',

@@ -13,6 +13,7 @@ export const dnsCauses = {
   dns_oversized: { layer: 'dns', sentence: () => "The resolver's answer is larger than an answer may be" },
   dns_wrong_question: { layer: 'dns', sentence: () => 'The resolver only answered questions that were not asked' },
   dns_truncated: { layer: 'dns', sentence: () => 'The answer was cut off, and the resolver does not answer over TCP' },
+  dns_port_closed: { layer: 'tcp', sentence: () => "Nothing listens at the resolver's port" },
   dns_tcp_refused: { layer: 'tcp', sentence: () => 'The resolver refused the TCP connection' },
   dns_tcp_failed: { layer: 'tcp', sentence: () => 'The TCP connection to the resolver failed' },
   dns_unreachable: { layer: 'tcp', sentence: () => 'The resolver cannot be reached' },

@@ -1,12 +1,22 @@
+import { createSocket } from 'node:dgram';
+import { once } from 'node:events';
 import dnsPacket from 'dns-packet';
 import { describe, expect, test } from 'vitest';
 import { exchange } from '../../../probe/checks/dns-exchange.ts';
-import { createUdpSockets } from '../../../probe/checks/dns-sockets.ts';
+import { type Asker, createUdpSockets, type UdpSockets } from '../../../probe/checks/dns-sockets.ts';
 import { type Asked, answerTo, type Resolver } from '../../support/resolver.ts';
 import { address, dnsBench, word } from '../support/dns-bench.ts';
 import { dnsChecker } from '../support/dns-checker.ts';
 
 const { sockets, resolver, ask } = dnsBench();
+
+const closedPort = async (): Promise<number> => {
+  const socket = createSocket('udp4').bind(0, '127.0.0.1');
+  await once(socket, 'listening');
+  const { port } = socket.address();
+  socket.close();
+  return port;
+};
 
 describe('a resolver', () => {
   test('that is silent is told from one that refuses and from a name that does not exist', async () => {
@@ -49,6 +59,38 @@ describe('a resolver', () => {
   test('that refuses the TCP connection is named', async () => {
     const by = await resolver(() => null, { tcp: false });
     expect(word(await ask(by, { transport: 'tcp' }))).toBe('dns_tcp_refused');
+  });
+
+  test('that nobody runs any more is known by its closed port, without waiting for the deadline', async () => {
+    const nobody = { address: '127.0.0.1', port: await closedPort(), family: 4 } as const;
+    const never = new AbortController().signal;
+    const question = { name: 'example.test', type: 'A' } as const;
+    const seen = await exchange(sockets, { question, resolvers: [nobody], transport: 'udp', patience_ms: 50, deadline: never });
+    expect(seen).toMatchObject({ outcome: { is: 'closed' }, attempts: 3 });
+    const verdict = await dnsChecker(sockets)({
+      target: 'example.test',
+      config: { resolver: `127.0.0.1:${nobody.port}` },
+      timeout_ms: 400,
+    });
+    expect(word(verdict)).toBe('dns_port_closed');
+  });
+
+  test('that is being started anew is waited for', async () => {
+    const port = await closedPort();
+    const again = createSocket('udp4').on('message', (query, from) => again.send(address(query), from.port, from.address));
+    const watching: UdpSockets = {
+      ...sockets,
+      ask: (by, question, asker, watched) => {
+        const fail: Asker['fail'] = (error, ticket) => {
+          asker.fail(error, ticket);
+          again.bind(port, '127.0.0.1');
+        };
+        return sockets.ask(by, question, { hear: (answer, ticket) => asker.hear(answer, ticket), fail }, watched);
+      },
+    };
+    const verdict = await dnsChecker(watching)({ target: 'example.test', config: { resolver: `127.0.0.1:${port}` } });
+    expect(verdict).toMatchObject({ outcome: 'ok', evidence: { attempts: 3 } });
+    again.close();
   });
 
   test('that does not know EDNS is asked without it', async () => {
