@@ -7,32 +7,23 @@ import { exactText, readBody } from './body.ts';
 import { docsPage, docsSecurityPolicy } from './docs.ts';
 import { answerOf } from './errors.ts';
 import { identify } from './identify.ts';
+import { methodsOf, openPaths } from './methods.ts';
 import { apiDocument } from './openapi.ts';
 import type { RestParts, TokenCaller } from './parts.ts';
 import { bodyLimit } from './server-options.ts';
-import { queryOf } from './urls.ts';
+import { prefix, queryOf } from './urls.ts';
 
 export type { Answered, Count, RestParts, TokenCaller } from './parts.ts';
 export { restServerOptions } from './server-options.ts';
 
-const prefix = '/api/v1';
-
-/** `/monitors/{monitor_id}` as the router writes it, and as a pattern for telling a wrong method from an unknown route. */
+/** `/monitors/{monitor_id}` as the router writes it. */
 const routePath = (path: string): string => path.replaceAll(/\{(\w+)\}/g, ':$1');
-const pattern = (path: string): RegExp => new RegExp(`^${path.replaceAll(/\{\w+\}/g, '[^/]+')}$`);
-
-const openPaths = [`${prefix}/openapi.json`, `${prefix}/docs`] as const;
-
-const methodsOf = (path: string): readonly string[] => {
-  const known = restOperations.filter((operation) => pattern(operation.path).test(path)).map(({ method }) => method);
-  return openPaths.some((open) => open === path) ? ['GET'] : known;
-};
 
 const noRoute = 'There is no such route.';
 
 /** Says why nothing answers to this method at this address. */
 const refuseRoute = (request: FastifyRequest, reply: FastifyReply): never => {
-  const allowed = methodsOf(request.url.split(/[?#]/, 1)[0] ?? '');
+  const allowed = methodsOf(request.url);
   if (allowed.length === 0) throw new Refusal('route_not_found', noRoute);
   reply.header('allow', allowed.join(', '));
   throw new Refusal('method_not_allowed', `This route answers to ${allowed.join(', ')}.`);
@@ -114,8 +105,8 @@ const carry = async <Caller extends TokenCaller>(
   reply: FastifyReply,
 ): Promise<FastifyReply> => {
   const path = isRecord(request.params) ? request.params : {};
-  // The router takes the nothing behind a last slash for an id.
-  if (Object.values(path).includes('')) throw new Refusal('route_not_found', noRoute);
+  // The router takes the nothing behind a last slash for an id, and a slash that came as %2F for a part of one.
+  if (Object.values(path).some((part) => part === '' || String(part).includes('/'))) throw new Refusal('route_not_found', noRoute);
   const answered = await parts.execute(operation, request.getDecorator<Caller>('caller'), {
     path,
     query: queryOf(request.raw.url ?? ''),

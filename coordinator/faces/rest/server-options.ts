@@ -1,11 +1,33 @@
 import type { Socket } from 'node:net';
 import type { FastifyServerOptions } from 'fastify';
 import { errorBody } from './errors.ts';
+import { addressOfUnknownMethod, methodsOf } from './methods.ts';
 import { soundUrl } from './urls.ts';
 
 export const bodyLimit = 64 * 1024;
 
 const codeOf = (error: Error): string => ('code' in error && typeof error.code === 'string' ? error.code : '');
+
+type Bare = { readonly status: string; readonly body: unknown; readonly headers?: string };
+
+/** A method that the parser of HTTP itself does not know. */
+const unknownMethod = (error: Error): Bare | undefined => {
+  if (codeOf(error) !== 'HPE_INVALID_METHOD' || !('rawPacket' in error) || !Buffer.isBuffer(error.rawPacket)) return undefined;
+  const address = addressOfUnknownMethod(error.rawPacket);
+  if (address === undefined) return undefined;
+  const allowed = methodsOf(address);
+  if (allowed.length === 0) return { status: '404 Not Found', body: errorBody('route_not_found', 'There is no such route.') };
+  const body = errorBody('method_not_allowed', `This route answers to ${allowed.join(', ')}.`);
+  return { status: '405 Method Not Allowed', body, headers: `Allow: ${allowed.join(', ')}\r\n` };
+};
+
+const unreadable = (error: Error): Bare =>
+  codeOf(error) === 'HPE_HEADER_OVERFLOW'
+    ? {
+        status: '431 Request Header Fields Too Large',
+        body: errorBody('headers_too_large', 'The headers are larger than 16 KiB.'),
+      }
+    : { status: '400 Bad Request', body: errorBody('request_malformed', 'The request could not be read.') };
 
 /** What cannot be read as HTTP at all is answered here, on the bare socket: no route has been found yet. */
 const refuseUnreadable = (error: Error, socket: Socket): void => {
@@ -13,13 +35,10 @@ const refuseUnreadable = (error: Error, socket: Socket): void => {
     socket.destroy();
     return;
   }
-  const [status, body] =
-    codeOf(error) === 'HPE_HEADER_OVERFLOW'
-      ? ['431 Request Header Fields Too Large', errorBody('headers_too_large', 'The headers are larger than 16 KiB.')]
-      : ['400 Bad Request', errorBody('request_malformed', 'The request could not be read.')];
+  const { status, body, headers = '' } = unknownMethod(error) ?? unreadable(error);
   const text = JSON.stringify(body);
   socket.end(
-    `HTTP/1.1 ${status}\r\nContent-Type: application/json; charset=utf-8\r\nContent-Length: ${Buffer.byteLength(text)}\r\nConnection: close\r\n\r\n${text}`,
+    `HTTP/1.1 ${status}\r\nContent-Type: application/json; charset=utf-8\r\n${headers}Content-Length: ${Buffer.byteLength(text)}\r\nConnection: close\r\n\r\n${text}`,
   );
 };
 

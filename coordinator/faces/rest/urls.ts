@@ -1,3 +1,6 @@
+/** Where version 1 of the API is. */
+export const prefix = '/api/v1';
+
 const lenient = new TextDecoder('utf-8');
 
 const bytesOf = (escapes: string): Uint8Array => Uint8Array.from(escapes.match(/[0-9a-f]{2}/gi) ?? [], (pair) => Number.parseInt(pair, 16));

@@ -1,0 +1,25 @@
+import { METHODS } from 'node:http';
+import { restOperations } from '../../../shared/api/index.ts';
+import { prefix } from './urls.ts';
+
+/** What needs no token. */
+export const openPaths = [`${prefix}/openapi.json`, `${prefix}/docs`] as const;
+
+const pattern = (path: string): RegExp => new RegExp(`^${path.replaceAll(/\{\w+\}/g, '[^/]+')}$`);
+
+/** The methods that a path answers to, none where there is no such route. */
+export const methodsOf = (url: string): readonly string[] => {
+  const [path = ''] = url.split(/[?#]/, 1);
+  // A slash that is written as %2F is a part of no id, and leads to no other route either.
+  if (/%2f/i.test(path)) return [];
+  if (openPaths.some((open) => open === path)) return ['GET'];
+  return restOperations.filter((operation) => pattern(operation.path).test(path)).map(({ method }) => method);
+};
+
+const requestLine = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+) (\S+) HTTP\/1\.[01]\r?\n/;
+
+/** The address of a request whose method the HTTP parser has no word for; undefined when it is not the method that is wrong. */
+export const addressOfUnknownMethod = (packet: Buffer): string | undefined => {
+  const [, method = '', address] = requestLine.exec(packet.toString('latin1')) ?? [];
+  return METHODS.includes(method) ? undefined : address;
+};
