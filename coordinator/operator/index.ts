@@ -1,4 +1,5 @@
 import { InvalidInput } from '../../shared/api/errors.ts';
+import { codeOf } from '../../shared/base/error-code.ts';
 import { Refusal } from '../../shared/base/refusal.ts';
 import { type Command, commandName, type Given, type OperatorParts, type Progress, UsageFault } from './command.ts';
 import { findCommand, helpOf, helpOfAll, readFlags } from './command-line.ts';
@@ -50,7 +51,7 @@ const faultsOf = (command: Command, { faults }: InvalidInput): string =>
     .join('\n');
 
 /** A file or a host that cannot be reached: nothing that a stack would explain. */
-const isOfSystem = (error: Error): boolean => 'syscall' in error || ('code' in error && error.code === 'CONNECT_TIMEOUT');
+const isOfSystem = (error: Error): boolean => 'syscall' in error || codeOf(error) === 'CONNECT_TIMEOUT';
 
 /** Runs a command that was understood; its exit code. Faults that are nobody's but ours are thrown. */
 export const runUnderstood = async (

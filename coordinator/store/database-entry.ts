@@ -1,5 +1,6 @@
 /** Why a database could not be entered, in words for the person who gave its address. Never the password. */
 import { ConfigurationFault } from '../../shared/base/env.ts';
+import { codeOf } from '../../shared/base/error-code.ts';
 
 type Place = { readonly at: string; readonly user: string; readonly database: string };
 
@@ -8,8 +9,6 @@ const placeOf = (url: string): Place => {
   const { host, hostname, port, username, pathname } = new URL(url);
   return { at: port === '' ? `${host}:5432` : host, user: decodeURIComponent(username) || hostname, database: pathname.slice(1) };
 };
-
-const codeOf = (error: unknown): string => (error instanceof Error && 'code' in error ? String(error.code) : '');
 
 /** undefined when the error is not about getting in. */
 export const whyNoEntry = (error: unknown, url: string): string | undefined => {

@@ -5,6 +5,7 @@ import type { Readable } from 'node:stream';
 import { setImmediate } from 'node:timers/promises';
 import { createGunzip } from 'node:zlib';
 import { z } from 'zod';
+import { codeOf } from '../../shared/base/error-code.ts';
 import type { BackupDone, Progress } from './backup.ts';
 import { type BackupRecord, NoBackup, recordBytes, recordsOf } from './backup-format.ts';
 import { appliedMigrations, type Table, tablesInOrder } from './backup-tables.ts';
@@ -38,8 +39,7 @@ const unpacked = (file: string): Readable => {
   return unzip.on('error', () => undefined);
 };
 
-const isOfZip = (error: unknown): boolean =>
-  error instanceof Error && 'code' in error && typeof error.code === 'string' && error.code.startsWith('Z_');
+const isOfZip = (error: unknown): boolean => codeOf(error).startsWith('Z_');
 
 const refuseUnfit = async (sql: Transaction, tables: readonly Table[], replace: boolean): Promise<void> => {
   const alive = await sql`select 1 from coordinators where seen_at > now() - interval '15 seconds'`;

@@ -1,4 +1,5 @@
 import postgres from 'postgres';
+import { codeOf } from '../../shared/base/error-code.ts';
 import type { Sql, Transaction } from './database.ts';
 
 const attempts = 5;
@@ -7,8 +8,7 @@ const attempts = 5;
 const isConflict = (error: unknown): boolean => error instanceof postgres.PostgresError && error.code.startsWith('40');
 
 /** How the client and the system name a lost connection; a refusal has a code, too, and is not meant. */
-const isCutOff = (error: unknown): boolean =>
-  error instanceof Error && 'code' in error && /^(CONNECTION_(CLOSED|ENDED|DESTROYED)|ECONN[A-Z]+|EPIPE)$/.test(String(error.code));
+const isCutOff = (error: unknown): boolean => /^(CONNECTION_(CLOSED|ENDED|DESTROYED)|ECONN[A-Z]+|EPIPE)$/.test(codeOf(error));
 
 /**
  * One transaction. When its connection is gone, its caller hears so at once, but the client never does: it would send a rollback to a

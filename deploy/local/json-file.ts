@@ -1,6 +1,7 @@
 /** Small JSON files for the owner's eyes only, replaced in one step: a reader sees the old text or the new one, never half. */
 import { readFileSync, renameSync, writeFileSync } from 'node:fs';
 import type { z } from 'zod';
+import { codeOf } from '../../shared/base/error-code.ts';
 
 /** Synchronous, because what is written here must be on disk before the next process is started. */
 export const writeJson = (file: string, value: unknown): void => {
@@ -15,7 +16,7 @@ export const readJson = <Shape extends z.ZodType>(file: string, shape: Shape): z
   try {
     text = readFileSync(file, 'utf8');
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
+    if (codeOf(error) === 'ENOENT') return undefined;
     throw error;
   }
   try {

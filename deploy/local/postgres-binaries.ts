@@ -5,6 +5,7 @@ import { createRequire } from 'node:module';
 import { basename, dirname, join, relative } from 'node:path';
 import { promisify } from 'node:util';
 import { z } from 'zod';
+import { codeOf } from '../../shared/base/error-code.ts';
 import { firstPassableFor, isRunnableFor } from './folders.ts';
 
 const linksShape = z.array(z.object({ source: z.string(), target: z.string() }));
@@ -19,9 +20,6 @@ export const findPostgresPackage = (): string => {
   }
 };
 
-const hasCode = (error: unknown, ...codes: readonly string[]): boolean =>
-  error instanceof Error && 'code' in error && codes.includes(String(error.code));
-
 /** The package ships its libraries without the links between them; its install script, which is not run, would make them. */
 const linkLibraries = async (folder: string): Promise<void> => {
   const links = linksShape.parse(JSON.parse(await readFile(join(folder, 'native/pg-symlinks.json'), 'utf8')));
@@ -30,7 +28,7 @@ const linkLibraries = async (folder: string): Promise<void> => {
     try {
       await symlink(relative(dirname(at), join(folder, source)), at);
     } catch (error) {
-      if (!hasCode(error, 'EEXIST')) throw error;
+      if (codeOf(error) !== 'EEXIST') throw error;
     }
   }
 };
@@ -49,7 +47,7 @@ const copyTo = async (folder: string, place: string): Promise<string> => {
   try {
     await rename(half, kept);
   } catch (error) {
-    if (!hasCode(error, 'ENOTEMPTY', 'EEXIST')) throw error;
+    if (!['ENOTEMPTY', 'EEXIST'].includes(codeOf(error))) throw error;
     await rm(half, { recursive: true, force: true }); // Another start was quicker; its copy is as good.
   }
   return kept;
@@ -67,7 +65,7 @@ export const preparePostgresBinaries = async (runAs: number | undefined, places:
       await linkLibraries(folder);
       return join(folder, 'native');
     } catch (error) {
-      if (!hasCode(error, 'EACCES', 'EPERM', 'EROFS')) throw error; // A package that another user installed is copied.
+      if (!['EACCES', 'EPERM', 'EROFS'].includes(codeOf(error))) throw error; // A package that another user installed is copied.
     }
   }
   const place = runAs === undefined ? places[0] : firstPassableFor(runAs, places);

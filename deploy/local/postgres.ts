@@ -9,6 +9,7 @@ import { randomUUID } from 'node:crypto';
 import { chown, mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { promisify } from 'node:util';
+import { codeOf } from '../../shared/base/error-code.ts';
 import type { Command } from './child.ts';
 import { firstPassableFor, isPassableFor, isRoot } from './folders.ts';
 import { preparePostgresBinaries } from './postgres-binaries.ts';
@@ -37,7 +38,7 @@ const readIfThere = async (file: string): Promise<string | undefined> => {
   try {
     return await readFile(file, 'utf8');
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
+    if (codeOf(error) === 'ENOENT') return undefined;
     throw error;
   }
 };

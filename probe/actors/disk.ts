@@ -1,5 +1,6 @@
 import { type FileHandle, mkdir, open, readFile, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import { codeOf } from '../../shared/base/error-code.ts';
 
 /** Small files that are replaced whole, so that whoever reads them finds the old text or the new one and never half of one. */
 
@@ -26,14 +27,12 @@ export const replaceFile = async (path: string, text: string, options: { readonl
   if (options.durable) await syncFolder(dirname(path));
 };
 
-const isMissing = (error: unknown): boolean => error instanceof Error && 'code' in error && error.code === 'ENOENT';
-
 /** The text of a file; undefined when there is none. */
 export const readIfThere = async (path: string): Promise<string | undefined> => {
   try {
     return await readFile(path, 'utf8');
   } catch (error) {
-    if (isMissing(error)) return undefined;
+    if (codeOf(error) === 'ENOENT') return undefined;
     throw error;
   }
 };

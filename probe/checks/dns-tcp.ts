@@ -1,5 +1,6 @@
 import { randomInt } from 'node:crypto';
 import { connect } from 'node:net';
+import { codeOf } from '../../shared/base/error-code.ts';
 import type { Resolver } from '../../shared/checks/dns/config.ts';
 import { type DnsMessage, type Question, type Reading, readMessage, withId } from './dns-message.ts';
 
@@ -16,8 +17,6 @@ const failures: Readonly<Record<string, 'refused' | 'unreachable'>> = {
   EHOSTUNREACH: 'unreachable',
   EADDRNOTAVAIL: 'unreachable',
 };
-
-const codeOf = (error: Error): string => ('code' in error && typeof error.code === 'string' ? error.code : '');
 
 /** One question over one connection of its own. Settles at the latest when the signal aborts, and leaves nothing open. */
 export const askByTcp = (resolver: Resolver, question: Question, written: Buffer, signal: AbortSignal): Promise<TcpOutcome> =>

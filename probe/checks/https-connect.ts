@@ -1,4 +1,5 @@
 import { connect as connectTcp, isIP, type Socket } from 'node:net';
+import { codeOf } from '../../shared/base/error-code.ts';
 import { isLoopback, parseAddress } from '../../shared/base/public-addresses.ts';
 import type { Guard } from './guard.ts';
 import type { Families } from './https-lookup.ts';
@@ -10,8 +11,6 @@ export type Connected = { readonly socket: Socket | null; readonly code: string;
 /** How long an attempt may be silent before the next address is tried beside it. */
 const patience = 250;
 const mostAttempts = 6;
-
-const codeOf = (error: unknown): string => (error instanceof Error && 'code' in error ? String(error.code) : 'EUNKNOWN');
 
 /** Whether the machine has addresses of this one's family at all. Loopback is there without any. */
 const hasFamily = (address: string, families: Families): boolean => {
@@ -64,7 +63,7 @@ export const connectFirst = (
       const socket = connectTcp({ host: address, port, noDelay: true });
       open.add(socket);
       const failed = (error: unknown) => {
-        attempt.code = codeOf(error);
+        attempt.code = codeOf(error, 'EUNKNOWN');
         attempt.ms = performance.now() - began;
         open.delete(socket);
         if (over) return;

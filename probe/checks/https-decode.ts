@@ -1,4 +1,5 @@
 import { Readable } from 'node:stream';
+import { codeOf } from '../../shared/base/error-code.ts';
 import type { ResponseReader } from './https-reader.ts';
 
 /** Compressions that a server may use although none was asked for. Few do: node's zlib is loaded for the first. */
@@ -36,8 +37,7 @@ export const decoded = async (reader: ResponseReader, most: number): Promise<{ b
       if (size > most) break;
     }
   } catch (error) {
-    if (parts.length === 0 && !(error instanceof Error && 'code' in error && error.code === 'Z_BUF_ERROR'))
-      return { body: raw, truncated: reader.truncated };
+    if (parts.length === 0 && codeOf(error) !== 'Z_BUF_ERROR') return { body: raw, truncated: reader.truncated };
   } finally {
     decoder.destroy();
   }

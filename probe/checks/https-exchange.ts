@@ -1,5 +1,6 @@
 import { isIP, type Socket } from 'node:net';
 import { connect as connectTls, type TLSSocket } from 'node:tls';
+import { codeOf } from '../../shared/base/error-code.ts';
 import { type HopFailure, type HttpsPhase, ownCodes, type TlsSeen } from './https-observation.ts';
 import { ResponseReader, readerLimits } from './https-reader.ts';
 import { readCertificateLazily, type Trust, tlsSeen } from './https-trust.ts';
@@ -23,8 +24,6 @@ export type Exchanged = {
   readonly tls_ms: number | null;
   readonly first_byte_ms: number | null;
 };
-
-const codeOf = (error: unknown): string => (error instanceof Error && 'code' in error ? String(error.code) : 'EUNKNOWN');
 
 const alpn = ['http/1.1'];
 const noOwnCheck = () => undefined;
@@ -82,7 +81,7 @@ export const exchange = (tcp: Socket, request: ExchangeRequest, trust: Trust, si
 
     const failed = (error: unknown) => {
       // Bytes of a response have come: what a reset cuts off there is the response, not the connection.
-      finish(phase === 'body' ? ownCodes.incomplete : codeOf(error));
+      finish(phase === 'body' ? ownCodes.incomplete : codeOf(error, 'EUNKNOWN'));
     };
 
     const secured = (secure: TLSSocket, wanted: { host: string; verify: boolean }) => () => {

@@ -3,6 +3,7 @@ import { readFileSync, statSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import pLimit from 'p-limit';
+import { codeOf } from '../../shared/base/error-code.ts';
 
 export type Families = { readonly 4: boolean; readonly 6: boolean };
 export type IpFamily = 'any' | '4' | '6';
@@ -60,8 +61,6 @@ const answer = (addresses: readonly string[], family: IpFamily): LookupAnswer =>
   return wanted.length > 0 ? { addresses: wanted } : { code: 'ENODATA' };
 };
 
-const codeOf = (error: unknown): string => (error instanceof Error && 'code' in error ? String(error.code) : 'EUNKNOWN');
-
 /** Which address families lead out of this machine: any address beyond loopback and link-local. */
 export const ownFamilies = (): Families => {
   const addresses = Object.values(networkInterfaces()).flatMap((list) => list ?? []);
@@ -114,7 +113,7 @@ export const createLookup = (
       onAnswer(name);
       return { addresses, code: null };
     } catch (error) {
-      const code = codeOf(error);
+      const code = codeOf(error, 'EUNKNOWN');
       if (tellsOfName.includes(code)) onAnswer(name);
       return { addresses: [], code };
     }
@@ -127,7 +126,7 @@ export const createLookup = (
         family,
       );
     } catch (error) {
-      return { code: codeOf(error) };
+      return { code: codeOf(error, 'EUNKNOWN') };
     }
   };
 

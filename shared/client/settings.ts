@@ -1,6 +1,7 @@
 import { readFileSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
+import { codeOf } from '../base/error-code.ts';
 
 /** Where the service is and who is calling. The token is never printed, and never taken from the command line, where other users see it. */
 export type Settings = { readonly url: string; readonly token: string };
@@ -20,8 +21,6 @@ export class SettingsFault extends Error {
 const settingsFile = (environment: Environment): string =>
   environment.ANTIPODE_SETTINGS || join(environment.XDG_CONFIG_HOME || join(homedir(), '.config'), 'antipode', 'settings.json');
 
-const isMissing = (error: unknown): boolean => error instanceof Error && 'code' in error && error.code === 'ENOENT';
-
 /** The settings file is `{"url": …, "token": …}`, readable by its owner only: whoever else can read the token can use it. */
 const readFile = (path: string, asked: boolean): Partial<Settings> => {
   let text: string;
@@ -32,7 +31,7 @@ const readFile = (path: string, asked: boolean): Partial<Settings> => {
     text = readFileSync(path, 'utf8');
   } catch (error) {
     if (error instanceof SettingsFault) throw error;
-    if (isMissing(error) && !asked) return {};
+    if (codeOf(error) === 'ENOENT' && !asked) return {};
     throw new SettingsFault('file', `${path} cannot be read: ${error instanceof Error ? error.message : String(error)}`);
   }
   try {

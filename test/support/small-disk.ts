@@ -3,6 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync, rmSync } from 'node:fs';
 import { open, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { codeOf } from '../../shared/base/error-code.ts';
 
 export type SmallDisk = {
   readonly folder: string;
@@ -57,6 +58,6 @@ export const createSmallDisk = (folder: string, kib: number, owner = 0): SmallDi
 };
 
 const isFull = (error: unknown): undefined => {
-  if (error instanceof Error && 'code' in error && error.code === 'ENOSPC') return undefined;
+  if (codeOf(error) === 'ENOSPC') return undefined;
   throw error;
 };
