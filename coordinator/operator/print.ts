@@ -1,6 +1,5 @@
 /** What people read: a line for each member of an object, lists of objects as blocks; long texts and secrets as they are. */
-const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
+import { isRecord } from '../../shared/base/record.ts';
 
 const plain = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value));
 

@@ -19,7 +19,6 @@ export {
   type Fault,
   type Field,
   good,
-  isRecord,
   type JsonSchema,
   type NamedSchema,
   type Parsed,

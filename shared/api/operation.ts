@@ -1,5 +1,6 @@
+import { isRecord } from '../base/record.ts';
 import type { RefusalCode } from '../base/refusal.ts';
-import { type Fault, type Field, isRecord, type ObjectField, type Parsed, parseShape, type Shape, type Values } from './fields.ts';
+import { type Fault, type Field, type ObjectField, type Parsed, parseShape, type Shape, type Values } from './fields.ts';
 import { redactFaults } from './redact.ts';
 
 /** What a caller's role and scope must allow: reading, writing, or managing the organisation (owner and admin). */

@@ -1,4 +1,5 @@
-import { type Fault, isRecord } from './fields.ts';
+import { isRecord } from '../base/record.ts';
+import type { Fault } from './fields.ts';
 
 const secretKey = /passw|secret|bearer|token|authori[sz]ation|cookie|api[-_]?key|credential/i;
 

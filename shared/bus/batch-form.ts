@@ -1,3 +1,4 @@
+import { isRecord } from '../base/record.ts';
 import { outcomes } from '../checks/result.ts';
 import { type BatchMessage, batchMessage } from './messages.ts';
 
@@ -7,16 +8,13 @@ import { type BatchMessage, batchMessage } from './messages.ts';
  */
 const id = /^[0-9a-f]{8}-[0-9a-f]{4}-[1-8][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 
-type Plain = { readonly [key: string]: unknown };
-
-const isPlain = (value: unknown): value is Plain => typeof value === 'object' && value !== null && !Array.isArray(value);
 const isId = (value: unknown): boolean => typeof value === 'string' && id.test(value);
 const isNumber = (value: unknown, least: number): boolean =>
   typeof value === 'number' && value >= least && value < Number.POSITIVE_INFINITY;
 const isWhole = (value: unknown, least: number): boolean => Number.isSafeInteger(value) && isNumber(value, least);
 const isPhase = (value: unknown): boolean => value === null || isNumber(value, 0);
 
-const hasOnly = (value: Plain, count: number): boolean => {
+const hasOnly = (value: object, count: number): boolean => {
   let found = 0;
   for (const _ in value) found += 1;
   return found === count;
@@ -24,7 +22,7 @@ const hasOnly = (value: Plain, count: number): boolean => {
 
 const arePhases = (value: unknown): boolean =>
   value === null ||
-  (isPlain(value) &&
+  (isRecord(value) &&
     hasOnly(value, 5) &&
     isPhase(value.dns) &&
     isPhase(value.tcp) &&
@@ -34,7 +32,7 @@ const arePhases = (value: unknown): boolean =>
 
 /** A pass that nobody asked for: by far the most. What failed has a cause and evidence, which the schema reads. */
 const isPass = (value: unknown): boolean =>
-  isPlain(value) &&
+  isRecord(value) &&
   hasOnly(value, 10) &&
   value.outcome === outcomes[0] &&
   value.cause === null &&
@@ -48,7 +46,7 @@ const isPass = (value: unknown): boolean =>
   arePhases(value.phases);
 
 const isPlainBatch = (value: unknown): value is BatchMessage =>
-  isPlain(value) &&
+  isRecord(value) &&
   hasOnly(value, 6) &&
   value.v === 1 &&
   isId(value.probe) &&

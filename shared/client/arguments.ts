@@ -1,5 +1,6 @@
 import { lossyNumberIn } from '../base/exact-numbers.ts';
 import { nearest } from '../base/nearest.ts';
+import { isRecord } from '../base/record.ts';
 import { type Command, commandName, type Flag } from './commands.ts';
 import type { Call } from './http-client.ts';
 
@@ -136,8 +137,6 @@ const typedValue = (flag: Flag, text: string): unknown => {
   return text;
 };
 
-const isObject = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null && !Array.isArray(value);
-
 /** Sets `a.b.c` in an object of its own making, one object for each step that is missing. */
 const setDeep = (target: Record<string, unknown>, path: readonly string[], value: unknown): void => {
   const [first = '', ...rest] = path;
@@ -147,7 +146,7 @@ const setDeep = (target: Record<string, unknown>, path: readonly string[], value
     return;
   }
   const inner = target[first];
-  const next = isObject(inner) ? inner : {};
+  const next = isRecord(inner) ? inner : {};
   target[first] = next;
   setDeep(next, rest, value);
 };
@@ -203,9 +202,9 @@ export const callOf = (command: Command, rest: readonly string[], line: Line, re
     else if (inner.length > 0) setDeep(body, [flag.key, ...inner], looseValue(typed, text));
     else {
       const object = parseJson(typed, text.startsWith('@') ? readText(text.slice(1)) : text);
-      if (!isObject(object)) throw new UsageFault(`--${typed} must be a JSON object.`);
+      if (!isRecord(object)) throw new UsageFault(`--${typed} must be a JSON object.`);
       const before = body[flag.key];
-      body[flag.key] = { ...object, ...(isObject(before) ? before : {}) };
+      body[flag.key] = { ...object, ...(isRecord(before) ? before : {}) };
     }
   }
   const missing = command.flags.filter((flag) => flag.required && !Object.hasOwn(flag.where === 'query' ? query : body, flag.key));

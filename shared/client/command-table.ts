@@ -1,5 +1,6 @@
 import type { Shape } from '../api/fields.ts';
 import { restOperations } from '../api/index.ts';
+import { memberOf } from '../base/record.ts';
 import { type Command, type CommandSource, commandName, commandOf } from './commands.ts';
 
 const sources = (shape: Shape | undefined): CommandSource['body'] =>
@@ -31,16 +32,13 @@ export const commands: readonly Command[] = restOperations
   )
   .toSorted((a, b) => rank(a) - rank(b));
 
-const field = (value: unknown, name: string): unknown =>
-  typeof value === 'object' && value !== null ? Reflect.get(value, name) : undefined;
-
 /** The names of the commands that a service's own document speaks of: how an older client learns that it lacks something. */
 export const commandsOfDocument = (document: unknown): string[] => {
-  const paths = field(document, 'paths');
+  const paths = memberOf(document, 'paths');
   if (typeof paths !== 'object' || paths === null) return [];
   return Object.entries(paths).flatMap(([path, methods]) =>
     Object.values(Object(methods)).flatMap((operation: unknown) => {
-      const id = field(operation, 'operationId');
+      const id = memberOf(operation, 'operationId');
       const source = { method: '', summary: '', params: [], query: {}, body: {} };
       return typeof id === 'string' ? [commandName(commandOf({ ...source, id, path }))] : [];
     }),

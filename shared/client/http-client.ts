@@ -1,3 +1,4 @@
+import { memberOf } from '../base/record.ts';
 import type { Settings } from './settings.ts';
 
 /** One call of the API, made from an operation and its input. */
@@ -39,28 +40,25 @@ export type HttpClient = {
 const mostBytes = 64 * 1024 * 1024;
 const longestWaitS = 120;
 
-const field = (value: unknown, name: string): unknown =>
-  typeof value === 'object' && value !== null ? Reflect.get(value, name) : undefined;
-
 const text = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined);
 
 /** The faults of a 422; whatever a newer service adds to them is left aside. */
 const faultsOf = (body: unknown): Fault[] => {
-  const detail = field(body, 'detail');
+  const detail = memberOf(body, 'detail');
   if (!Array.isArray(detail)) return [];
   return detail.map((entry: unknown) => {
-    const loc = field(entry, 'loc');
+    const loc = memberOf(entry, 'loc');
     return {
       loc: Array.isArray(loc)
         ? loc.filter((part: unknown): part is string | number => typeof part === 'string' || typeof part === 'number')
         : [],
-      msg: text(field(entry, 'msg')) ?? 'not accepted',
+      msg: text(memberOf(entry, 'msg')) ?? 'not accepted',
     };
   });
 };
 
 const refusalOf = (status: number, body: unknown): CallRefused => {
-  const error = field(body, 'error');
+  const error = memberOf(body, 'error');
   const faults = faultsOf(body);
   if (faults.length > 0) {
     const sentence = faults.map(({ loc, msg }) => `${loc.slice(1).join('.') || loc.join('.')}: ${msg}`).join('; ');
@@ -68,8 +66,8 @@ const refusalOf = (status: number, body: unknown): CallRefused => {
   }
   return new CallRefused(
     status,
-    text(field(error, 'code')) ?? `http_${status}`,
-    text(field(error, 'message')) ?? `The service answered ${status}.`,
+    text(memberOf(error, 'code')) ?? `http_${status}`,
+    text(memberOf(error, 'message')) ?? `The service answered ${status}.`,
   );
 };
 
@@ -87,8 +85,8 @@ const readBody = async (response: Response): Promise<string> => {
 };
 
 const reasonOf = (error: unknown): string => {
-  const cause = field(error, 'cause');
-  return text(field(cause, 'code')) ?? text(field(cause, 'message')) ?? (error instanceof Error ? error.message : String(error));
+  const cause = memberOf(error, 'cause');
+  return text(memberOf(cause, 'code')) ?? text(memberOf(cause, 'message')) ?? (error instanceof Error ? error.message : String(error));
 };
 
 /** Calls of the API. Over the rate it waits once, as long as it was told, and says so through `onWait`. */
@@ -161,11 +159,11 @@ export const createHttpClient = (options: {
       const seen = new Set<string>();
       for (;;) {
         const { status, body } = await call({ ...wanted, query });
-        const page = field(body, 'items');
+        const page = memberOf(body, 'items');
         if (!Array.isArray(page)) throw new ServiceNotReached('The answer is not a page of a list.');
         items.push(...page);
         onPage?.(items.length);
-        const next = field(body, 'next_cursor');
+        const next = memberOf(body, 'next_cursor');
         if (typeof next !== 'string') return { status, body: { ...Object(body), items, next_cursor: null } };
         if (seen.has(next)) throw new ServiceNotReached('The list gives the same page again and again.');
         seen.add(next);

@@ -1,5 +1,5 @@
 import { isJSONRPCNotification, isJSONRPCRequest, isJSONRPCResponse, type JSONRPCMessage } from '@modelcontextprotocol/server';
-import { isRecord } from '../api/fields.ts';
+import { isRecord } from '../base/record.ts';
 
 export type Id = string | number;
 

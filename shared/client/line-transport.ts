@@ -1,6 +1,6 @@
 import type { Readable, Writable } from 'node:stream';
 import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/server';
-import { isRecord } from '../api/fields.ts';
+import { isRecord } from '../base/record.ts';
 import { type Id, idOf, readMessage } from './json-rpc.ts';
 import { type Asked, askedBy, explained, foreignRevision } from './mcp-faults.ts';
 

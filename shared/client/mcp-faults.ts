@@ -1,5 +1,5 @@
 import type { JSONRPCMessage } from '@modelcontextprotocol/server';
-import { isRecord } from '../api/fields.ts';
+import { isRecord } from '../base/record.ts';
 
 /** What the library says of parameters that it cannot read is its checker's report; whoever sent them is told what to send instead. */
 

@@ -1,6 +1,7 @@
 import type { Field, JsonSchema, NamedSchema, Shape } from '../api/fields.ts';
 import { type OperationId, operations } from '../api/index.ts';
 import type { RestOperation } from '../api/operation.ts';
+import { isRecord } from '../base/record.ts';
 
 /** A tool of the local server: the specification's name for one GET operation. */
 export type Tool = {
@@ -52,7 +53,7 @@ export const tools: readonly Tool[] = Object.entries(names).map(([name, { operat
 /** Assistants fill in arguments better when "null or a value" is not offered: what is not wanted is left out. */
 const withoutNull = (schema: JsonSchema): JsonSchema => {
   const options: readonly unknown[] = Array.isArray(schema.anyOf) ? schema.anyOf : [];
-  const main = options.find((one): one is JsonSchema => typeof one === 'object' && one !== null && Reflect.get(one, 'type') !== 'null');
+  const main = options.find((one): one is JsonSchema => isRecord(one) && one.type !== 'null');
   if (!main) return schema;
   const { anyOf: _, ...rest } = schema;
   return { ...main, ...rest };

@@ -1,11 +1,10 @@
+import { isRecord } from '../base/record.ts';
 import { type Colour, cut, harmless, type Paint, padded, relative, widthOf } from './terminal.ts';
 
 /** Answers for people: a list as a table, a single thing as a card. What the service may add later is shown as well. */
 export type Terminal = { readonly columns: number; readonly paint: Paint; readonly now: number };
 
 type Item = Readonly<Record<string, unknown>>;
-
-const isItem = (value: unknown): value is Item => typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** What a word means, wherever it stands; status is always told as a word, colour only helps the eye. */
 const meanings: Readonly<Record<string, Colour>> = {
@@ -56,7 +55,7 @@ const plainText = (key: string, value: unknown, now: number): string => {
   if (typeof value === 'boolean') return value ? 'yes' : 'no';
   if (key === 'interval_s' && typeof value === 'number') return `${value} s`;
   if (Array.isArray(value)) return value.length === 0 ? '–' : String(value.length);
-  if (isItem(value)) {
+  if (isRecord(value)) {
     const { name, continent } = value;
     return typeof name === 'string' && typeof continent === 'string' ? harmless(`${name} (${continent})`) : harmless(JSON.stringify(value));
   }
@@ -77,7 +76,7 @@ const painted = (key: string, text: string, paint: Paint): string => {
 const title = (key: string): string => key.replaceAll('_', ' ').replace(/ (s|at)$/, '');
 
 const table = (items: readonly unknown[], { columns, paint, now }: Terminal): string => {
-  const rows = items.filter(isItem).map(withState);
+  const rows = items.filter(isRecord).map(withState);
   const first = rows[0];
   if (!first) return 'None.\n';
   const all = columnsOf(first);
@@ -117,12 +116,12 @@ const cardLines = (item: Item, indent: string, terminal: Terminal): string[] => 
     const label = `${indent}${paint(padded(title(key), width), 'grey')}  `;
     const time = timeOf(value);
     if (time !== undefined) return [`${label}${harmless(String(value))} (${relative(time, now)})`];
-    if (isItem(value) && !(typeof value.continent === 'string')) {
+    if (isRecord(value) && !(typeof value.continent === 'string')) {
       return Object.keys(value).length === 0 ? [`${label}–`] : [label.trimEnd(), ...cardLines(value, `${indent}  `, terminal)];
     }
     if (Array.isArray(value) && value.length > 0) {
       const lines = value.flatMap((one: unknown) =>
-        isItem(one) ? [`${indent}  -`, ...cardLines(one, `${indent}    `, terminal)] : [`${indent}  ${plainText('', one, now)}`],
+        isRecord(one) ? [`${indent}  -`, ...cardLines(one, `${indent}    `, terminal)] : [`${indent}  ${plainText('', one, now)}`],
       );
       return [label.trimEnd(), ...lines];
     }
@@ -135,7 +134,7 @@ const card = (item: Item, terminal: Terminal): string => `${cardLines(item, '', 
 /** An answer of any operation; nothing for one without a body. */
 export const render = (body: unknown, terminal: Terminal): string => {
   if (body === null || body === undefined) return '';
-  if (!isItem(body)) return `${JSON.stringify(body, null, 2)}\n`;
+  if (!isRecord(body)) return `${JSON.stringify(body, null, 2)}\n`;
   if (!Array.isArray(body.items)) return card(body, terminal);
   const more = typeof body.next_cursor === 'string' ? `\nThere are more: add --all, or --cursor ${harmless(body.next_cursor)}\n` : '';
   return `${table(body.items, terminal)}${more}`;

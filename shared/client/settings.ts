@@ -2,6 +2,7 @@ import { readFileSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { codeOf } from '../base/error-code.ts';
+import { isRecord } from '../base/record.ts';
 
 /** Where the service is and who is calling. The token is never printed, and never taken from the command line, where other users see it. */
 export type Settings = { readonly url: string; readonly token: string };
@@ -36,9 +37,9 @@ const readFile = (path: string, asked: boolean): Partial<Settings> => {
   }
   try {
     const parsed: unknown = JSON.parse(text);
-    if (typeof parsed !== 'object' || parsed === null) throw new SyntaxError('not an object');
+    if (!isRecord(parsed)) throw new SyntaxError('not an object');
     const value = (name: string): string | undefined => {
-      const found = Reflect.get(parsed, name);
+      const found = parsed[name];
       return typeof found === 'string' ? found : undefined;
     };
     const [url, token] = [value('url') ?? value('base_url'), value('token') ?? value('api_token')];

@@ -1,7 +1,7 @@
 import type { Readable, Writable } from 'node:stream';
 import { Server } from '@modelcontextprotocol/server';
 import { serveStdio } from '@modelcontextprotocol/server/stdio';
-import { isRecord } from '../api/fields.ts';
+import { isRecord } from '../base/record.ts';
 import { version } from '../base/version.ts';
 import { type Call, CallRefused, type HttpClient, ServiceNotReached } from './http-client.ts';
 import { createLineTransport } from './line-transport.ts';

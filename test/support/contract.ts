@@ -2,8 +2,8 @@
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import { apiDocument, type OperationEntry, type Response, responseIn } from '../../coordinator/faces/rest/openapi.ts';
-import { isRecord } from '../../shared/api/fields.ts';
 import { restOperations } from '../../shared/api/index.ts';
+import { isRecord } from '../../shared/base/record.ts';
 
 export type Heard = { readonly status: number; readonly headers: Headers; readonly text: string };
 

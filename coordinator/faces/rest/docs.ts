@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { isRecord } from '../../../shared/api/fields.ts';
+import { isRecord } from '../../../shared/base/record.ts';
 import { docsStyle } from './docs-style.ts';
 import { escapeHtml, prose } from './docs-text.ts';
 import { type ApiDocument, type OperationEntry, type Parameter, type Response, responseIn } from './openapi.ts';

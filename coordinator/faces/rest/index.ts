@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { isRecord } from '../../../shared/api/fields.ts';
 import { restOperations } from '../../../shared/api/index.ts';
 import type { RestOperation } from '../../../shared/api/operation.ts';
+import { isRecord } from '../../../shared/base/record.ts';
 import { Refusal } from '../../../shared/base/refusal.ts';
 import { exactText, readBody } from './body.ts';
 import { docsPage, docsSecurityPolicy } from './docs.ts';

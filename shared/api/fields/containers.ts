@@ -1,15 +1,5 @@
-import {
-  bad,
-  type Fault,
-  type Field,
-  good,
-  isRecord,
-  type JsonSchema,
-  type NamedSchema,
-  type Parsed,
-  type Place,
-  type ValueOf,
-} from './field.ts';
+import { isRecord } from '../../base/record.ts';
+import { bad, type Fault, type Field, good, type JsonSchema, type NamedSchema, type Parsed, type Place, type ValueOf } from './field.ts';
 
 export type Shape = { readonly [key: string]: Field<unknown> };
 

@@ -35,7 +35,3 @@ export const bad = (type: string, loc: Place, msg: string, input: unknown, ctx?:
   ok: false,
   faults: [ctx === undefined ? { type, loc, msg, input } : { type, loc, msg, input, ctx }],
 });
-
-/** A JSON object: neither null nor an array. */
-export const isRecord = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);

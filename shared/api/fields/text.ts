@@ -1,4 +1,5 @@
-import { bad, type Field, good, isRecord, type JsonSchema } from './field.ts';
+import { isRecord } from '../../base/record.ts';
+import { bad, type Field, good, type JsonSchema } from './field.ts';
 
 /** Half a surrogate pair is no text for pydantic. NUL is, and is the domain's to refuse. */
 export const string = (more: JsonSchema = {}): Field<string> => ({
