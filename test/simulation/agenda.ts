@@ -17,34 +17,33 @@ export const createAgenda = (start: number): Agenda => {
   let order = 0;
   let heap: Entry[] = [];
 
-  const swap = (a: number, b: number) => {
-    const [one, other] = [heap[a], heap[b]];
-    if (one && other) [heap[a], heap[b]] = [other, one];
-  };
-  const isBefore = (a: number, b: number): boolean => {
-    const [one, other] = [heap[a], heap[b]];
-    return one !== undefined && other !== undefined && before(one, other);
-  };
-  const rise = (from: number) => {
-    for (let index = from; index > 0; ) {
-      const parent = (index - 1) >> 1;
-      if (!isBefore(index, parent)) return;
-      swap(index, parent);
-      index = parent;
+  /** Puts the entry where it belongs between this place and the root. */
+  const rise = (from: number, entry: Entry) => {
+    let place = from;
+    while (place > 0) {
+      const parent = heap[(place - 1) >> 1];
+      if (!parent || !before(entry, parent)) break;
+      heap[place] = parent;
+      place = (place - 1) >> 1;
     }
+    heap[place] = entry;
   };
-  const sink = () => {
-    for (let index = 0; ; ) {
-      let least = index;
-      for (const child of [2 * index + 1, 2 * index + 2]) if (isBefore(child, least)) least = child;
-      if (least === index) return;
-      swap(index, least);
-      index = least;
+  /** Puts the entry where it belongs below the root, whose place is free. */
+  const sink = (entry: Entry) => {
+    let place = 0;
+    for (;;) {
+      const left = 2 * place + 1;
+      const [one, other] = [heap[left], heap[left + 1]];
+      const least = one && other && before(other, one) ? other : one;
+      if (!least || !before(least, entry)) break;
+      heap[place] = least;
+      place = least === one ? left : left + 1;
     }
+    heap[place] = entry;
   };
   const push = (entry: Entry) => {
     heap.push(entry);
-    rise(heap.length - 1);
+    rise(heap.length - 1, entry);
   };
 
   return {
@@ -57,10 +56,7 @@ export const createAgenda = (start: number): Agenda => {
       const first = heap[0];
       const last = heap.pop();
       if (!first || !last) return false;
-      if (heap.length > 0) {
-        heap[0] = last;
-        sink();
-      }
+      if (heap.length > 0) sink(last);
       now = first.time;
       first.act();
       return true;

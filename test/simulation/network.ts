@@ -41,6 +41,15 @@ export const createNetwork = (story: Story, agenda: Agenda, bus: Bus, database: 
   });
   let roster = rosterNow();
 
+  const wordsOfHealthy = () => {
+    const words = [];
+    for (const [index, isHealthy] of healthy.entries()) {
+      const at = heardAt[index] ?? 0;
+      if (isHealthy) words.push({ probe: String(index), at, heard_at: at });
+    }
+    return words;
+  };
+
   const tell = (probe: Probe) => {
     const mine = roster;
     if (probe.rosterEpoch() < mine.epoch && probe.isConnected()) bus.say(probe.spec.index, () => probe.isConnected() && probe.hear(mine));
@@ -62,14 +71,18 @@ export const createNetwork = (story: Story, agenda: Agenda, bus: Bus, database: 
       listeningSince = agenda.now();
     },
     round: (listening, speaks) => {
-      // Who is back speaks at once.
-      const spoke = probes.filter(({ spec, isConnected }) => isConnected() && (speaks(spec.index) || !wasConnected[spec.index]));
-      for (const { spec, isConnected } of probes) wasConnected[spec.index] = isConnected();
+      const spoke: Probe[] = [];
+      for (const probe of probes) {
+        const { index } = probe.spec;
+        const isConnected = probe.isConnected();
+        // Who is back speaks at once.
+        if (isConnected && (speaks(index) || !wasConnected[index])) spoke.push(probe);
+        wasConnected[index] = isConnected;
+      }
       if (!listening) return;
       const now = agenda.now();
       let changed = false;
-      const words = story.probes.flatMap(({ index }) => (healthy[index] === true ? [{ heard_at: heardAt[index] ?? 0 }] : []));
-      if (spoke.length > 0 && endsSilenceOfAll(words, now)) listeningSince = now;
+      if (spoke.length > 0 && endsSilenceOfAll(wordsOfHealthy(), now)) listeningSince = now;
       for (const probe of spoke) {
         const { index } = probe.spec;
         heardAt[index] = now;
@@ -83,9 +96,7 @@ export const createNetwork = (story: Story, agenda: Agenda, bus: Bus, database: 
         // The assignment stream keeps the last roster for whoever missed it.
         tell(probe);
       }
-      const well = story.probes.filter(({ index }) => healthy[index] === true);
-      const heard = well.map(({ index }) => ({ probe: String(index), at: heardAt[index] ?? 0 }));
-      for (const lost of judgeSilence(heard, listeningSince, now).lost) {
+      for (const lost of judgeSilence(wordsOfHealthy(), listeningSince, now).lost) {
         healthy[Number(lost)] = false;
         changed = true;
       }

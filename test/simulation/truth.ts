@@ -10,6 +10,11 @@ export const happeningsOf = <Is extends Happening['is']>(story: Story, is: Is): 
 
 const lasts = ({ at, until }: { at: number; until: number }, time: number): boolean => at <= time && time < until;
 
+const isIn = (stretches: readonly { at: number; until: number }[], time: number): boolean => {
+  for (const stretch of stretches) if (lasts(stretch, time)) return true;
+  return false;
+};
+
 /** Whether an outage bites at this moment: one that alternates is down in every other stretch. */
 const bites = (outage: Of<'outage'>, time: number): boolean =>
   lasts(outage, time) && (outage.every === null || Math.floor((time - outage.at) / outage.every) % 2 === 0);
@@ -51,12 +56,15 @@ export const createTruth = (story: Story): Truth => {
   const outages = story.monitors.map(({ index }) => happeningsOf(story, 'outage').filter(({ monitor }) => monitor === index));
   const pauses = story.monitors.map(({ index }) => happeningsOf(story, 'paused').filter(({ monitor }) => monitor === index));
   const covers = story.monitors.map((monitor) => coversOf(story, monitor));
-  const cuts = happeningsOf(story, 'probe cut off');
-  const continentCuts = happeningsOf(story, 'continent cut off');
-  const allCuts = happeningsOf(story, 'probes cut off');
   /** When this probe is back; the last one is back at the end. */
   const back = (cut: Of<'probes cut off'>, probe: number): number =>
     cut.until - (probe === 0 ? 0 : Math.floor(noise(story.seed, probe, Math.floor(cut.at / 1000), 31) * cut.apart_ms));
+  // Sorted out once for each probe, because this is asked of every probe in every second of every story.
+  const cuts = story.probes.map(({ index, continent }) => [
+    ...happeningsOf(story, 'probe cut off').filter(({ probe }) => probe === index),
+    ...happeningsOf(story, 'continent cut off').filter((cut) => cut.continent === continent),
+    ...happeningsOf(story, 'probes cut off').map((cut) => ({ at: cut.at, until: back(cut, index) })),
+  ]);
   const deaths = happeningsOf(story, 'probe dead');
   const sicknesses = happeningsOf(story, 'probe sick');
   const skews = happeningsOf(story, 'probe skewed');
@@ -75,10 +83,7 @@ export const createTruth = (story: Story): Truth => {
   return {
     answers,
     isDown: (monitor, continent, time) => answers(monitor, continent, time) !== 'ok',
-    isCut: (probe, time) =>
-      cuts.some((cut) => cut.probe === probe && lasts(cut, time)) ||
-      continentCuts.some((cut) => cut.continent === story.probes[probe]?.continent && lasts(cut, time)) ||
-      allCuts.some((cut) => lasts({ at: cut.at, until: back(cut, probe) }, time)),
+    isCut: (probe, time) => isIn(cuts[probe] ?? [], time),
     isDead: (probe, time) => deaths.some((death) => death.probe === probe && lasts(death, time)),
     sickness: (probe, time) => {
       const ill = sicknesses.filter((sickness) => sickness.probe === probe && lasts(sickness, time));
@@ -87,7 +92,7 @@ export const createTruth = (story: Story): Truth => {
     },
     skew: (probe, time) => skews.find((skewed) => skewed.probe === probe && lasts(skewed, time))?.by ?? 0,
     roughness: (time) => rough.find((each) => lasts(each, time)),
-    isBusAway: (time) => away.some((each) => lasts(each, time)),
+    isBusAway: (time) => isIn(away, time),
     isPaused: (monitor, time) => (pauses[monitor] ?? []).some((pause) => lasts(pause, time)),
     covers: (monitor) => covers[monitor] ?? [],
     isCovered: (monitor, time) => (covers[monitor] ?? []).some(({ from, to }) => from <= time && time < to),
