@@ -10,6 +10,7 @@ import { type BeatCarrier, createBeatCarrier, createBeatDesk } from '../shared/b
 import { createBeatRecords } from '../shared/bus/beat-records.ts';
 import { openBeatSpool } from '../shared/bus/beat-spool.ts';
 import { keyFromSeed, parseCredentials } from '../shared/bus/identity.ts';
+import { jsonOf } from '../shared/bus/message-json.ts';
 import { lookMessage, receiptMessage } from '../shared/bus/messages.ts';
 import { type Bus, connectBus, type Message } from '../shared/bus/nats.ts';
 import { inboxOf, subjects } from '../shared/bus/subjects.ts';
@@ -59,8 +60,6 @@ export type Overrides = {
   /** How long the beats on the bus are not judged after it came back. */
   readonly beatSettlingMs?: number;
 };
-
-const textOf = (message: Message): unknown => JSON.parse(Buffer.from(message.data).toString());
 
 /** Tries until there is a bus; only a refusal that cannot mend itself would end this, and there is none: credentials may be renewed on the other side. */
 const connectPatiently = async (connect: () => Promise<Bus>, log: Log, signal: AbortSignal): Promise<Bus | undefined> => {
@@ -201,7 +200,7 @@ export const createProbe = async (config: Config, overrides: Overrides = {}): Pr
   });
 
   const answerLook = async (message: Message): Promise<void> => {
-    const asked = lookMessage.parse(textOf(message));
+    const asked = lookMessage.parse(jsonOf(message.data));
     // Our own copy is the same object each time, so that a check can reuse what it prepared for it.
     const stored = assignments.find(asked.assignment.monitor);
     const isNewer = stored !== undefined && stored.config_version >= asked.assignment.config_version;
@@ -217,7 +216,7 @@ export const createProbe = async (config: Config, overrides: Overrides = {}): Pr
     carrier = createBeatCarrier(bus, records, continent);
     ear?.attach(bus);
     bus.subscribe(subjects.look(id), answerLook);
-    bus.subscribe(subjects.receipt(id), (message) => reporter.receive(receiptMessage.parse(textOf(message))));
+    bus.subscribe(subjects.receipt(id), (message) => reporter.receive(receiptMessage.parse(jsonOf(message.data))));
     assignments.attach(bus);
     presence.start(bus);
     reporter.attach(bus);

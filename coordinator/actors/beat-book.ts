@@ -3,6 +3,7 @@ import type { Clock } from '../../shared/base/clock.ts';
 import type { Log } from '../../shared/base/log.ts';
 import type { FindKey, KnownKey } from '../../shared/bus/beat-desk.ts';
 import type { BeatRecords } from '../../shared/bus/beat-records.ts';
+import { jsonOf } from '../../shared/bus/message-json.ts';
 import { beatKeyMessage } from '../../shared/bus/messages.ts';
 import type { Bus } from '../../shared/bus/nats.ts';
 import { streams } from '../../shared/bus/streams.ts';
@@ -64,7 +65,7 @@ export const openBeatBook = async ({ sql, bus, records, clock, log, lookAgainMs 
 
   const heard = bus.subscribe(subjects.allBeatKeys, ({ subject, data }) => {
     if (data.length === 0) return void keys.delete(keyOf(subject));
-    const read = beatKeyMessage.safeParse(JSON.parse(new TextDecoder().decode(data)));
+    const read = beatKeyMessage.safeParse(jsonOf(data));
     if (read.success) keys.set(keyOf(subject), read.data);
   });
 

@@ -1,4 +1,5 @@
 import type { Log } from '../../shared/base/log.ts';
+import { strictJsonOf } from '../../shared/bus/message-json.ts';
 import { type BeatMessage, beatMessage } from '../../shared/bus/messages.ts';
 import type { Bus, Delivered, Pull } from '../../shared/bus/nats.ts';
 import { beatsConsumer, streams } from '../../shared/bus/streams.ts';
@@ -49,7 +50,7 @@ const farthestMs = 400 * 86_400_000;
 
 const parse = (data: Uint8Array): BeatMessage | undefined => {
   try {
-    const read = beatMessage.safeParse(JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(data)));
+    const read = beatMessage.safeParse(strictJsonOf(data));
     return read.success ? read.data : undefined;
   } catch {
     return undefined; // What cannot be read is refused as malformed, like what reads but does not fit.

@@ -3,6 +3,7 @@ import type { Log } from '../../shared/base/log.ts';
 import { type BeatDesk, createBeatCarrier, createBeatDesk } from '../../shared/bus/beat-desk.ts';
 import type { BeatRecords } from '../../shared/bus/beat-records.ts';
 import { openBeatSpool } from '../../shared/bus/beat-spool.ts';
+import { jsonOf } from '../../shared/bus/message-json.ts';
 import { earKeysMessage } from '../../shared/bus/messages.ts';
 import type { Bus } from '../../shared/bus/nats.ts';
 import { probeConsumers, streams } from '../../shared/bus/streams.ts';
@@ -46,7 +47,7 @@ export const startBeats = async (parts: Parts): Promise<Beats> => {
   const lacking = new Map<string, number>();
   const hearEar = async (data: Uint8Array): Promise<void> => {
     if (!isLeader()) return;
-    const { probe, count, digest } = earKeysMessage.parse(JSON.parse(new TextDecoder().decode(data)));
+    const { probe, count, digest } = earKeysMessage.parse(jsonOf(data));
     const row = directory.byId(probe);
     if (!row || row.revoked_at !== null) return;
     const expected = await book.digestOf(row.organisation_id);

@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import type { Clock } from '../../shared/base/clock.ts';
 import type { Log } from '../../shared/base/log.ts';
-import type { Bus, Message } from '../../shared/bus/nats.ts';
+import { jsonOf } from '../../shared/bus/message-json.ts';
+import type { Bus } from '../../shared/bus/nats.ts';
 import type { ProbeRow } from '../store/probes.ts';
 import type { Directory } from './directory.ts';
 
@@ -36,8 +37,6 @@ const tooOften = 3;
 const minuteMs = 60_000;
 const restMs = 5_000;
 
-const read = (message: Message): unknown => JSON.parse(new TextDecoder().decode(message.data));
-
 export const watchConnections = async (parts: Parts): Promise<Displacer> => {
   const { system, account, clock, log, directory, isLeader, onTwice } = parts;
   const connections = new Map<string, Connection>();
@@ -70,7 +69,7 @@ export const watchConnections = async (parts: Parts): Promise<Displacer> => {
   };
 
   const connected = system.subscribe(`$SYS.ACCOUNT.${account}.CONNECT`, async (message) => {
-    const heard = event.safeParse(read(message));
+    const heard = event.safeParse(jsonOf(message.data));
     if (!heard.success) return;
     const { server, client } = heard.data;
     const older = connections.get(client.user);
@@ -79,14 +78,14 @@ export const watchConnections = async (parts: Parts): Promise<Displacer> => {
     if (probe && older) await end(probe, older);
   });
   const gone = system.subscribe(`$SYS.ACCOUNT.${account}.DISCONNECT`, (message) => {
-    const heard = event.safeParse(read(message));
+    const heard = event.safeParse(jsonOf(message.data));
     if (heard.success && connections.get(heard.data.client.user)?.client === heard.data.client.id)
       connections.delete(heard.data.client.user);
   });
   // Those who were there before us; of several servers the first to answer, the others' are learnt when they come anew.
   const before = await system
     .request(`$SYS.REQ.ACCOUNT.${account}.CONNZ`, JSON.stringify({ auth: true, limit: 10_000 }))
-    .then((message) => listed.safeParse(read(message)))
+    .then((message) => listed.safeParse(jsonOf(message.data)))
     .catch((error: unknown) => void log.info({ err: error }, 'who is connected already cannot be told'));
   if (before?.success)
     for (const { cid, authorized_user } of before.data.data.connections ?? [])

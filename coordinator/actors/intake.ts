@@ -1,5 +1,6 @@
 import { continentToken } from '../../shared/base/continents.ts';
 import { readBatch } from '../../shared/bus/batch-form.ts';
+import { strictJsonOf } from '../../shared/bus/message-json.ts';
 import type { BatchMessage } from '../../shared/bus/messages.ts';
 import type { Delivered, Message } from '../../shared/bus/nats.ts';
 import { isSignedBy } from '../../shared/bus/signature.ts';
@@ -38,11 +39,9 @@ export const senderOf = async (
   return anew && isSigned(anew, message, now) ? anew : { refused: 'not_signed' };
 };
 
-const utf8 = new TextDecoder('utf-8', { fatal: true });
-
 const parse = (data: Uint8Array): unknown => {
   try {
-    return JSON.parse(utf8.decode(data));
+    return strictJsonOf(data);
   } catch {
     return undefined; // What cannot be read is refused as malformed, like what reads but does not fit.
   }

@@ -1,5 +1,6 @@
 import type { Clock } from '../../shared/base/clock.ts';
 import type { Log } from '../../shared/base/log.ts';
+import { jsonOf } from '../../shared/bus/message-json.ts';
 import { type RosterMessage, rosterMessage } from '../../shared/bus/messages.ts';
 import type { Bus, Subscription } from '../../shared/bus/nats.ts';
 import { streams } from '../../shared/bus/streams.ts';
@@ -50,7 +51,7 @@ const same = (a: Roster, b: Roster): boolean => JSON.stringify(a.probes) === JSO
 
 const readRoster = async (bus: Bus): Promise<RosterMessage | undefined> => {
   const last = await bus.last(streams.assignments.name, subjects.roster);
-  return last && last.data.length > 0 ? rosterMessage.parse(JSON.parse(new TextDecoder().decode(last.data))) : undefined;
+  return last && last.data.length > 0 ? rosterMessage.parse(jsonOf(last.data)) : undefined;
 };
 
 export const createNetwork = async (parts: Parts): Promise<Network> => {
@@ -119,7 +120,7 @@ export const createNetwork = async (parts: Parts): Promise<Network> => {
     }
   });
   const rosters = bus.subscribe(subjects.roster, ({ data }) => {
-    const read = rosterMessage.safeParse(JSON.parse(new TextDecoder().decode(data)));
+    const read = rosterMessage.safeParse(jsonOf(data));
     if (read.success) adopt(read.data);
   });
 

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { jsonOf } from '../../shared/bus/message-json.ts';
 import type { Bus } from '../../shared/bus/nats.ts';
 import { streams } from '../../shared/bus/streams.ts';
 import { partitionCount, partitionOf, subjects } from '../../shared/bus/subjects.ts';
@@ -20,7 +21,7 @@ const marker = z.object({
 const readMarker = async (partition: number, { bus }: PartitionParts): Promise<z.infer<typeof marker> | undefined> => {
   const last = await bus.last(streams.assignments.name, subjects.marker(partition));
   if (!last || last.data.length === 0) return undefined;
-  const read = marker.safeParse(JSON.parse(new TextDecoder().decode(last.data)));
+  const read = marker.safeParse(jsonOf(last.data));
   return read.success ? read.data : undefined;
 };
 

@@ -1,4 +1,5 @@
 import { readBatch } from '../../shared/bus/batch-form.ts';
+import { strictJsonOf } from '../../shared/bus/message-json.ts';
 import { isPassing } from '../store/database.ts';
 import { Fenced } from '../store/leases.ts';
 import { markDone, waitingLines } from '../store/outbox.ts';
@@ -16,11 +17,9 @@ type Settle = (round: Round, parts: PartitionParts) => Promise<void>;
  */
 const generationOf = (id: number): string => `00000000-0000-4000-8000-${id.toString(16).padStart(12, '0')}`;
 
-const parse = (data: Uint8Array): unknown => JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(data));
-
 /** Who sent it was judged when it came; what it says is decided about as any late result. @throws why it cannot be. */
 const workOnBatch = async (state: PartitionState, id: number, data: Uint8Array, parts: PartitionParts, settle: Settle): Promise<void> => {
-  const batch = readBatch(parse(data));
+  const batch = readBatch(strictJsonOf(data));
   if (!batch || batch.partition !== state.lease.partition) throw new Error('it is no batch of results of this partition');
   const probe = await parts.directory.find(batch.probe);
   if (!probe) throw new Error(`there is no probe ${batch.probe}`);

@@ -1,5 +1,6 @@
 import type { Clock } from '../../shared/base/clock.ts';
 import type { Log } from '../../shared/base/log.ts';
+import { jsonOf } from '../../shared/bus/message-json.ts';
 import { type PresenceMessage, type PresenceReply, presenceMessage } from '../../shared/bus/messages.ts';
 import type { Bus, Message, Subscription } from '../../shared/bus/nats.ts';
 import { subjects } from '../../shared/bus/subjects.ts';
@@ -62,7 +63,7 @@ export const hearPresence = (parts: Parts): Subscription => {
     const now = clock.now();
     const probe = await senderOf(id, message, directory, now);
     if ('refused' in probe) return refusals.count(id, probe.refused);
-    const read = presenceMessage.safeParse(JSON.parse(new TextDecoder().decode(message.data)));
+    const read = presenceMessage.safeParse(jsonOf(message.data));
     if (!read.success || read.data.probe !== id) return refusals.count(id, 'malformed');
     const { isOlder, ends } = parts.session(probe, read.data);
     // What the network knows of a probe is what the later process says.

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { type Key, readJwt, withRevocations } from '../../shared/bus/identity.ts';
+import { jsonOf } from '../../shared/bus/message-json.ts';
 import type { Bus } from '../../shared/bus/nats.ts';
 
 /**
@@ -25,7 +26,7 @@ export const pushRevocations = async (
   if (missing.length === 0) return;
   const next = { ...before, ...Object.fromEntries(missing.map(([user, at]) => [user, Math.ceil(Math.max(at, now) / 1_000)])) };
   const reply = await system.request('$SYS.REQ.CLAIMS.UPDATE', withRevocations(jwt, next, operator, now), { timeoutMs: 5_000 });
-  const read = answer.parse(JSON.parse(new TextDecoder().decode(reply.data)));
+  const read = answer.parse(jsonOf(reply.data));
   // A refusal comes as an answer, too.
   if (read.data?.code !== 200) throw new Error(`the bus did not take the revocations: ${read.error?.description ?? 'no reason given'}`);
 };

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { z } from 'zod';
 import type { Log } from '../../shared/base/log.ts';
+import { jsonOf } from '../../shared/bus/message-json.ts';
 import { assignmentMessage, rosterMessage } from '../../shared/bus/messages.ts';
 import type { Bus, Delivered, Pull } from '../../shared/bus/nats.ts';
 import { probeConsumers, streams } from '../../shared/bus/streams.ts';
@@ -92,7 +93,7 @@ export const openAssignments = async (options: {
   const read = (message: Delivered): Line | undefined => {
     try {
       if (message.data.length === 0) return line.parse({ gone: monitorOf(message.subject) });
-      const value: unknown = JSON.parse(Buffer.from(message.data).toString());
+      const value: unknown = jsonOf(message.data);
       return line.parse(message.subject === 'roster' ? { roster: value } : { put: value });
     } catch (error) {
       log.error({ err: error, subject: message.subject }, 'an assignment cannot be read and is passed over');

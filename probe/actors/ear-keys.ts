@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import type { Log } from '../../shared/base/log.ts';
 import type { KnownKey } from '../../shared/bus/beat-desk.ts';
+import { jsonOf } from '../../shared/bus/message-json.ts';
 import { beatKeyMessage } from '../../shared/bus/messages.ts';
 import type { Bus, Delivered, Pull } from '../../shared/bus/nats.ts';
 import { probeConsumers, streams } from '../../shared/bus/streams.ts';
@@ -67,7 +68,7 @@ export const openEarKeys = async (options: {
   const read = ({ subject, data }: Delivered): Line | undefined => {
     try {
       if (data.length === 0) return { gone: keyOf(subject) };
-      return { put: keyOf(subject), is: beatKeyMessage.parse(JSON.parse(Buffer.from(data).toString())) };
+      return { put: keyOf(subject), is: beatKeyMessage.parse(jsonOf(data)) };
     } catch (error) {
       log.error({ err: error }, 'a heartbeat key cannot be read and is passed over');
       return undefined;

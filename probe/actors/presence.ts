@@ -1,6 +1,7 @@
 import type { Clock } from '../../shared/base/clock.ts';
 import type { Log } from '../../shared/base/log.ts';
 import type { Key } from '../../shared/bus/identity.ts';
+import { jsonOf } from '../../shared/bus/message-json.ts';
 import { type PresenceMessage, type PresenceReply, presenceReply } from '../../shared/bus/messages.ts';
 import type { Bus, Subscription } from '../../shared/bus/nats.ts';
 import { signatureOf } from '../../shared/bus/signature.ts';
@@ -64,7 +65,7 @@ export const createPresence = (options: {
     const sent = host.now();
     const answer = await through.request(subjects.presence(message.probe), body, { timeoutMs: patienceMs, headers });
     const received = host.now();
-    const reply = presenceReply.parse(JSON.parse(Buffer.from(answer.data).toString()));
+    const reply = presenceReply.parse(jsonOf(answer.data));
     clock.observe({ sent, received, heard: reply.heard_at ?? reply.now, theirs: reply.now });
     saidHandedOver = handedOver;
     parts.onReply(reply);

@@ -1,6 +1,7 @@
 import { backoff, pause } from '../base/retry.ts';
 import { type BeatState, mergeBeats } from '../checks/heartbeat/state.ts';
 import { BusRefusal } from './management.ts';
+import { jsonOf } from './message-json.ts';
 import { beatStateMessage } from './messages.ts';
 import type { Bus } from './nats.ts';
 import { streams } from './streams.ts';
@@ -34,7 +35,7 @@ const atOnce = 100;
 const parse = (data: Uint8Array): BeatState | undefined => {
   if (data.length === 0) return undefined;
   try {
-    const read = beatStateMessage.safeParse(JSON.parse(new TextDecoder().decode(data)));
+    const read = beatStateMessage.safeParse(jsonOf(data));
     return read.success ? read.data : undefined;
   } catch {
     return undefined; // Whoever wrote that cannot be asked; a record that cannot be read is as good as none.

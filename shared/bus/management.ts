@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { jsonOf } from './message-json.ts';
 
 /** JetStream's own protocol: requests with JSON, spoken directly so that no more rights and no newer server are needed than we use. */
 export type Request = (subject: string, data: string) => Promise<{ readonly data: Uint8Array }>;
@@ -60,7 +61,7 @@ const errorShape = z.object({
 
 /** Reads an answer of JetStream. @throws BusRefusal when it is a no. */
 export const readAnswer = <Shape extends z.ZodType>(data: Uint8Array, shape: Shape): z.infer<Shape> => {
-  const body: unknown = JSON.parse(new TextDecoder().decode(data));
+  const body: unknown = jsonOf(data);
   const refused = errorShape.safeParse(body);
   if (refused.success) {
     const { code, err_code, description } = refused.data.error;
