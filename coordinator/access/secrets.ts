@@ -1,4 +1,5 @@
-import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
+import { decrypt, encrypt } from '../../shared/base/encryption.ts';
 import { newId } from '../../shared/base/ids.ts';
 import type { Queryable, Sql } from '../store/database.ts';
 import {
@@ -27,24 +28,8 @@ export type SecretsAtRest = {
 export const secretsOf = (monitor: string): string => `monitor ${monitor}`;
 export const beatTokenOf = (monitor: string): string => `beat ${monitor}`;
 
-const nonceLength = 12;
-const tagLength = 16;
 const idLength = 16;
 const batch = 200;
-
-const encrypt = (key: Buffer, bytes: Uint8Array, about: string): Buffer => {
-  const nonce = randomBytes(nonceLength);
-  const cipher = createCipheriv('aes-256-gcm', key, nonce).setAAD(Buffer.from(about));
-  return Buffer.concat([nonce, cipher.update(bytes), cipher.final(), cipher.getAuthTag()]);
-};
-
-const decrypt = (key: Buffer, box: Uint8Array, about: string): Buffer => {
-  const bytes = Buffer.from(box);
-  if (bytes.length < nonceLength + tagLength) throw new Error('an encrypted value is too short to be one');
-  const decipher = createDecipheriv('aes-256-gcm', key, bytes.subarray(0, nonceLength)).setAAD(Buffer.from(about));
-  decipher.setAuthTag(bytes.subarray(-tagLength));
-  return Buffer.concat([decipher.update(bytes.subarray(nonceLength, -tagLength)), decipher.final()]);
-};
 
 const idBytes = (id: string): Buffer => Buffer.from(id.replaceAll('-', ''), 'hex');
 

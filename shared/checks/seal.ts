@@ -1,15 +1,5 @@
-import {
-  createCipheriv,
-  createDecipheriv,
-  createHash,
-  createPrivateKey,
-  createPublicKey,
-  diffieHellman,
-  generateKeyPairSync,
-  hkdfSync,
-  type KeyObject,
-  randomBytes,
-} from 'node:crypto';
+import { createHash, createPrivateKey, createPublicKey, diffieHellman, generateKeyPairSync, hkdfSync, type KeyObject } from 'node:crypto';
+import { decrypt, encrypt } from '../base/encryption.ts';
 
 /**
  * Secrets of monitors on their way to the probes. A secret lies in a box (AES-256-GCM) under the network key of the place that may open it;
@@ -23,8 +13,6 @@ export type NetworkKey = {
 
 const keyLength = 32;
 const idLength = 4;
-const nonceLength = 12;
-const tagLength = 16;
 
 const networkKeyFrom = (bytes: Buffer): NetworkKey => {
   if (bytes.length !== keyLength) throw new Error(`a network key has ${keyLength} bytes, not ${bytes.length}`);
@@ -34,19 +22,6 @@ const networkKeyFrom = (bytes: Buffer): NetworkKey => {
 /** The key of a place (a continent, or one private probe) in an epoch, from the coordinator's own secret: nothing has to be stored. */
 export const deriveNetworkKey = (secret: Uint8Array | string, place: string, epoch: number): NetworkKey =>
   networkKeyFrom(Buffer.from(hkdfSync('sha256', secret, '', `antipode network key ${epoch} ${place}`, keyLength)));
-
-const encrypt = (key: Buffer, text: Uint8Array, about: string): Buffer => {
-  const nonce = randomBytes(nonceLength);
-  const cipher = createCipheriv('aes-256-gcm', key, nonce).setAAD(Buffer.from(about));
-  return Buffer.concat([nonce, cipher.update(text), cipher.final(), cipher.getAuthTag()]);
-};
-
-const decrypt = (key: Buffer, box: Buffer, about: string): Buffer => {
-  if (box.length < nonceLength + tagLength) throw new Error('a sealed text is too short to be one');
-  const decipher = createDecipheriv('aes-256-gcm', key, box.subarray(0, nonceLength)).setAAD(Buffer.from(about));
-  decipher.setAuthTag(box.subarray(-tagLength));
-  return Buffer.concat([decipher.update(box.subarray(nonceLength, -tagLength)), decipher.final()]);
-};
 
 /** Base64 of key id, nonce, ciphertext and tag. `about` (the monitor's id) is bound in: a box does not open for another monitor. */
 export const sealBox = (key: NetworkKey, text: string, about: string): string =>
