@@ -23,6 +23,15 @@ export const recordBytes = (kind: RecordKind, content: Uint8Array): Buffer => {
   return Buffer.concat([head, content]);
 };
 
+const lineBreak = 10;
+
+/** How many rows the content of a `D` holds: in COPY's text form a line break inside a value is written as \n, so lines are rows. */
+export const rowsIn = (content: Uint8Array): number => {
+  let rows = 0;
+  for (let at = content.indexOf(lineBreak); at >= 0; at = content.indexOf(lineBreak, at + 1)) rows += 1;
+  return rows;
+};
+
 export class NoBackup extends Error {
   constructor(why: string) {
     super(`the file cannot be restored: ${why}`);

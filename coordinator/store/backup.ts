@@ -4,7 +4,7 @@ import { rename, rm } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createGzip } from 'node:zlib';
-import { magic, recordBytes } from './backup-format.ts';
+import { magic, recordBytes, rowsIn } from './backup-format.ts';
 import { appliedMigrations, type Table, tablesInOrder } from './backup-tables.ts';
 import type { Sql, Transaction } from './database.ts';
 
@@ -14,14 +14,6 @@ export type BackupDone = { readonly tables: number; readonly rows: number };
 export type Progress = (table: string, rows: number) => void;
 
 const json = (value: unknown): Buffer => Buffer.from(JSON.stringify(value));
-
-const newline = 10;
-
-const linesIn = (chunk: Uint8Array): number => {
-  let lines = 0;
-  for (let at = chunk.indexOf(newline); at >= 0; at = chunk.indexOf(newline, at + 1)) lines += 1;
-  return lines;
-};
 
 /** First and last moment of the raw results, for whoever restores to make their days. */
 const resultsSpan = async (sql: Transaction): Promise<{ from: number; to: number } | null> => {
@@ -81,8 +73,7 @@ async function* tableBytes(sql: Transaction, { name, columns }: Table, count: { 
       const until = block + slice < leaf.blocks ? ` and ctid < '(${block + slice},0)'` : '';
       const statement = `copy (select ${list} from only ${leaf.name} where ctid >= '(${block},0)'${until}) to stdout`;
       for (const bytes of inPieces(await copied(sql, statement))) {
-        // In COPY's text form a line break inside a value is written as \n, so lines are rows.
-        count.rows += linesIn(bytes);
+        count.rows += rowsIn(bytes);
         yield recordBytes('D', bytes);
       }
     }

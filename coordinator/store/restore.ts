@@ -7,7 +7,7 @@ import { createGunzip } from 'node:zlib';
 import { z } from 'zod';
 import { codeOf } from '../../shared/base/error-code.ts';
 import type { BackupDone, Progress } from './backup.ts';
-import { type BackupRecord, NoBackup, recordBytes, recordsOf } from './backup-format.ts';
+import { type BackupRecord, NoBackup, recordBytes, recordsOf, rowsIn } from './backup-format.ts';
 import { appliedMigrations, type Table, tablesInOrder } from './backup-tables.ts';
 import type { Sql, Transaction } from './database.ts';
 import { makeResultDays } from './results.ts';
@@ -112,7 +112,7 @@ const restoreAll = async (transaction: Transaction, source: Readable, replace: b
         if (over || (value.kind !== 'D' && value.kind !== 'E')) throw new NoBackup('it ends early');
         sum.update(recordBytes(value.kind, value.content));
         if (value.kind === 'E') return;
-        for (let at = value.content.indexOf(10); at >= 0; at = value.content.indexOf(10, at + 1)) done.rows += 1;
+        done.rows += rowsIn(value.content);
         yield value.content;
       }
     }
