@@ -79,7 +79,7 @@ export const createAssignments = ({ bus, directory, openSecrets, keys }: Assignm
     kind: row.type,
     target: row.target,
     interval_ms: row.interval_s * 1_000,
-    timeout_ms: timeoutMs(row.type, row.config, row.interval_s),
+    timeout_ms: timeoutMs(row.config, row.interval_s),
     config: row.config,
     sealed: null,
     config_version: row.config_version,

@@ -7,9 +7,10 @@ import { jsonOf } from '../../shared/bus/message-json.ts';
 import { beatKeyMessage } from '../../shared/bus/messages.ts';
 import type { Bus } from '../../shared/bus/nats.ts';
 import { streams } from '../../shared/bus/streams.ts';
-import { subjects } from '../../shared/bus/subjects.ts';
+import { lastTokenOf, subjects } from '../../shared/bus/subjects.ts';
 import { createDigest, elementOf } from '../../shared/checks/digest.ts';
 import { mergeBeats } from '../../shared/checks/heartbeat/state.ts';
+import { doAlone } from '../store/advisory-locks.ts';
 import { allBeatKeys, allStates, type BeatKeyRow, beatKey, countHeartbeats, endOldBeatKeys } from '../store/beats.ts';
 import type { Sql } from '../store/database.ts';
 import { markDone, outboxChannel, waitingLines } from '../store/outbox.ts';
@@ -44,12 +45,7 @@ const atOnce = 200;
 /** Keys that nobody knows by heart are looked up at most so often, all together: a flood of made-up tokens reaches no further. */
 const lookupsPerSecond = 20;
 
-/** Its number among advisory locks: one coordinator at a time publishes keys, so that none publishes what is no longer true. */
-const keysLock = 7_301;
-
 const knownOf = ({ organisation, monitor, until }: BeatKeyRow): KnownKey => ({ organisation, monitor, until: until?.getTime() ?? null });
-
-const keyOf = (subject: string): string => subject.slice(subject.lastIndexOf('.') + 1);
 
 export const openBeatBook = async ({ sql, bus, records, clock, log, lookAgainMs }: Parts): Promise<BeatBook> => {
   let keys = new Map<string, KnownKey>();
@@ -64,9 +60,9 @@ export const openBeatBook = async ({ sql, bus, records, clock, log, lookAgainMs 
   await reread();
 
   const heard = bus.subscribe(subjects.allBeatKeys, ({ subject, data }) => {
-    if (data.length === 0) return void keys.delete(keyOf(subject));
+    if (data.length === 0) return void keys.delete(lastTokenOf(subject));
     const read = beatKeyMessage.safeParse(jsonOf(data));
-    if (read.success) keys.set(keyOf(subject), read.data);
+    if (read.success) keys.set(lastTokenOf(subject), read.data);
   });
 
   const publishKey = async (key: string, organisation: string, row: BeatKeyRow | undefined): Promise<void> => {
@@ -81,7 +77,7 @@ export const openBeatBook = async ({ sql, bus, records, clock, log, lookAgainMs 
     if (!bus.isConnected()) return;
     for (let more = true; more; ) {
       more = await inTransaction(sql, async (tx) => {
-        await tx`select pg_advisory_xact_lock(${keysLock})`;
+        await doAlone(tx, 'beatKeys');
         const lines = await waitingLines(tx, 'beat_key', null, most);
         for (const { organisation, payload } of lines)
           if (organisation !== null) await publishKey(payload.key, organisation, await beatKey(tx, payload.key));

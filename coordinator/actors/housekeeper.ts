@@ -1,5 +1,6 @@
 import type { Clock } from '../../shared/base/clock.ts';
 import type { Log } from '../../shared/base/log.ts';
+import { doAlone } from '../store/advisory-locks.ts';
 import type { Sql } from '../store/database.ts';
 import { expandWindows } from '../store/maintenance.ts';
 import { forgetDone } from '../store/outbox.ts';
@@ -9,7 +10,8 @@ import { forgetWatermarks } from '../store/watermarks.ts';
 
 /** Keeps the database in shape: days made ahead and dropped, hours rolled up, deleted monitors forgotten in small bites. */
 export type Housekeeper = {
-  readonly tick: () => Promise<void> /** What must be there before the first result comes. */;
+  readonly tick: () => Promise<void>;
+  /** Makes what must be there before the first result comes. */
   readonly prepare: () => Promise<void>;
 };
 
@@ -39,8 +41,7 @@ export const createHousekeeper = ({
   const prepare = async (): Promise<void> => {
     const now = clock.now();
     await inTransaction(sql, async (transaction) => {
-      // Two that made the same day at once would refuse each other.
-      await transaction`select pg_advisory_xact_lock(7405022)`;
+      await doAlone(transaction, 'resultDays');
       await makeResultDays(transaction, oldestKept(kept, now), now + 3 * day);
     });
   };
@@ -58,7 +59,7 @@ export const createHousekeeper = ({
       await expandWindows(sql, now);
       await repeat(until, () => inTransaction(sql, (transaction) => rollUpOneHour(transaction, hourOf(now - settledMs))));
       const dropped = await inTransaction(sql, async (transaction) => {
-        await transaction`select pg_advisory_xact_lock(7405022)`;
+        await doAlone(transaction, 'resultDays');
         return dropResultDays(transaction, oldestKept(kept, now));
       });
       if (dropped.length > 0) log.info({ days: dropped }, 'old days of results dropped');

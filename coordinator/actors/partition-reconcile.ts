@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { jsonOf } from '../../shared/bus/message-json.ts';
 import type { Bus } from '../../shared/bus/nats.ts';
 import { streams } from '../../shared/bus/streams.ts';
-import { partitionCount, partitionOf, subjects } from '../../shared/bus/subjects.ts';
+import { lastTokenOf, partitionCount, partitionOf, subjects } from '../../shared/bus/subjects.ts';
 import { type MonitorRow, monitorsOfPartition } from '../store/watched.ts';
 import type { PartitionParts } from './partition-parts.ts';
 
@@ -59,7 +59,7 @@ const publishedFor = async (partition: number, bus: Bus): Promise<readonly strin
 /** Assignments in the stream of monitors that this database does not have get a tombstone. */
 const buryStrangers = async (partition: number, known: ReadonlySet<string>, { bus }: PartitionParts): Promise<void> => {
   for (const subject of await publishedFor(partition, bus)) {
-    if (known.has(subject.split('.').at(-1) ?? '')) continue;
+    if (known.has(lastTokenOf(subject))) continue;
     const last = await bus.last(streams.assignments.name, subject);
     if (last && last.data.length > 0) await bus.store(subject, new Uint8Array());
   }

@@ -43,9 +43,7 @@ const coveredUntil = ({ kind, interval_s, config, created_at, resumed_at, ...his
   const interval_ms = interval_s * 1000;
   const { last_covering_at, last_beat_at } = history;
   const result =
-    last_covering_at === null
-      ? beginning
-      : last_covering_at + allowedSilence({ interval_ms, timeout_ms: timeoutMs(kind, config, interval_s) });
+    last_covering_at === null ? beginning : last_covering_at + allowedSilence({ interval_ms, timeout_ms: timeoutMs(config, interval_s) });
   const beat = kind === 'heartbeat' && last_beat_at !== null ? deadlineAfter(beatTerms({ interval_ms, config }), last_beat_at) : beginning;
   return Math.max(result, beat);
 };

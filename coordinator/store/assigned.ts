@@ -1,4 +1,5 @@
 import type { Queryable } from './database.ts';
+import { inPages } from './pages.ts';
 
 export type AssignedRow = {
   readonly id: string;
@@ -11,18 +12,15 @@ export type AssignedRow = {
 };
 
 /** Every monitor that somebody should be checking now, with what its assignment is told by. In pages. */
-export async function* assignedRows(sql: Queryable): AsyncGenerator<AssignedRow[]> {
-  let last = 0;
-  for (;;) {
-    const page = await sql<AssignedRow[]>`
+export const assignedRows = (sql: Queryable): AsyncGenerator<AssignedRow[]> =>
+  inPages(
+    0,
+    ({ key }) => key,
+    (after) => sql<AssignedRow[]>`
       select id, key, config_version, interval_s, config -> 'continents' as continents, config ->> 'probe' as probe,
         secrets is not null as has_secrets
-      from monitors where paused_at is null and key > ${last} order by key limit 5000`;
-    if (page.length === 0) return;
-    yield page;
-    last = page.at(-1)?.key ?? last;
-  }
-}
+      from monitors where paused_at is null and key > ${after} order by key limit 5000`,
+  );
 
 /** Changes of monitors that are not published yet. */
 export const openMonitorLines = async (sql: Queryable): Promise<number> => {

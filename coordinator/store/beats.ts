@@ -1,6 +1,7 @@
 import type { Config } from '../../shared/checks/assignment.ts';
 import { type BeatState, noBeats } from '../../shared/checks/heartbeat/state.ts';
 import type { Queryable, Transaction } from './database.ts';
+import { inPages } from './pages.ts';
 
 /** A heartbeat monitor as its beats need it. */
 export type BeatMonitor = {
@@ -50,18 +51,15 @@ export const beatKeysByFingerprint = (sql: Queryable, keys: readonly string[]): 
     where fingerprint in (select decode(k, 'hex') from unnest(${[...keys]}::text[]) as k)`;
 
 /** Every key that there is, of all organisations or of one, in pages. */
-export async function* allBeatKeys(sql: Queryable, organisation: string | null = null): AsyncGenerator<BeatKeyRow[]> {
-  let last = '';
-  for (;;) {
-    const page = await sql<BeatKeyRow[]>`
+export const allBeatKeys = (sql: Queryable, organisation: string | null = null): AsyncGenerator<BeatKeyRow[]> =>
+  inPages(
+    '',
+    ({ key }) => key,
+    (after) => sql<BeatKeyRow[]>`
       select ${sql.unsafe(keyColumns)} from beat_tokens
-      where fingerprint > decode(${last}, 'hex') and (${organisation}::uuid is null or organisation_id = ${organisation})
-      order by fingerprint limit 1000`;
-    if (page.length === 0) return;
-    yield page;
-    last = page.at(-1)?.key ?? last;
-  }
-}
+      where fingerprint > decode(${after}, 'hex') and (${organisation}::uuid is null or organisation_id = ${organisation})
+      order by fingerprint limit 1000`,
+  );
 
 /** How many heartbeats there are, and how many keys: as many records and values must be on the bus at least. */
 export const countHeartbeats = async (sql: Queryable): Promise<{ monitors: number; keys: number }> => {
@@ -96,17 +94,14 @@ export const writeStates = async (sql: Transaction, states: ReadonlyMap<string, 
 export type StoredState = { readonly organisation: string; readonly monitor: string; readonly state: BeatState };
 
 /** What the beats of all monitors come to, in pages. */
-export async function* allStates(sql: Queryable): AsyncGenerator<StoredState[]> {
-  let last = '00000000-0000-0000-0000-000000000000';
-  for (;;) {
-    const page = await sql<StoredState[]>`
+export const allStates = (sql: Queryable): AsyncGenerator<StoredState[]> =>
+  inPages(
+    '00000000-0000-0000-0000-000000000000',
+    ({ monitor }) => monitor,
+    (after) => sql<StoredState[]>`
       select m.organisation_id as organisation, m.id as monitor, b.state from beat_states b join monitors m on m.id = b.monitor_id
-      where b.monitor_id > ${last} order by b.monitor_id limit 1000`;
-    if (page.length === 0) return;
-    yield page;
-    last = page.at(-1)?.monitor ?? last;
-  }
-}
+      where b.monitor_id > ${after} order by b.monitor_id limit 1000`,
+  );
 
 /** Writes beats down; those that are there already stay as they are. Of each of these monitors only the newest are kept. */
 export const writeBeats = async (sql: Transaction, beats: readonly BeatRow[]): Promise<void> => {

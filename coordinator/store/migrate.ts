@@ -1,12 +1,10 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { doAlone } from './advisory-locks.ts';
 import type { Sql } from './database.ts';
 import { inTransaction } from './transactions.ts';
 
 const folder = join(import.meta.dirname, 'migrations');
-
-/** Any number will do, as long as everyone who migrates takes the same. */
-const lock = 7_405_021;
 
 /** The files in their order; the number at the head of a name gives it. */
 export const migrationNames = (): string[] =>
@@ -24,7 +22,7 @@ export const migrate = async (sql: Sql): Promise<string[]> => {
   const applied: string[] = [];
   for (const name of migrationNames()) {
     const fresh = await inTransaction(sql, async (transaction) => {
-      await transaction`select pg_advisory_xact_lock(${lock})`;
+      await doAlone(transaction, 'migrations');
       await transaction`create table if not exists migrations (name text primary key, applied_at timestamptz not null default now())`;
       const [known] = await transaction`select 1 from migrations where name = ${name}`;
       if (known) return false;

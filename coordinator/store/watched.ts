@@ -7,6 +7,7 @@ import type { Kind } from '../../shared/checks/kinds.ts';
 import { defaultName } from '../../shared/checks/target.ts';
 import type { Watched } from '../domain/incident-types.ts';
 import type { Queryable } from './database.ts';
+import { inPages } from './pages.ts';
 
 /** A monitor as the engine needs it: to decide about it, and to tell the probes what to check. */
 export type MonitorRow = {
@@ -26,17 +27,14 @@ export type MonitorRow = {
 
 const columns = 'id, key, organisation_id, partition, type, target, interval_s, config, secrets, config_version, created_at, paused_at';
 
-/** All monitors of a partition, in pages, so that a hundred thousand are never in memory as rows at once, and no connection is held between them. */
-export async function* monitorsOfPartition(sql: Queryable, partition: number): AsyncGenerator<MonitorRow[]> {
-  let last = 0;
-  for (;;) {
-    const page = await sql<MonitorRow[]>`
-      select ${sql.unsafe(columns)} from monitors where partition = ${partition} and key > ${last} order by key limit 1000`;
-    if (page.length === 0) return;
-    yield page;
-    last = page.at(-1)?.key ?? last;
-  }
-}
+/** All monitors of a partition, in pages. */
+export const monitorsOfPartition = (sql: Queryable, partition: number): AsyncGenerator<MonitorRow[]> =>
+  inPages(
+    0,
+    ({ key }) => key,
+    (after) => sql<MonitorRow[]>`
+      select ${sql.unsafe(columns)} from monitors where partition = ${partition} and key > ${after} order by key limit 1000`,
+  );
 
 export const monitorsById = (sql: Queryable, ids: readonly string[]): Promise<MonitorRow[]> =>
   sql<MonitorRow[]>`select ${sql.unsafe(columns)} from monitors where id = any(${[...ids]})`;
@@ -60,7 +58,7 @@ export const watchedOf = (row: MonitorRow): Watched => {
     organisation: row.organisation_id,
     kind: row.type,
     interval_ms: row.interval_s * 1_000,
-    timeout_ms: timeoutMs(row.type, config, row.interval_s),
+    timeout_ms: timeoutMs(config, row.interval_s),
     continents: continentsIn(config),
     probe: probeIn(config),
     inside: insideOf(row.type, row.target, config)?.addresses,

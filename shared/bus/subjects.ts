@@ -40,6 +40,9 @@ export const subjects = {
   allEarKeys: 'earkeys.*',
 } as const;
 
+/** What the last token of a subject names: a monitor, a key, a probe. */
+export const lastTokenOf = (subject: string): string => subject.slice(subject.lastIndexOf('.') + 1);
+
 /** The prefix of a probe's inbox: the only place where it may hear answers. */
 export const inboxOf = (probe: string): string => `_INBOX_${probe.replaceAll('-', '')}`;
 

@@ -52,7 +52,7 @@ export const unusedKeySentences = (kind: Kind, config: Config): string[] =>
   );
 
 /** How long a check of this monitor may take: its own limit, or the smaller of 10 s and half the interval. */
-export const timeoutMs = (_kind: Kind, config: Config, interval_s: number): number => {
+export const timeoutMs = (config: Config, interval_s: number): number => {
   const own = config.timeout_ms;
   return typeof own === 'number' ? own : Math.min(10_000, Math.floor(interval_s * 500));
 };

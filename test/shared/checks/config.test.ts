@@ -27,9 +27,9 @@ describe('a config as a whole', () => {
   });
 
   test('its time limit is its own, or the smaller of 10 s and half the interval', () => {
-    expect(timeoutMs('https', {}, 60)).toBe(10_000);
-    expect(timeoutMs('https', {}, 10)).toBe(5_000);
-    expect(timeoutMs('https', { timeout_ms: 2_500 }, 10)).toBe(2_500);
+    expect(timeoutMs({}, 60)).toBe(10_000);
+    expect(timeoutMs({}, 10)).toBe(5_000);
+    expect(timeoutMs({ timeout_ms: 2_500 }, 10)).toBe(2_500);
   });
 
   test.each([
