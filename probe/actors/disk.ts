@@ -43,3 +43,10 @@ export const createLogFile = async (path: string): Promise<FileHandle> => {
   await syncFolder(dirname(path));
   return handle;
 };
+
+/** Calls for each line that ends; a last one that was torn off by a crash is none. `from`: where in the text it begins, `length` in bytes. */
+export const eachWholeLine = (text: Buffer, onLine: (line: string, from: number, length: number) => void): void => {
+  const lineBreak = 10;
+  for (let from = 0, end = text.indexOf(lineBreak); end >= 0; from = end + 1, end = text.indexOf(lineBreak, from))
+    onLine(text.toString('utf8', from, end), from, end - from);
+};

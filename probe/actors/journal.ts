@@ -1,6 +1,6 @@
 import { type FileHandle, mkdir, open, readdir, readFile, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { createLogFile } from './disk.ts';
+import { createLogFile, eachWholeLine } from './disk.ts';
 
 /**
  * A set of things on disk as lines of text: a snapshot and a log of the changes since. Whoever uses it says what a line means, and must take a line
@@ -19,14 +19,13 @@ const snapshotOf = (number: number): string => `snapshot-${String(number).padSta
 const logOf = (number: number): string => `log-${String(number).padStart(8, '0')}.jsonl`;
 const linesAtOnce = 500;
 
-/** Calls for each whole line; a torn last line is none. */
+/** Calls for each whole line, and says how many there were. */
 const readLines = async (path: string, onLine: (line: string) => void): Promise<number> => {
-  const text = await readFile(path);
   let lines = 0;
-  for (let from = 0, end = text.indexOf(10); end >= 0; from = end + 1, end = text.indexOf(10, from)) {
-    onLine(text.toString('utf8', from, end));
+  eachWholeLine(await readFile(path), (line) => {
+    onLine(line);
     lines += 1;
-  }
+  });
   return lines;
 };
 

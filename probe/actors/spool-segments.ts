@@ -2,7 +2,7 @@ import { write } from 'node:fs';
 import { type FileHandle, mkdir, readdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Log } from '../../shared/base/log.ts';
-import { createLogFile } from './disk.ts';
+import { createLogFile, eachWholeLine } from './disk.ts';
 
 /**
  * The files of the spool: numbered segments that are only appended to, and removed whole when nothing in them is wanted any more.
@@ -42,9 +42,9 @@ const recover = async (folder: string, keep: (line: string, place: Place) => boo
   for (const number of numbers) {
     const text = await readFile(fileOf(folder, number));
     const segment: Segment = { number, size: text.length, wanted: 0 };
-    for (let from = 0, end = text.indexOf(10); end >= 0; from = end + 1, end = text.indexOf(10, from)) {
-      if (keep(text.toString('utf8', from, end), { segment: number, offset: from, length: end - from })) segment.wanted += 1;
-    }
+    eachWholeLine(text, (line, offset, length) => {
+      if (keep(line, { segment: number, offset, length })) segment.wanted += 1;
+    });
     if (segment.wanted === 0) await rm(fileOf(folder, number));
     else segments.set(number, segment);
   }
