@@ -133,40 +133,46 @@ function* overDays(rule: Rule, start: number, from: number, to: number): Generat
   }
 }
 
+/** For each number below `size`, how far it is to the next one that is listed, zero where it is itself; undefined where all are. */
+const waysTo = (listed: readonly number[], size: number): readonly number[] | undefined =>
+  listed.length === 0
+    ? undefined
+    : Array.from({ length: size }, (_, here) => Math.min(...listed.map((there) => (there >= here ? there - here : there + size - here))));
+
+/** The walk of rules that occur many times a day: what is asked of each step is arithmetic alone, as some have a hundred thousand. */
 function* withinDays(rule: Rule, start: number, from: number, to: number): Generator<number> {
   const unit = rule.freq === 'HOURLY' ? hourMs : minuteMs;
   const first = Math.floor(start / unit);
   const stepsTo = (time: number) => Math.ceil(Math.max(0, Math.floor(time / unit) - first) / rule.interval) * rule.interval;
   const startMinute = Math.floor(remainder(start, hourMs) / minuteMs);
-  let today = Number.NaN;
+  const toHour = waysTo(rule.byhour, 24);
+  const toMinute = rule.freq === 'MINUTELY' ? waysTo(rule.byminute, 60) : undefined;
+  const ofHour = rule.byminute.length > 0 ? rule.byminute : [startMinute];
+  // After the beginning of its period; a rule that lists no minutes or seconds has one time in each.
+  const offsets = timesOf(rule, start, [0], rule.freq === 'MINUTELY' ? [0] : ofHour);
+  const chosenOffsets = chosen(rule, offsets);
+  let dayEnd = Number.NEGATIVE_INFINITY;
   let counts = false;
   // One step earlier, as the period that `from` lies in counts too.
   for (let steps = stepsTo(from - unit * rule.interval); ; ) {
     const time = (first + steps) * unit;
     if (time >= to) return;
-    const number = Math.floor(time / dayMs);
-    if (number !== today) {
-      today = number;
+    if (time >= dayEnd) {
+      const number = Math.floor(time / dayMs);
+      dayEnd = (number + 1) * dayMs;
       counts = onDay(rule, dayOf(number));
     }
-    if (!counts) {
-      steps = Math.max(steps + rule.interval, stepsTo((number + 1) * dayMs));
-      continue;
-    }
-    const hour = Math.floor(remainder(time, dayMs) / hourMs);
-    if (rule.byhour.length > 0 && !rule.byhour.includes(hour)) {
-      steps = Math.max(steps + rule.interval, stepsTo((Math.floor(time / hourMs) + 1) * hourMs));
+    const inDay = time - dayEnd + dayMs;
+    const hour = Math.floor(inDay / hourMs);
+    const hours = toHour?.[hour] ?? 0;
+    const minutes = toMinute?.[Math.floor(inDay / minuteMs) % 60] ?? 0;
+    if (!counts || hours > 0 || minutes > 0) {
+      const next = counts ? (hours > 0 ? time - (inDay % hourMs) + hours * hourMs : time + minutes * minuteMs) : dayEnd;
+      steps = Math.max(steps + rule.interval, stepsTo(Math.min(next, dayEnd)));
       continue;
     }
     steps += rule.interval;
-    const minute = Math.floor(remainder(time, hourMs) / minuteMs);
-    if (rule.freq === 'MINUTELY' && rule.byminute.length > 0 && !rule.byminute.includes(minute)) continue;
-    const minutes = rule.freq === 'MINUTELY' ? [minute] : rule.byminute.length > 0 ? rule.byminute : [startMinute];
-    const times = timesOf(rule, start, [hour], minutes);
-    yield* chosen(
-      rule,
-      times.map((inDay) => number * dayMs + inDay),
-    );
+    for (const offset of chosenOffsets) yield time + offset;
   }
 }
 

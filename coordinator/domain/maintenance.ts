@@ -62,14 +62,29 @@ export const occurrencesOf = (schedule: Schedule, range: Interval): Occurrences 
   return { occurrences: unique.map((at) => ({ from: at, to: at + lasts })), ended };
 };
 
-/** What is written down when a window is made: its first occurrence, those that are not over, and the next months'. */
+/** The latest that began in the time of one occurrence before now, looked for backwards in growing steps: a dense rule has thousands there. */
+const latestBegun = (schedule: Schedule, now: number): Interval | undefined => {
+  const lasts = schedule.ends_at - schedule.starts_at;
+  for (let back = Math.min(lasts, day); ; back = Math.min(lasts, back * 4)) {
+    const last = occurrencesOf(schedule, { from: Math.max(schedule.starts_at, now - back + 1), to: now + 1 }).occurrences.at(-1);
+    if (last || back >= lasts) return last;
+  }
+};
+
+/**
+ * What is written down when a window is made: its first occurrence, the one that lasts now, and those of the next months. All last as long,
+ * so that of several which are not over the latest tells all.
+ */
 export const occurrencesToCome = (schedule: Schedule, now: number): Occurrences & { readonly until: number } => {
-  const { starts_at, ends_at } = schedule;
+  const { starts_at, ends_at, rrule } = schedule;
   const until = Math.max(now, starts_at) + expandedAhead;
-  // A rule may have begun decades ago: what is over is not counted up.
-  const { occurrences, ended } = occurrencesOf(schedule, { from: Math.max(starts_at, now - (ends_at - starts_at) + 1), to: until });
-  const first = { from: starts_at, to: ends_at };
-  return { occurrences: [first, ...occurrences.filter(({ from }) => from > starts_at)], ended, until };
+  // What is counted is counted from its beginning each time, and so but once.
+  const isCounted = rrule !== null && ruleFrom(rrule).count !== null;
+  const from = isCounted ? now - (ends_at - starts_at) + 1 : now + 1;
+  const { occurrences, ended } = occurrencesOf(schedule, { from: Math.max(starts_at, from), to: until });
+  const last = isCounted ? occurrences.findLast((one) => one.from <= now) : latestBegun(schedule, now);
+  const others = [...(last ? [last] : []), ...occurrences.filter((one) => one.from > now)].filter((one) => one.from > starts_at);
+  return { occurrences: [{ from: starts_at, to: ends_at }, ...others], ended, until };
 };
 
 /** Within this after its start a rule must occur, or it is taken never to; a year's minutes are as much work as thirty years' days. */

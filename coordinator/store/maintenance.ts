@@ -1,4 +1,4 @@
-import type { Interval } from '../../shared/base/interval.ts';
+import { type Interval, union } from '../../shared/base/interval.ts';
 import {
   expandAgainBelow,
   expandedAhead,
@@ -38,13 +38,15 @@ export const windowById = async (sql: Queryable, organisation: string, id: strin
 
 const instant = (at: number): string => new Date(at).toISOString();
 
+/** Those that lie on each other or follow without a gap are written as the one stretch that they cover. */
 const writeOccurrences = async (sql: Queryable, window: string, occurrences: readonly Interval[]): Promise<void> => {
   if (occurrences.length === 0) return;
-  const rows = occurrences.map(({ from, to }) => [instant(from), instant(to)]);
+  const rows = union(occurrences).map(({ from, to }) => [from, to]);
   await sql`
     insert into maintenance_occurrences (window_id, began_at, ended_at)
-    select ${window}, (o ->> 0)::timestamptz, (o ->> 1)::timestamptz from jsonb_array_elements(${JSON.stringify(rows)}::text::jsonb) as o
-    on conflict do nothing`;
+    select ${window}, to_timestamp((o ->> 0)::numeric / 1000), to_timestamp((o ->> 1)::numeric / 1000)
+    from jsonb_array_elements(${JSON.stringify(rows)}::text::jsonb) as o
+    on conflict (window_id, began_at) do update set ended_at = greatest(maintenance_occurrences.ended_at, excluded.ended_at)`;
 };
 
 export type NewWindow = {

@@ -173,6 +173,14 @@ describe('a window that is made', () => {
     ]);
   });
 
+  test.each(['', ';COUNT=50000'])('is written down with only the latest of thousands that are not over: INTERVAL=27%s', (count) => {
+    const dense = window(instant('2026-01-01T00:00'), instant('2026-12-31T00:00'), `FREQ=MINUTELY;INTERVAL=27${count}`, 'UTC');
+    const [first, ...others] = occurrencesToCome(dense, now).occurrences;
+    expect(first?.from).toBe(dense.starts_at);
+    expect(others.filter(({ from }) => from <= now)).toHaveLength(1);
+    expect(others).toEqual(occurrencesOf(dense, { from: now - 27 * 60_000 + 1, to: now + 90 * day }).occurrences);
+  });
+
   test('has each of its occurrences once when the first is still to come', () => {
     const soon = window(local('2026-06-20T02:00'), local('2026-06-20T03:00'), 'FREQ=WEEKLY;COUNT=3');
     const { occurrences, ended } = occurrencesToCome(soon, now);

@@ -140,6 +140,24 @@ describe('cover', () => {
 });
 
 describe('the housekeeper', () => {
+  test('writes occurrences that lie on each other as the one stretch that they cover, and goes on with it', async () => {
+    const begun = Date.parse('2030-01-01T00:00:00Z');
+    bench.now = begun;
+    const dense = { starts_at: '2029-12-31T00:00', ends_at: '2030-12-31T00:00', rrule: 'FREQ=MINUTELY;INTERVAL=27' };
+    const { id } = await window({ ...dense, monitors: [await monitor()] });
+    const stretches = () => bench.sql<{ began_at: Date; ended_at: Date }[]>`
+      select began_at, ended_at from maintenance_occurrences where window_id = ${id} order by began_at`;
+    const [written] = await stretches();
+    expect(await stretches()).toHaveLength(1);
+    expect(written?.ended_at.getTime()).toBeGreaterThan(begun + (89 + 365) * day);
+    await expandWindows(bench.sql, begun + 60 * day);
+    const all = await stretches();
+    expect(all).toHaveLength(2);
+    expect(all[1]?.ended_at.getTime()).toBeGreaterThan(begun + (149 + 365) * day);
+    expect(all[1]?.began_at.getTime()).toBeLessThan(written?.ended_at.getTime() ?? 0);
+    bench.now = Date.now();
+  });
+
   test('writes on before the written occurrences run out, the same as at once, and stops when the rule ends', async () => {
     const begun = Date.parse('2030-01-01T00:00:00Z');
     bench.now = begun;
@@ -166,7 +184,7 @@ describe('the housekeeper', () => {
     bench.now = begun;
     const made = await Promise.all(
       Array.from({ length: 8 }, async () =>
-        window({ ...times, starts_at: '2031-01-01T02:00', ends_at: '2031-01-01T03:00', rrule: 'FREQ=HOURLY', monitors: [await monitor()] }),
+        window({ ...times, starts_at: '2031-01-01T02:00', ends_at: '2031-01-01T02:50', rrule: 'FREQ=HOURLY', monitors: [await monitor()] }),
       ),
     );
     await Promise.all([1, 2, 3].map(() => expandWindows(bench.sql, begun + 40 * day)));
