@@ -1,8 +1,7 @@
-import { accountOperations, installationOperations } from '../../shared/api/account.ts';
 import { InvalidInput } from '../../shared/api/errors.ts';
 import { operations } from '../../shared/api/index.ts';
+import { innerOperations, installationOperations } from '../../shared/api/inner/index.ts';
 import type { Operation, RawInput } from '../../shared/api/operation.ts';
-import { upkeepOperations } from '../../shared/api/upkeep.ts';
 import { createOrganisation } from './account/create-organisation.ts';
 import { createToken } from './account/create-token.ts';
 import { createUser } from './account/create-user.ts';
@@ -75,7 +74,7 @@ const bind = <C extends Context, Input, Output>(
 });
 
 /** The row of every operation done in an organisation; a missing one does not compile. */
-export const organisationHandlers: { readonly [Id in keyof typeof operations | keyof typeof accountOperations]: Bound<InOrganisation> } = {
+export const organisationHandlers: { readonly [Id in keyof typeof operations | keyof typeof innerOperations]: Bound<InOrganisation> } = {
   whoami: bind(operations.whoami, whoami),
   listMonitors: bind(operations.listMonitors, listMonitors),
   createMonitor: bind(operations.createMonitor, createMonitor),
@@ -100,31 +99,31 @@ export const organisationHandlers: { readonly [Id in keyof typeof operations | k
   removeStatusPageMonitor: bind(operations.removeStatusPageMonitor, removeStatusPageMonitor),
   addStatusPageGroup: bind(operations.addStatusPageGroup, addStatusPageGroup),
   removeStatusPageGroup: bind(operations.removeStatusPageGroup, removeStatusPageGroup),
-  createUser: bind(accountOperations.createUser, createUser),
-  setMemberRole: bind(accountOperations.setMemberRole, setMemberRole),
-  removeMember: bind(accountOperations.removeMember, removeMember),
-  createToken: bind(accountOperations.createToken, createToken),
-  revokeToken: bind(accountOperations.revokeToken, revokeToken),
-  createStatusPage: bind(accountOperations.createStatusPage, createStatusPage),
-  getBeatAddress: bind(accountOperations.getBeatAddress, getBeatAddress),
-  listBeats: bind(accountOperations.listBeats, listBeats),
-  rotateBeatAddress: bind(accountOperations.rotateBeatAddress, rotateBeatAddress),
-  showIncident: bind(accountOperations.showIncident, showIncident),
+  createUser: bind(innerOperations.createUser, createUser),
+  setMemberRole: bind(innerOperations.setMemberRole, setMemberRole),
+  removeMember: bind(innerOperations.removeMember, removeMember),
+  createToken: bind(innerOperations.createToken, createToken),
+  revokeToken: bind(innerOperations.revokeToken, revokeToken),
+  createStatusPage: bind(innerOperations.createStatusPage, createStatusPage),
+  getBeatAddress: bind(innerOperations.getBeatAddress, getBeatAddress),
+  listBeats: bind(innerOperations.listBeats, listBeats),
+  rotateBeatAddress: bind(innerOperations.rotateBeatAddress, rotateBeatAddress),
+  showIncident: bind(innerOperations.showIncident, showIncident),
 };
 
 /** What the operator does to the installation. */
 export const installationHandlers: {
-  readonly [Id in keyof typeof installationOperations | keyof typeof upkeepOperations]: Bound<Context>;
+  readonly [Id in keyof typeof installationOperations]: Bound<Context>;
 } = {
   createOrganisation: bind(installationOperations.createOrganisation, createOrganisation),
   createProbe: bind(installationOperations.createProbe, createProbe),
   rotateProbe: bind(installationOperations.rotateProbe, rotateProbe),
   revokeProbe: bind(installationOperations.revokeProbe, revokeProbe),
   listProbes: bind(installationOperations.listProbes, listProbes),
-  listNotices: bind(upkeepOperations.listNotices, listNotices),
-  listRefused: bind(upkeepOperations.listRefused, listRefused),
-  listSetAside: bind(upkeepOperations.listSetAside, listSetAside),
-  showSetAside: bind(upkeepOperations.showSetAside, showSetAside),
-  retrySetAside: bind(upkeepOperations.retrySetAside, retrySetAside),
-  dropSetAside: bind(upkeepOperations.dropSetAside, dropSetAside),
+  listNotices: bind(installationOperations.listNotices, listNotices),
+  listRefused: bind(installationOperations.listRefused, listRefused),
+  listSetAside: bind(installationOperations.listSetAside, listSetAside),
+  showSetAside: bind(installationOperations.showSetAside, showSetAside),
+  retrySetAside: bind(installationOperations.retrySetAside, retrySetAside),
+  dropSetAside: bind(installationOperations.dropSetAside, dropSetAside),
 };

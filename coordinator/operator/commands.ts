@@ -1,7 +1,6 @@
-import { accountOperations, installationOperations } from '../../shared/api/account.ts';
 import { operations } from '../../shared/api/index.ts';
+import { innerOperations, installationOperations } from '../../shared/api/inner/index.ts';
 import { type Operation, rawInput } from '../../shared/api/operation.ts';
-import { upkeepOperations } from '../../shared/api/upkeep.ts';
 import { lossyNumberIn } from '../../shared/base/exact-numbers.ts';
 import { operatorIn } from '../access/caller.ts';
 import { type Command, type Flag, type Given, type OperatorParts, UsageFault } from './command.ts';
@@ -92,21 +91,21 @@ export const commands: readonly Command[] = [
     words: ['user', 'create'],
     what: 'Create a user as a member of an organisation',
     flags: { email, password: required('at least 10 characters'), organisation, role: required('owner, admin, member or viewer') },
-    run: within(accountOperations.createUser, { email: 'email', password: 'password', role: 'role' }),
+    run: within(innerOperations.createUser, { email: 'email', password: 'password', role: 'role' }),
   },
   {
     ...today,
     words: ['member', 'role'],
     what: 'Give a user another role in an organisation, which ends their tokens there',
     flags: { email, organisation, role: required('owner, admin, member or viewer') },
-    run: within(accountOperations.setMemberRole, { email: 'email', role: 'role' }),
+    run: within(innerOperations.setMemberRole, { email: 'email', role: 'role' }),
   },
   {
     ...today,
     words: ['member', 'remove'],
     what: 'Take a user out of an organisation, and their tokens with them',
     flags: { email, organisation },
-    run: within(accountOperations.removeMember, { email: 'email' }),
+    run: within(innerOperations.removeMember, { email: 'email' }),
   },
   {
     ...today,
@@ -119,14 +118,14 @@ export const commands: readonly Command[] = [
       scope: required('read or read_write'),
       'expires-at': { what: 'when it ends; default never' },
     },
-    run: within(accountOperations.createToken, { email: 'email', name: 'name', scope: 'scope', 'expires-at': 'expires_at' }),
+    run: within(innerOperations.createToken, { email: 'email', name: 'name', scope: 'scope', 'expires-at': 'expires_at' }),
   },
   {
     ...today,
     words: ['token', 'revoke'],
     what: 'End an API token',
     flags: { id: id('token') },
-    run: upon('token', accountOperations.revokeToken),
+    run: upon('token', innerOperations.revokeToken),
   },
   {
     ...today,
@@ -179,70 +178,70 @@ export const commands: readonly Command[] = [
     words: ['monitor', 'beat-address'],
     what: 'Tell the address that a heartbeat monitor is pinged at',
     flags: { id: id('monitor') },
-    run: upon('monitor', accountOperations.getBeatAddress),
+    run: upon('monitor', innerOperations.getBeatAddress),
   },
   {
     ...today,
     words: ['monitor', 'rotate-beat-address'],
     what: 'Give a heartbeat monitor a new address; the old one goes on working for a day',
     flags: { id: id('monitor') },
-    run: upon('monitor', accountOperations.rotateBeatAddress),
+    run: upon('monitor', innerOperations.rotateBeatAddress),
   },
   {
     ...today,
     words: ['status-page', 'create'],
     what: 'Create a status page',
     flags: { organisation, name: required('its title'), slug: required('the last part of its address') },
-    run: within(accountOperations.createStatusPage, { name: 'name', slug: 'slug' }),
+    run: within(innerOperations.createStatusPage, { name: 'name', slug: 'slug' }),
   },
   {
     ...today,
     words: ['incident', 'show'],
     what: 'Show an incident with what the failing checks saw',
     flags: { id: id('incident') },
-    run: upon('incident', accountOperations.showIncident),
+    run: upon('incident', innerOperations.showIncident),
   },
   {
     ...today,
     words: ['notice', 'list'],
     what: 'List what the house tells you: all that is open, with what to do, and what ended in the last days',
     flags: { days },
-    run: onInstallation(upkeepOperations.listNotices, { days: 'days' }),
+    run: onInstallation(installationOperations.listNotices, { days: 'days' }),
   },
   {
     ...today,
     words: ['refused', 'list'],
     what: 'List what was refused on the bus, by day, probe and reason',
     flags: { days, probe: { what: 'id of the only probe to tell of' } },
-    run: onInstallation(upkeepOperations.listRefused, { days: 'days', probe: 'probe_id' }),
+    run: onInstallation(installationOperations.listRefused, { days: 'days', probe: 'probe_id' }),
   },
   {
     ...today,
     words: ['set-aside', 'list'],
     what: 'List messages that could not be worked on',
     flags: {},
-    run: onInstallation(upkeepOperations.listSetAside, {}),
+    run: onInstallation(installationOperations.listSetAside, {}),
   },
   {
     ...today,
     words: ['set-aside', 'show'],
     what: 'Show a message that could not be worked on, as it came',
     flags: { id: id('message') },
-    run: onInstallation(upkeepOperations.showSetAside, { id: 'set_aside_id' }),
+    run: onInstallation(installationOperations.showSetAside, { id: 'set_aside_id' }),
   },
   {
     ...today,
     words: ['set-aside', 'retry'],
     what: 'Have a message that could not be worked on worked on again, by the coordinators',
     flags: oneOrAll,
-    run: onInstallation(upkeepOperations.retrySetAside, { id: 'set_aside_id', all: 'all' }),
+    run: onInstallation(installationOperations.retrySetAside, { id: 'set_aside_id', all: 'all' }),
   },
   {
     ...today,
     words: ['set-aside', 'drop'],
     what: 'Forget a message that could not be worked on: what it told is lost',
     flags: oneOrAll,
-    run: onInstallation(upkeepOperations.dropSetAside, { id: 'set_aside_id', all: 'all' }),
+    run: onInstallation(installationOperations.dropSetAside, { id: 'set_aside_id', all: 'all' }),
   },
   {
     words: ['migrate'],

@@ -9,14 +9,14 @@ import { connect } from '../../coordinator/store/database.ts';
 import { entryFault } from '../../coordinator/store/database-entry.ts';
 import { migrate } from '../../coordinator/store/migrate.ts';
 import { organisationById } from '../../coordinator/store/organisations.ts';
-import { accountOperations, installationOperations } from '../../shared/api/account.ts';
+import { innerOperations, installationOperations } from '../../shared/api/inner/index.ts';
 import { type Operation, rawInput } from '../../shared/api/operation.ts';
 import { systemClock } from '../../shared/base/clock.ts';
 import { createLog } from '../../shared/base/log.ts';
 import { Refusal } from '../../shared/base/refusal.ts';
 import { type Made, madeShape, sites } from './home-state.ts';
 
-const { createUser, createToken } = accountOperations;
+const { createUser, createToken } = innerOperations;
 const { createOrganisation, createProbe, listProbes, rotateProbe } = installationOperations;
 
 const withId = z.object({ id: z.string() });

@@ -1,4 +1,4 @@
-import type { createUser as operation } from '../../../shared/api/account.ts';
+import type { createUser as operation } from '../../../shared/api/inner/account.ts';
 import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
 import { newId } from '../../../shared/base/ids.ts';
 import { hashPassword } from '../../access/passwords.ts';

@@ -1,4 +1,4 @@
-import type { removeMember as operation } from '../../../shared/api/account.ts';
+import type { removeMember as operation } from '../../../shared/api/inner/account.ts';
 import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
 import { deleteMember, memberByEmail } from '../../store/users.ts';
 import type { Answer, InOrganisation } from '../context.ts';

@@ -1,4 +1,4 @@
-import type { revokeToken as operation } from '../../../shared/api/account.ts';
+import type { revokeToken as operation } from '../../../shared/api/inner/account.ts';
 import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
 import { mayManage } from '../../domain/organisation.ts';
 import { deleteToken, tokenOwner } from '../../store/tokens.ts';

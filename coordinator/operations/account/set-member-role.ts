@@ -1,4 +1,4 @@
-import type { setMemberRole as operation } from '../../../shared/api/account.ts';
+import type { setMemberRole as operation } from '../../../shared/api/inner/account.ts';
 import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
 import { roleFrom } from '../../domain/organisation.ts';
 import { mayHaveOneMore } from '../../domain/plan.ts';

@@ -1,4 +1,4 @@
-import type { showIncident as operation } from '../../../shared/api/account.ts';
+import type { showIncident as operation } from '../../../shared/api/inner/incidents.ts';
 import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
 import { causeSentence } from '../../../shared/checks/causes.ts';
 import type { Json } from '../../../shared/checks/result.ts';

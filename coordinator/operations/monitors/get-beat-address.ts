@@ -1,4 +1,4 @@
-import type { getBeatAddress as operation } from '../../../shared/api/account.ts';
+import type { getBeatAddress as operation } from '../../../shared/api/inner/beats.ts';
 import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
 import { Refusal } from '../../../shared/base/refusal.ts';
 import { beatTokenOf } from '../../access/secrets.ts';

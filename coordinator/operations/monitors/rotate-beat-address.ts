@@ -1,4 +1,4 @@
-import type { rotateBeatAddress as operation } from '../../../shared/api/account.ts';
+import type { rotateBeatAddress as operation } from '../../../shared/api/inner/beats.ts';
 import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
 import { Refusal } from '../../../shared/base/refusal.ts';
 import { beatFingerprint, newBeatToken, tokenOverlapMs } from '../../../shared/checks/heartbeat/token.ts';

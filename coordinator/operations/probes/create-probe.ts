@@ -1,4 +1,4 @@
-import type { createProbe as operation } from '../../../shared/api/account.ts';
+import type { createProbe as operation } from '../../../shared/api/inner/probes.ts';
 import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
 import { continents, isContinent } from '../../../shared/base/continents.ts';
 import { Refusal } from '../../../shared/base/refusal.ts';

@@ -1,4 +1,4 @@
-import type { listProbes as operation } from '../../../shared/api/account.ts';
+import type { listProbes as operation } from '../../../shared/api/inner/probes.ts';
 import type { OutputOf } from '../../../shared/api/operation.ts';
 import type { Answer, Context } from '../context.ts';
 

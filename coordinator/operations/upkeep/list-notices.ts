@@ -1,5 +1,5 @@
+import type { listNotices as operation } from '../../../shared/api/inner/upkeep.ts';
 import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
-import type { listNotices as operation } from '../../../shared/api/upkeep.ts';
 import { remedyOf } from '../../domain/notice.ts';
 import { noticesSince } from '../../store/notices.ts';
 import type { Answer, Context } from '../context.ts';

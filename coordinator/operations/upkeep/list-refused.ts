@@ -1,5 +1,5 @@
+import type { listRefused as operation } from '../../../shared/api/inner/upkeep.ts';
 import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
-import type { listRefused as operation } from '../../../shared/api/upkeep.ts';
 import { meaningOfRefused } from '../../domain/refused-reason.ts';
 import { refusedSince } from '../../store/refused.ts';
 import type { Answer, Context } from '../context.ts';

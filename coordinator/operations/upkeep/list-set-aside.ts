@@ -1,5 +1,5 @@
+import type { listSetAside as operation } from '../../../shared/api/inner/upkeep.ts';
 import type { OutputOf } from '../../../shared/api/operation.ts';
-import type { listSetAside as operation } from '../../../shared/api/upkeep.ts';
 import { allSetAside } from '../../store/set-aside.ts';
 import type { Answer, Context } from '../context.ts';
 import { setAsideOut } from './set-aside-out.ts';

@@ -1,5 +1,5 @@
+import type { retrySetAside as operation } from '../../../shared/api/inner/upkeep.ts';
 import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
-import type { retrySetAside as operation } from '../../../shared/api/upkeep.ts';
 import { retrySetAside as askAgain, setAsideById } from '../../store/set-aside.ts';
 import type { Answer, Context } from '../context.ts';
 import { found } from '../not-found.ts';

@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer';
+import type { showSetAside as operation } from '../../../shared/api/inner/upkeep.ts';
 import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
-import type { showSetAside as operation } from '../../../shared/api/upkeep.ts';
 import { setAsideById } from '../../store/set-aside.ts';
 import type { Answer, Context } from '../context.ts';
 import { found } from '../not-found.ts';

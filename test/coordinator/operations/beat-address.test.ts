@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { keptBeats, writeBeats } from '../../../coordinator/store/beats.ts';
-import { getBeatAddress, listBeats, rotateBeatAddress } from '../../../shared/api/account.ts';
+import { getBeatAddress, listBeats, rotateBeatAddress } from '../../../shared/api/inner/beats.ts';
 import { createMonitor } from '../../../shared/api/monitors.ts';
 import { newId } from '../../../shared/base/ids.ts';
 import { beatFingerprint, tokenOverlapMs } from '../../../shared/checks/heartbeat/token.ts';

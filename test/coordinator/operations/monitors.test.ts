@@ -1,8 +1,8 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { operatorIn } from '../../../coordinator/access/caller.ts';
 import { beatTokenOf } from '../../../coordinator/access/secrets.ts';
-import { getBeatAddress } from '../../../shared/api/account.ts';
 import { createGroup } from '../../../shared/api/groups.ts';
+import { getBeatAddress } from '../../../shared/api/inner/beats.ts';
 import { createMonitor, deleteMonitor, getMonitor, listMonitors, updateMonitor } from '../../../shared/api/monitors.ts';
 import { newId } from '../../../shared/base/ids.ts';
 import { beatFingerprint } from '../../../shared/checks/heartbeat/token.ts';

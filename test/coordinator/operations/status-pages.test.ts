@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import { createStatusPage } from '../../../shared/api/account.ts';
 import { createGroup, deleteGroup } from '../../../shared/api/groups.ts';
+import { createStatusPage } from '../../../shared/api/inner/status-pages.ts';
 import { createMonitor, deleteMonitor, updateMonitor } from '../../../shared/api/monitors.ts';
 import {
   addStatusPageGroup,

@@ -1,9 +1,10 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { createTokens, type Tokens } from '../../../coordinator/access/tokens.ts';
 import { organisationHandlers } from '../../../coordinator/operations/handlers.ts';
-import { accountOperations, createStatusPage } from '../../../shared/api/account.ts';
 import { createGroup } from '../../../shared/api/groups.ts';
 import { operations } from '../../../shared/api/index.ts';
+import { innerOperations } from '../../../shared/api/inner/index.ts';
+import { createStatusPage } from '../../../shared/api/inner/status-pages.ts';
 import { createMaintenanceWindow } from '../../../shared/api/maintenance.ts';
 import { createMonitor } from '../../../shared/api/monitors.ts';
 import type { Operation } from '../../../shared/api/operation.ts';
@@ -14,7 +15,7 @@ import { gateBench } from '../../support/gate.ts';
 import { createHouse, type House, reading, testSecretKey } from '../../support/people.ts';
 
 const bench = gateBench();
-const every: readonly Operation[] = [...Object.values(operations), ...Object.values(accountOperations)];
+const every: readonly Operation[] = [...Object.values(operations), ...Object.values(innerOperations)];
 
 /** One of everything that an organisation can have. */
 type Estate = { readonly house: House; readonly ids: Readonly<Record<string, string>> };
@@ -139,6 +140,6 @@ describe('a viewer and a read token', () => {
 test('somebody who was removed is nobody at once', async () => {
   const { house } = await estate();
   expect((await tokens.authenticate(`Bearer ${house.member.readWrite}`)).role).toBe('member');
-  await bench.call(accountOperations.removeMember, house.owner, { email: house.member.email });
+  await bench.call(innerOperations.removeMember, house.owner, { email: house.member.email });
   await expect(tokens.authenticate(`Bearer ${house.member.readWrite}`)).rejects.toMatchObject({ code: 'token_invalid' });
 });

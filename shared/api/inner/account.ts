@@ -1,0 +1,72 @@
+import { maybe, moment, object, optional, string, uuid } from '../fields.ts';
+import { innerOperation } from '../operation.ts';
+import { OrganisationOut } from '../organisation.ts';
+
+/** Organisations, the people in them, and their tokens. */
+
+const MemberOut = object('MemberOut', { id: uuid(), email: string(), role: string() });
+
+export const createOrganisation = innerOperation({
+  id: 'createOrganisation',
+  access: 'manage',
+  faces: ['operator'],
+  summary: 'Create an organisation',
+  body: object('OrganisationIn', { name: string(), plan: optional(string(), 'self_hosted'), time_zone: optional(string(), 'UTC') }),
+  response: OrganisationOut,
+  refusals: ['name_invalid', 'plan_unknown', 'time_zone_invalid'],
+});
+
+export const createUser = innerOperation({
+  id: 'createUser',
+  access: 'manage',
+  faces: ['operator'],
+  summary: 'Create a user as a member of the organisation',
+  body: object('UserIn', { email: string(), password: string(), role: string() }),
+  response: MemberOut,
+  refusals: ['email_invalid', 'email_taken', 'password_invalid', 'role_unknown', 'plan_limit_members'],
+});
+
+export const setMemberRole = innerOperation({
+  id: 'setMemberRole',
+  access: 'manage',
+  faces: ['web', 'operator'],
+  summary: 'Give a member another role, which ends their tokens',
+  body: object('MemberRoleIn', { email: string(), role: string() }),
+  response: MemberOut,
+  refusals: ['user_not_found', 'member_not_found', 'role_unknown', 'last_owner', 'plan_limit_members'],
+});
+
+export const removeMember = innerOperation({
+  id: 'removeMember',
+  access: 'manage',
+  faces: ['web', 'operator'],
+  summary: 'Take a member out of the organisation, and their tokens with them',
+  body: object('MemberIn', { email: string() }),
+  response: object('RemovedOut', { id: uuid() }),
+  refusals: ['member_not_found', 'last_owner'],
+});
+
+export const createToken = innerOperation({
+  id: 'createToken',
+  access: 'read',
+  faces: ['web', 'operator'],
+  summary: 'Create an API token, which is shown once',
+  body: object('TokenIn', {
+    email: maybe(string(), { description: 'Whose token; only the operator makes one for somebody else.' }),
+    name: string(),
+    scope: string(),
+    expires_at: maybe(moment()),
+  }),
+  response: object('TokenOut', { id: uuid(), name: string(), scope: string(), token: string() }),
+  refusals: ['member_not_found', 'name_invalid', 'scope_unknown', 'role_insufficient'],
+});
+
+export const revokeToken = innerOperation({
+  id: 'revokeToken',
+  access: 'read',
+  faces: ['web', 'operator'],
+  summary: 'End an API token',
+  params: { token_id: uuid() },
+  response: object('RevokedTokenOut', { id: uuid() }),
+  refusals: ['token_not_found'],
+});

@@ -1,0 +1,46 @@
+import { array, dateTime, integer, nullable, object, string, uuid } from '../fields.ts';
+import { innerOperation } from '../operation.ts';
+
+/** The address of a heartbeat monitor, and what came to it. */
+
+export const getBeatAddress = innerOperation({
+  id: 'getBeatAddress',
+  access: 'read',
+  faces: ['web', 'operator'],
+  summary: 'Tell the address that a heartbeat monitor is pinged at',
+  params: { monitor_id: uuid() },
+  response: object('BeatAddressOut', { id: uuid(), address: string() }),
+  refusals: ['monitor_not_found', 'not_a_heartbeat'],
+});
+
+const BeatOut = object('BeatOut', {
+  id: uuid(),
+  kind: string({ description: '`success`, `start`, `fail` or `log`.' }),
+  at: dateTime(),
+  exit_code: nullable(integer()),
+  rid: nullable(uuid()),
+  run_ms: nullable(integer(), { description: 'How long the run took that it ended.' }),
+  method: string(),
+  body: string(),
+  taken_by: string({ description: 'The probe whose ear took it, or `coordinator`.' }),
+});
+
+export const listBeats = innerOperation({
+  id: 'listBeats',
+  access: 'read',
+  faces: ['web', 'operator'],
+  summary: 'List the last beats of a heartbeat monitor, newest first',
+  params: { monitor_id: uuid() },
+  response: object('BeatListOut', { items: array(BeatOut) }),
+  refusals: ['monitor_not_found', 'not_a_heartbeat'],
+});
+
+export const rotateBeatAddress = innerOperation({
+  id: 'rotateBeatAddress',
+  access: 'write',
+  faces: ['web', 'operator'],
+  summary: 'Give a heartbeat monitor a new address; the old one goes on working for a day',
+  params: { monitor_id: uuid() },
+  response: object('RotatedBeatAddressOut', { id: uuid(), address: string(), old_until: dateTime() }),
+  refusals: ['monitor_not_found', 'not_a_heartbeat'],
+});
