@@ -1,13 +1,22 @@
 import { ConfigurationFault } from '../shared/base/env.ts';
-import { createLog } from '../shared/base/log.ts';
-import { readConfig } from './config.ts';
+import { loadLightly, mayGrow } from '../shared/base/light-loading.ts';
+
+/** All that serving consists of. A command of the operator need not wait for what only serving loads. */
+export const modulesOfCoordinator = async () => {
+  const [{ createApp }, { readConfig }, { createLog }] = await Promise.all([
+    import('./app.ts'),
+    import('./config.ts'),
+    import('../shared/base/log.ts'),
+  ]);
+  return { createApp, readConfig, createLog };
+};
 
 /** `node coordinator/main.ts` serves until it is told to stop. */
 const serve = async (): Promise<void> => {
+  const { createApp, readConfig, createLog } = await loadLightly(modulesOfCoordinator);
+  mayGrow();
   const config = readConfig(process.env);
   const log = createLog({ name: 'coordinator', level: config.LOG_LEVEL });
-  // A command of the operator need not wait for what only serving loads.
-  const { createApp } = await import('./app.ts');
   const app = createApp(config, { log });
   let stopping = false;
   const stop = async (why: string, code: number): Promise<void> => {
@@ -36,17 +45,23 @@ const serve = async (): Promise<void> => {
 
 /** `node coordinator/main.ts operator …` runs one of the operator's commands. */
 const operator = async (argv: readonly string[]): Promise<void> => {
-  const { operate } = await import('./operate.ts');
+  const { operate } = await loadLightly(() => import('./operate.ts'));
+  mayGrow();
   const { stdout, stderr } = process;
   const streams = { out: (text: string) => stdout.write(text), err: (text: string) => stderr.write(text), watched: stderr.isTTY === true };
   process.exitCode = await operate(argv, process.env, streams);
 };
 
-try {
-  const [word, ...argv] = process.argv.slice(2);
-  await (word === 'operator' ? operator(argv) : serve());
-} catch (error) {
-  if (!(error instanceof ConfigurationFault)) throw error;
-  process.stderr.write(`${error.message}\n`);
-  process.exit(2);
-}
+const run = async (): Promise<void> => {
+  try {
+    const [word, ...argv] = process.argv.slice(2);
+    await (word === 'operator' ? operator(argv) : serve());
+  } catch (error) {
+    if (!(error instanceof ConfigurationFault)) throw error;
+    process.stderr.write(`${error.message}\n`);
+    process.exit(2);
+  }
+};
+
+// The first local start reads this file only to compile it.
+if (import.meta.main) await run();

@@ -1,8 +1,8 @@
 import { existsSync, mkdirSync, readdirSync } from 'node:fs';
 import { enableCompileCache, flushCompileCache } from 'node:module';
 import { join } from 'node:path';
-import { setFlagsFromString } from 'node:v8';
 import { ConfigurationFault } from '../shared/base/env.ts';
+import { loadLightly, mayGrow } from '../shared/base/light-loading.ts';
 
 /** In the environment of a process that has begun anew after compiling, so that it never does so twice. */
 const hasBegunAnew = 'PROBE_COMPILED';
@@ -27,16 +27,24 @@ const beginAnew = (environment: Readonly<Record<string, string>>): void => {
   }
 };
 
+/** All that a probe consists of; of the ear only what has one. */
+export const modulesOfProbe = async (hasEar: boolean) => {
+  const [{ createProbe }, { readConfig }] = await Promise.all([
+    import('./app.ts'),
+    import('./config.ts'),
+    hasEar ? import('./actors/ear.ts') : undefined,
+  ]);
+  return { createProbe, readConfig };
+};
+
 /**
  * Memory at rest: the compiler of types holds 27 MB for good once it was needed. So what is compiled is kept beside the probe's data (or where
- * NODE_COMPILE_CACHE says), and a start that had to compile begins anew with what it kept. Loading 200 modules makes garbage for which V8 would
- * double its young space (10 MB) for good, and calls for its optimizing compilers (6 MB), for code that never runs again: while it checks it may
- * grow and optimize as it likes. Both compilers wait, because what the lesser made without the greater would never come to it.
+ * NODE_COMPILE_CACHE says), and a start that had to compile begins anew with what it kept.
  *
  * Modes of a start: `uncached` (this file was compiled before a cache could be named) → `compiling` (the cache had not everything) → `compiled`.
  */
 const load = async () => {
-  const { PROBE_DATA_DIR: folder, NODE_COMPILE_CACHE: named, [hasBegunAnew]: isSecond } = process.env;
+  const { PROBE_DATA_DIR: folder, PROBE_EAR_PORT: ear, NODE_COMPILE_CACHE: named, [hasBegunAnew]: isSecond } = process.env;
   if (folder) mkdirSync(folder, { recursive: true, mode: 0o700 });
   const cache = named ?? (folder && join(folder, 'compiled'));
   if (cache && named === undefined) {
@@ -44,38 +52,41 @@ const load = async () => {
     enableCompileCache(cache);
   }
   const before = cache ? filesIn(cache) : 0;
-  for (const flag of ['--semi-space-growth-factor=1', '--no-maglev', '--no-turbofan']) setFlagsFromString(flag);
-  const [{ createProbe }, { readConfig }] = await Promise.all([import('./app.ts'), import('./config.ts')]);
-  for (const flag of ['--maglev', '--turbofan']) setFlagsFromString(flag);
+  const modules = await loadLightly(() => modulesOfProbe(Boolean(ear)));
   flushCompileCache();
   if (cache && isSecond === undefined && filesIn(cache) > before) beginAnew({ [hasBegunAnew]: '1' });
-  return { createProbe, readConfig };
+  return modules;
 };
 
 /**
  * A probe as a process: SIGTERM and SIGINT end it once its checks are reported and its results are on disk, and so does a later process of the
  * same probe. That is an end as it should be (0), so that whoever restarts what failed does not start it again.
  */
-try {
-  const { createProbe, readConfig } = await load();
-  const app = await createProbe(readConfig(process.env));
-  void app.onBus.then(() => setFlagsFromString('--semi-space-growth-factor=2'));
-  let isStopping = false;
-  const stop = (): void => {
-    if (isStopping) return;
-    isStopping = true;
-    app.close().then(
-      () => process.exit(0),
-      (error: unknown) => {
-        tell(error);
-        process.exit(1);
-      },
-    );
-  };
-  void app.displaced.then(stop);
-  process.on('SIGTERM', stop);
-  process.on('SIGINT', stop);
-} catch (error) {
-  tell(error);
-  process.exit(1);
-}
+const check = async (): Promise<void> => {
+  try {
+    const { createProbe, readConfig } = await load();
+    const app = await createProbe(readConfig(process.env));
+    void app.onBus.then(mayGrow);
+    let isStopping = false;
+    const stop = (): void => {
+      if (isStopping) return;
+      isStopping = true;
+      app.close().then(
+        () => process.exit(0),
+        (error: unknown) => {
+          tell(error);
+          process.exit(1);
+        },
+      );
+    };
+    void app.displaced.then(stop);
+    process.on('SIGTERM', stop);
+    process.on('SIGINT', stop);
+  } catch (error) {
+    tell(error);
+    process.exit(1);
+  }
+};
+
+// The first local start reads this file only to compile it.
+if (import.meta.main) await check();

@@ -1,7 +1,18 @@
 /** The environments that the launcher's processes get: what they need of ours, and of the person's only what is not secret to them. */
 import { join } from 'node:path';
 import type { BusIdentity } from './nats.ts';
-import { type BusEnvironment, busVariables } from './settings.ts';
+
+/** What a coordinator must know of a bus; the embedded one gives all of it, a foreign one is described by all of it or not at all. */
+export const busVariables = [
+  'NATS_URL',
+  'NATS_CREDENTIALS',
+  'NATS_ACCOUNT_PUBLIC',
+  'NATS_ACCOUNT_SEED',
+  'NATS_OPERATOR_SEED',
+  'NATS_SYSTEM_CREDENTIALS',
+] as const;
+
+export type BusEnvironment = Readonly<Record<(typeof busVariables)[number], string>>;
 
 type Environment = Readonly<Record<string, string>>;
 
@@ -9,10 +20,10 @@ const secret = new Set([...busVariables, 'DATABASE_URL', 'SECRET_KEY', 'PROBE_CR
 
 /** What a child inherits: the person's environment without npm's own variables, and without secrets that are not for everybody. */
 export const inherited = (env: Readonly<Record<string, string | undefined>>, compileCache: string): Environment => {
-  const kept: Record<string, string> = { NODE_COMPILE_CACHE: compileCache };
+  const kept: Record<string, string> = {};
   for (const [name, value] of Object.entries(env))
     if (value !== undefined && !secret.has(name) && !/^(npm_|INIT_CWD$|PORT$)/.test(name)) kept[name] = value;
-  return kept;
+  return { ...kept, NODE_COMPILE_CACHE: compileCache };
 };
 
 export const busEnvironment = (identity: BusIdentity, url: string): BusEnvironment => ({

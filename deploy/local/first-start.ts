@@ -3,11 +3,9 @@
  * own operations, through the gate, in one process that ends (first-start-process.ts); each result is kept as soon as it is there, so
  * that an interrupted start goes on where it was.
  */
-import { spawn } from 'node:child_process';
-import { join } from 'node:path';
-import { createInterface } from 'node:readline';
-import { projectFolder } from './folders.ts';
+import type { Order } from './first-start-steps.ts';
 import { type Made, madeShape, type SiteName } from './home-state.ts';
+import type { Maker } from './maker-process.ts';
 
 export type Network = {
   readonly email: string;
@@ -16,43 +14,25 @@ export type Network = {
   readonly probes: Readonly<Record<SiteName, string>>;
 };
 
-const asNetwork = ({ owner, apiToken, probes: { Frankfurt, Virginia, Singapore } }: Made): Network | undefined =>
+/** All of it, when nothing is missing. */
+export const asNetwork = ({ owner, apiToken, probes: { Frankfurt, Virginia, Singapore } }: Made): Network | undefined =>
   owner && apiToken && Frankfurt && Virginia && Singapore ? { ...owner, apiToken, probes: { Frankfurt, Virginia, Singapore } } : undefined;
 
 export type FirstStart = {
-  /** Of the coordinator: the process reads the same variables. */
-  readonly env: Readonly<Record<string, string>>;
-  readonly known: Made;
+  readonly maker: Maker;
+  readonly order: Order;
   /** Called after every step with all that is made so far. */
   readonly keep: (made: Made) => void;
-  readonly stop: AbortSignal;
 };
 
-/** What is known already, or what is made now. @throws with what the process said when it failed. */
-export const makeNetwork = async ({ env, known, keep, stop }: FirstStart): Promise<Network> => {
-  const complete = asNetwork(known);
-  if (complete !== undefined) return complete;
-  const maker = spawn(process.execPath, [join(import.meta.dirname, 'first-start-process.ts')], {
-    env: { ...env },
-    cwd: projectFolder,
-    signal: stop,
-    stdio: ['pipe', 'pipe', 'pipe'],
-  });
-  const ended = Promise.withResolvers<void>();
-  let complaint = '';
-  maker.stderr.on('data', (chunk) => {
-    complaint += String(chunk);
-  });
-  maker.once('error', ended.reject);
-  maker.once('close', (code) => (code === 0 ? ended.resolve() : ended.reject(new Error(`the first start failed: ${complaint.trim()}`))));
-  maker.stdin.end(JSON.stringify(known));
-  let made = known;
-  createInterface({ input: maker.stdout }).on('line', (line) => {
-    made = madeShape.parse(JSON.parse(line));
+/** Settles as soon as all is made. @throws with what the process said when it failed. */
+export const makeNetwork = async ({ maker, order, keep }: FirstStart): Promise<Network> => {
+  const whole = Promise.withResolvers<Network>();
+  const ended = maker.order(order, (line) => {
+    const made = madeShape.parse(JSON.parse(line));
     keep(made);
+    const network = asNetwork(made);
+    if (network !== undefined) whole.resolve(network);
   });
-  await ended.promise;
-  const whole = asNetwork(made);
-  if (whole === undefined) throw new Error(`the first start ended before it was done: ${complaint.trim()}`);
-  return whole;
+  return await Promise.race([whole.promise, ended]);
 };

@@ -9,9 +9,15 @@ export const projectFolder = resolve(import.meta.dirname, '../..');
 
 export const isRoot = process.getuid?.() === 0;
 
-/** `ANTIPODE_HOME`, by default `.antipode` in the project. Root leaves it passable: Postgres runs as another user below it. */
+/** `ANTIPODE_HOME`, by default `.antipode` in the project. */
+export const homeOf = (env: Environment): string => resolve(projectFolder, env.ANTIPODE_HOME || '.antipode');
+
+/** What a home remembers: there as soon as it has been started once. */
+export const stateFile = (home: string): string => join(home, 'state.json');
+
+/** Root leaves it passable: Postgres runs as another user below it. */
 export const openHome = (env: Environment): string => {
-  const home = resolve(projectFolder, env.ANTIPODE_HOME || '.antipode');
+  const home = homeOf(env);
   try {
     mkdirSync(home, { recursive: true, mode: isRoot ? 0o711 : 0o700 });
     accessSync(home, constants.R_OK | constants.W_OK | constants.X_OK);

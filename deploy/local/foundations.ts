@@ -1,13 +1,13 @@
 /** The database and the bus: the embedded ones, started; or the person's own, taken as they are. */
 import { join } from 'node:path';
 import type { Crew } from './crew.ts';
-import { busEnvironment } from './environments.ts';
+import { type BusEnvironment, busEnvironment } from './environments.ts';
 import { type HomeState, keepState } from './home-state.ts';
 import { greetsOn, prepareNats } from './nats.ts';
 import { obtainNatsServer } from './nats-binary.ts';
 import { freePort } from './ports.ts';
 import { isPostgresReady, preparePostgres } from './postgres.ts';
-import type { BusEnvironment, Settings } from './settings.ts';
+import type { Settings } from './settings.ts';
 
 export type Ground = {
   readonly home: string;

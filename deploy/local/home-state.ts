@@ -1,7 +1,7 @@
 /** What a home remembers from one start to the next: keys, passwords, ports, and what the first start made. Never deleted by the launcher. */
 import { randomBytes } from 'node:crypto';
-import { join } from 'node:path';
 import { z } from 'zod';
+import { stateFile } from './folders.ts';
 import { readJson, writeJson } from './json-file.ts';
 import { busIdentityShape, createBusIdentity } from './nats.ts';
 
@@ -38,10 +38,8 @@ const stateShape = z.object({
 
 export type HomeState = z.infer<typeof stateShape>;
 
-const fileOf = (home: string): string => join(home, 'state.json');
-
 export const openState = (home: string, now: number): HomeState => {
-  const known = readJson(fileOf(home), stateShape);
+  const known = readJson(stateFile(home), stateShape);
   if (known !== undefined) return known;
   const fresh: HomeState = {
     v: 1,
@@ -55,4 +53,4 @@ export const openState = (home: string, now: number): HomeState => {
   return fresh;
 };
 
-export const keepState = (home: string, state: HomeState): void => writeJson(fileOf(home), state);
+export const keepState = (home: string, state: HomeState): void => writeJson(stateFile(home), state);

@@ -2,16 +2,16 @@
  * `npm start`: all parts as processes of their own, kept running until it is told to stop. Modes: starting → ready → stopping → stopped;
  * a start that fails stops what it had begun.
  */
-import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { mkdirSync, renameSync, statSync } from 'node:fs';
-import { join } from 'node:path';
+import { getCompileCacheDir } from 'node:module';
+import { dirname, join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { ConfigurationFault } from '../../shared/base/env.ts';
 import { coordinatorMain, environmentFile } from './coordinator-place.ts';
 import { type Crew, gatherCrew } from './crew.ts';
 import { inherited, probeEnvironment } from './environments.ts';
-import { makeNetwork, type Network } from './first-start.ts';
+import { asNetwork, makeNetwork, type Network } from './first-start.ts';
 import { openCache, openHome, projectFolder } from './folders.ts';
 import { type Foundations, layFoundations } from './foundations.ts';
 import { presentProbes } from './health.ts';
@@ -20,6 +20,7 @@ import { readJson, writeJson } from './json-file.ts';
 import { endLeftovers, openProcessRecord } from './leftovers.ts';
 import { type LocalFile, launcherShape, removeLocalFile, writeLocalFile } from './local-file.ts';
 import { lockHome } from './lock.ts';
+import { type Maker, summonMaker } from './maker-process.ts';
 import { faultsOfOwnParts } from './own-parts.ts';
 import { freePort, isFree } from './ports.ts';
 import { readSettings, type Settings } from './settings.ts';
@@ -82,17 +83,10 @@ const startProbes = (
   }
 };
 
-/** Settles when the compiled code of a program is in its cache; a failure only costs speed, and shows when the programs start. */
-const warmUp = async (file: string, env: Readonly<Record<string, string>>): Promise<void> => {
-  const { promise, resolve } = Promise.withResolvers<void>();
-  const reader = spawn(process.execPath, [file], {
-    env: { ...env },
-    cwd: projectFolder,
-    stdio: 'ignore',
-  });
-  reader.once('close', () => resolve());
-  reader.once('error', () => resolve());
-  await promise;
+/** Where our own compiled code is kept, which the folder that npm names may have refused. */
+const compileCacheIn = (cache: string): string => {
+  const inUse = getCompileCacheDir();
+  return inUse === undefined ? join(cache, 'compile') : dirname(inUse);
 };
 
 /** Network of which database on which bus: another pair is another network, with an organisation and probes of its own. */
@@ -117,9 +111,12 @@ const awaitNetwork = async (base: string, stop: AbortSignal, say: Say): Promise<
   }
 };
 
-/** Settles when it has been told to stop and nothing runs any more. @throws StartRefused, or what went wrong while starting. */
-export const launch = async (environment: Environment, stop: AbortSignal, say: Say): Promise<void> => {
-  const begun = performance.now();
+/**
+ * Settles when it has been told to stop and nothing runs any more. @throws StartRefused, or what went wrong while starting.
+ * @param begun of a first start: the process that makes the network, which loads since before this file was loaded.
+ */
+export const launch = async (environment: Environment, stop: AbortSignal, say: Say, begun?: Maker): Promise<void> => {
+  const since = performance.now();
   const settings = readSettings(environment);
   const home = openHome(environment);
   const localFile = join(home, 'local.json');
@@ -136,6 +133,7 @@ export const launch = async (environment: Environment, stop: AbortSignal, say: S
   const logs = openFolders(home);
   const record = openProcessRecord(home);
   let rewrite = (): void => undefined;
+  let maker = begun;
   const crew = gatherCrew({
     say,
     onStarted: (name, pid) => {
@@ -158,17 +156,10 @@ export const launch = async (environment: Environment, stop: AbortSignal, say: S
     const addresses = sites.map(({ name }) => [name, `http://127.0.0.1:${ears[name]}`] as const);
     writeJson(join(home, 'heartbeat-urls.json'), Object.fromEntries(addresses));
     say('starting the database and the bus');
-    const common = inherited(environment, join(cache, 'compile'));
-    // A probe runs under other flags of V8: of a cache that it shared, each would throw away what the other compiled.
-    const forProbes = { ...common, NODE_COMPILE_CACHE: join(cache, 'compile-probe') };
-    const isFirst = Object.keys(state.made).length === 0;
-    // Without credentials a probe loads all that it consists of, finds them missing, and ends.
-    const compiled = {
-      coordinator: isFirst ? warmUp(join(import.meta.dirname, 'warm-up.ts'), common) : undefined,
-      probes: isFirst ? warmUp(probeMain, forProbes) : undefined,
-    };
+    const common = inherited(environment, compileCacheIn(cache));
+    if (Object.keys(state.made).length === 0) maker ??= summonMaker(common);
     const foundations = await layFoundations({ home, cache, logs, settings, state, crew, say }, environment.PATH ?? '');
-    await compiled.coordinator;
+    await maker?.loaded;
     const host = ['0.0.0.0', '::', '127.0.0.1'].includes(settings.host) ? '127.0.0.1' : settings.host;
     const direct = `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
     const base = settings.baseUrl ?? direct;
@@ -205,13 +196,16 @@ export const launch = async (environment: Environment, stop: AbortSignal, say: S
     // It needs the longest, so it starts at once on a database that is surely ours; in a foreign one a refused start must not meddle.
     const isOwnDatabase = settings.databaseUrl !== undefined;
     if (!isOwnDatabase) startCoordinator();
-    const makerEnv = { ...common, ...ours, ANTIPODE_OWN_DATABASE: isOwnDatabase ? 'yes' : 'no' };
-    const network = await makeNetwork({ env: makerEnv, known, keep, stop });
+    const make = async (): Promise<Network> => {
+      const order = { environment: ours, isOwnDatabase, known };
+      maker ??= summonMaker(common);
+      return await makeNetwork({ maker, order, keep });
+    };
+    const network = asNetwork(known) ?? (await make());
     if (stop.aborted) return;
     if (isOwnDatabase) startCoordinator();
     const natsUrl = foundations.bus.NATS_URL;
-    await compiled.probes;
-    startProbes(crew, { home, logs, settings, natsUrl, common: forProbes, ears }, network);
+    startProbes(crew, { home, logs, settings, natsUrl, common, ears }, network);
     await awaitNetwork(direct, stop, say);
     if (stop.aborted) return;
     const describe = (): LocalFile => ({
@@ -232,7 +226,7 @@ export const launch = async (environment: Environment, stop: AbortSignal, say: S
     rewrite = () => writeLocalFile(localFile, describe());
     rewrite();
     crew.settle();
-    sayReady(say, describe(), localFile, performance.now() - begun);
+    sayReady(say, describe(), localFile, performance.now() - since);
   };
 
   try {
@@ -241,6 +235,7 @@ export const launch = async (environment: Environment, stop: AbortSignal, say: S
     say('stopping');
   } finally {
     rewrite = () => undefined;
+    maker?.kill();
     await crew.dismiss();
     removeLocalFile(localFile);
     lock.release();

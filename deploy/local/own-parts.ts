@@ -1,11 +1,12 @@
 /** Whether the database and the bus that a person brings can be entered; asked before anything is started, so that every fault is told at once. */
-import type { BusEnvironment, Settings } from './settings.ts';
+import { loadLightly } from '../../shared/base/light-loading.ts';
+import type { BusEnvironment } from './environments.ts';
+import type { Settings } from './settings.ts';
 
 const faultsOfDatabase = async (url: string): Promise<readonly string[]> => {
-  const [{ connect }, { whyNoEntry }] = await Promise.all([
-    import('../../coordinator/store/database.ts'),
-    import('../../coordinator/store/database-entry.ts'),
-  ]);
+  const [{ connect }, { whyNoEntry }] = await loadLightly(() =>
+    Promise.all([import('../../coordinator/store/database.ts'), import('../../coordinator/store/database-entry.ts')]),
+  );
   const sql = connect(url, { name: 'antipode start', connections: 1 });
   try {
     await sql`select 1`;
@@ -19,7 +20,7 @@ const faultsOfDatabase = async (url: string): Promise<readonly string[]> => {
 
 /** Both users must be let in: the coordinator's own, and the one who hands revocations to the server. */
 const faultsOfBus = async (bus: BusEnvironment): Promise<readonly string[]> => {
-  const { enterOnce } = await import('../../shared/bus/nats.ts');
+  const { enterOnce } = await loadLightly(() => import('../../shared/bus/nats.ts'));
   const url = bus.NATS_URL;
   const faultWith = async (name: 'NATS_CREDENTIALS' | 'NATS_SYSTEM_CREDENTIALS'): Promise<string | undefined> => {
     try {

@@ -3,18 +3,7 @@ import { z } from 'zod';
 import { readEnvironment } from '../../shared/base/env.ts';
 import { postgresAddress } from '../../shared/base/postgres-address.ts';
 import { busFields } from '../../shared/bus/bus-variables.ts';
-
-/** What a coordinator must know of a bus; the embedded one gives all of it, a foreign one is described by all of it or not at all. */
-export const busVariables = [
-  'NATS_URL',
-  'NATS_CREDENTIALS',
-  'NATS_ACCOUNT_PUBLIC',
-  'NATS_ACCOUNT_SEED',
-  'NATS_OPERATOR_SEED',
-  'NATS_SYSTEM_CREDENTIALS',
-] as const;
-
-export type BusEnvironment = Readonly<Record<(typeof busVariables)[number], string>>;
+import { type BusEnvironment, busVariables } from './environments.ts';
 
 const variables = z.object({
   PORT: z.coerce.number().int('must be a whole number').min(0).max(65_535).default(8080),

@@ -1,15 +1,20 @@
 /** `npm start`. Only what is needed to make the rest start fast; the rest is in launch.ts. */
-import { enableCompileCache } from 'node:module';
+import { enableCompileCache, getCompileCacheDir } from 'node:module';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
+import { ConfigurationFault } from '../../shared/base/env.ts';
+import { loadLightly } from '../../shared/base/light-loading.ts';
 
 // The compiled code of earlier starts (`npm start` has named a place already, for this file too); where the folder cannot be used the start is merely slower.
 enableCompileCache(
   join(process.env.ANTIPODE_CACHE || join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'antipode'), 'compile'),
 );
 
-const { launch, StartRefused } = await import('./launch.ts');
-const { ConfigurationFault } = await import('../../shared/base/env.ts');
+const compileCache = getCompileCacheDir();
+const { summonMakerEarly } = await loadLightly(() => import('./maker-process.ts'));
+const maker = compileCache === undefined ? undefined : summonMakerEarly(process.env, compileCache);
+
+const { launch, StartRefused } = await loadLightly(() => import('./launch.ts'));
 
 const stop = new AbortController();
 // npm passes on a signal that the terminal has already sent: a second one changes nothing, the stop has a limit of its own.
@@ -18,10 +23,11 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal
 process.stdout.on('error', () => stop.abort());
 
 try {
-  await launch(process.env, stop.signal, (line) => process.stdout.write(`${line}\n`));
+  await launch(process.env, stop.signal, (line) => process.stdout.write(`${line}\n`), maker);
 } catch (error) {
   const expected = error instanceof StartRefused || error instanceof ConfigurationFault;
   process.stderr.write(`${expected ? error.message : error instanceof Error ? error.message : String(error)}\n`);
   process.exitCode = 1;
 }
+maker?.kill();
 process.exit();

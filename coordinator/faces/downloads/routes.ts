@@ -4,7 +4,7 @@ import { bundleDownload, type DownloadName, downloadNames } from './bundle.ts';
 
 type Download = { readonly text: string; readonly etag: string };
 
-/** Serves the command-line client and the local assistant server. Bundling begins with the service and holds nobody up. */
+/** Serves the command-line client and the local assistant server. Bundled when one is first asked for: a start has better things to do. */
 export const downloadRoutes = (
   app: FastifyInstance,
   options: { readonly onFailure: (error: unknown) => void; readonly cacheFolder?: string },
@@ -19,14 +19,13 @@ export const downloadRoutes = (
     if (running) return running;
     const started = load(name);
     begun.set(name, started);
-    // A failed attempt is forgotten, so that the next request tries again.
-    started.catch(() => begun.delete(name));
+    started.catch((error: unknown) => {
+      // A failed attempt is forgotten, so that the next request tries again.
+      begun.delete(name);
+      options.onFailure(error);
+    });
     return started;
   };
-
-  app.addHook('onReady', async () => {
-    for (const name of downloadNames) download(name).catch(options.onFailure);
-  });
 
   for (const name of downloadNames) {
     app.get(`/downloads/${name}`, async (request, reply) => {
