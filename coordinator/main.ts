@@ -52,10 +52,20 @@ const operator = async (argv: readonly string[]): Promise<void> => {
   process.exitCode = await operate(argv, process.env, streams);
 };
 
+const usage =
+  'node coordinator/main.ts           serves, as its variables say\nnode coordinator/main.ts operator  runs a command of the operator\n';
+
 const run = async (): Promise<void> => {
   try {
     const [word, ...argv] = process.argv.slice(2);
-    await (word === 'operator' ? operator(argv) : serve());
+    if (word === undefined) await serve();
+    else if (word === 'operator') await operator(argv);
+    else if (word === '--help' || word === '-h' || word === 'help') process.stdout.write(usage);
+    else {
+      // A command that was misspelt must not become a second coordinator.
+      process.stderr.write(`"${word}" is not understood\n${usage}`);
+      process.exitCode = 2;
+    }
   } catch (error) {
     if (!(error instanceof ConfigurationFault)) throw error;
     process.stderr.write(`${error.message}\n`);

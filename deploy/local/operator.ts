@@ -1,6 +1,7 @@
 /** `npm run operator -- …`: the coordinator's operator commands, in the environment of the service that `npm start` runs, or of DATABASE_URL. */
 import { spawn } from 'node:child_process';
 import { z } from 'zod';
+import { understand } from '../../coordinator/operator/index.ts';
 import { coordinatorMain, environmentFile } from './coordinator-place.ts';
 import { openHome, projectFolder } from './folders.ts';
 import { readJson } from './json-file.ts';
@@ -13,6 +14,14 @@ const surroundings = (): Record<string, string | undefined> => {
   const free = lockHome(home);
   free?.release();
   if (kept === undefined || free !== undefined) {
+    // Help, and what is wrong with a line, need no service.
+    const { stdout, stderr } = process;
+    const understood = understand(process.argv.slice(2), {
+      out: (text) => stdout.write(text),
+      err: (text) => stderr.write(text),
+      watched: false,
+    });
+    if (typeof understood === 'number') process.exit(understood);
     process.stderr.write(
       `nothing runs on ${home}: begin with npm start, or name a database and a bus with DATABASE_URL, NATS_URL and the rest\n`,
     );

@@ -5,6 +5,14 @@ import { join } from 'node:path';
 import { ConfigurationFault } from '../../shared/base/env.ts';
 import { loadLightly } from '../../shared/base/light-loading.ts';
 
+const [word] = process.argv.slice(2);
+if (word !== undefined) {
+  const isHelp = word === '--help' || word === '-h' || word === 'help';
+  const usage = 'npm start takes nothing: what it does is chosen by variables such as PORT and ANTIPODE_HOME, which README.md lists\n';
+  (isHelp ? process.stdout : process.stderr).write(`${isHelp ? '' : `"${word}" is not understood\n`}${usage}`);
+  process.exit(isHelp ? 0 : 2);
+}
+
 // The compiled code of earlier starts (`npm start` has named a place already, for this file too); where the folder cannot be used the start is merely slower.
 enableCompileCache(
   join(process.env.ANTIPODE_CACHE || join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'antipode'), 'compile'),

@@ -1,7 +1,7 @@
 import { readdirSync } from 'node:fs';
 import { cpus } from 'node:os';
 import { pathToFileURL } from 'node:url';
-import { parseArgs } from 'node:util';
+import { endWithUsage, numberOf, readCommandLine } from '../support/command-line.ts';
 import type { Bench, Figure } from './figure.ts';
 
 /**
@@ -21,17 +21,21 @@ const load = async (): Promise<Bench[]> => {
   return modules.flatMap((module) => Object.values(module).filter(isBench));
 };
 
-const { values, positionals } = parseArgs({
+const flags = 'npm run bench -- [NAME …] [--json] [--seconds N]';
+const usage = async (): Promise<string> => {
+  const all = await load();
+  const width = Math.max(...all.map(({ name }) => name.length));
+  return `${flags}\nWithout a name all are run, one after the other. There are:\n${all.map(({ name, about }) => `  ${name.padEnd(width)}  ${about}`).join('\n')}`;
+};
+
+const { values, positionals } = await readCommandLine({ json: { type: 'boolean', default: false }, seconds: { type: 'string' } }, usage, {
   allowPositionals: true,
-  options: { json: { type: 'boolean', default: false }, seconds: { type: 'string' } },
 });
-const options = values.seconds === undefined ? {} : { windowMs: Number(values.seconds) * 1_000 };
+const seconds = numberOf('seconds', values.seconds, flags, (value) => value > 0 && value < 86_400, 'a number of seconds above 0');
+const options = seconds === undefined ? {} : { windowMs: seconds * 1_000 };
 const benches = await load();
 const unknown = positionals.filter((name) => !benches.some((bench) => bench.name === name));
-if (unknown.length > 0) {
-  process.stderr.write(`There is no bench ${unknown.join(', ')}. There are: ${benches.map(({ name }) => name).join(', ')}.\n`);
-  process.exit(2);
-}
+if (unknown.length > 0) endWithUsage(await usage(), `There is no bench ${unknown.join(', ')}.`);
 const wanted = positionals.length > 0 ? benches.filter(({ name }) => positionals.includes(name)) : benches;
 
 const onTerminal = process.stderr.isTTY;

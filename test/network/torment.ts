@@ -1,14 +1,14 @@
 /** `npm run torment -- --seconds 600 --seed 7 --coordinators 3`: kill -9 of everything at random, and the ledgers compared at the end. */
-import { parseArgs } from 'node:util';
+import { numberOf, readCommandLine } from '../support/command-line.ts';
 import { holds, type Report, runTorment } from './torment/run.ts';
 
-const { values } = parseArgs({
-  options: {
-    seconds: { type: 'string', default: '120' },
-    seed: { type: 'string', default: String(Date.now() % 1_000_000) },
-    coordinators: { type: 'string', default: '2' },
-  },
-});
+const usage = `npm run torment -- [--seconds N] [--seed S] [--coordinators N]
+Kills everything at random for so long (default 120 s) with so many coordinators (default 2), and compares the ledgers at the end.`;
+
+const { values } = await readCommandLine(
+  { seconds: { type: 'string' }, seed: { type: 'string' }, coordinators: { type: 'string' } },
+  () => usage,
+);
 
 const say = (line: string): void => void process.stdout.write(`${line}\n`);
 
@@ -34,13 +34,10 @@ const print = (report: Report): void => {
   say(few('incidents that overlap, stay open or were told twice', verdict.crooked));
 };
 
-const numbered = (name: 'seconds' | 'seed' | 'coordinators'): number => {
-  const number = Number(values[name]);
-  if (Number.isInteger(number) && number > 0) return number;
-  process.stderr.write(`--${name} must be a whole number above 0\n`);
-  process.exit(2);
-};
+const given = (name: 'seconds' | 'seed' | 'coordinators', fallback: number): number =>
+  numberOf(name, values[name], usage, (value) => Number.isInteger(value) && value > 0, 'a whole number above 0') ?? fallback;
 
-const report = await runTorment({ seed: numbered('seed'), seconds: numbered('seconds'), coordinators: numbered('coordinators'), say });
+const [seed, seconds, coordinators] = [given('seed', Date.now() % 1_000_000), given('seconds', 120), given('coordinators', 2)];
+const report = await runTorment({ seed, seconds, coordinators, say });
 print(report);
 process.exit(holds(report) ? 0 : 1);

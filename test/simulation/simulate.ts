@@ -1,5 +1,5 @@
-import { parseArgs } from 'node:util';
 import { allRules, type RuleName, ruleNames, without } from '../../coordinator/domain/rules.ts';
+import { endWithUsage, numberOf, readCommandLine } from '../support/command-line.ts';
 import { campaign, type Sum } from './campaign.ts';
 import { makeStory } from './make-story.ts';
 import { shrink } from './shrink.ts';
@@ -10,38 +10,27 @@ import { tellStory } from './story.ts';
  * Lives so many monitor-years (default 10) of stories from this seed on (default: the time), and says what came of it. A story that ends
  * badly is told by its seed, shrunk to its shortest, and ends the run with 1. `--without` turns a rule off, to see that it is missed.
  */
-const usage = 'npm run simulate -- [--years N] [--seed S] [--stories N] [--without RULE]\n';
+const usage = `npm run simulate -- [--years N] [--seed S] [--stories N] [--without RULE]
+Lives so many monitor-years (default 10) of stories from this seed on (default: the time), or so many stories. --without turns a rule off, to
+see that it is missed; there are: ${ruleNames.join(', ')}`;
 const say = (text: string): void => {
   process.stdout.write(`${text}\n`);
 };
 
-const { values } = parseArgs({
-  options: {
-    years: { type: 'string', default: '10' },
-    seed: { type: 'string' },
-    stories: { type: 'string' },
-    without: { type: 'string' },
-  },
-});
+const { values } = await readCommandLine(
+  { years: { type: 'string' }, seed: { type: 'string' }, stories: { type: 'string' }, without: { type: 'string' } },
+  () => usage,
+);
 
 const isRule = (text: string): text is RuleName => ruleNames.some((name) => name === text);
-const wholeOf = (name: string, text: string | undefined, fallback: number): number => {
-  const value = text === undefined ? fallback : Number(text);
-  if (!Number.isFinite(value) || value < 0) {
-    process.stderr.write(`--${name} must be a number\n${usage}`);
-    process.exit(2);
-  }
-  return value;
-};
+const given = (name: 'years' | 'seed' | 'stories'): number | undefined =>
+  numberOf(name, values[name], usage, (value) => Number.isFinite(value) && value >= 0, 'a number, 0 or more');
 
-const days = wholeOf('years', values.years, 10) * 365;
-const seed = Math.floor(wholeOf('seed', values.seed, Date.now() % 1_000_000_000));
-const stories = values.stories === undefined ? Number.POSITIVE_INFINITY : wholeOf('stories', values.stories, 1);
+const days = (given('years') ?? 10) * 365;
+const seed = Math.floor(given('seed') ?? Date.now() % 1_000_000_000);
+const stories = given('stories') ?? Number.POSITIVE_INFINITY;
 const missing = values.without;
-if (missing !== undefined && !isRule(missing)) {
-  process.stderr.write(`--without must be one of ${ruleNames.join(', ')}\n${usage}`);
-  process.exit(2);
-}
+if (missing !== undefined && !isRule(missing)) endWithUsage(usage, `--without must be one of the rules, not "${missing}"`);
 const rules = missing === undefined ? allRules : without(missing);
 
 const began = performance.now();

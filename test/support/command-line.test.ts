@@ -1,0 +1,34 @@
+import { execFile } from 'node:child_process';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+
+const run = (program: string, ...given: string[]): Promise<{ code: number; out: string; err: string }> =>
+  new Promise((resolve) => {
+    execFile(process.execPath, [join(import.meta.dirname, '..', program), ...given], (error, out, err) =>
+      resolve({ code: typeof error?.code === 'number' ? error.code : 0, out, err }),
+    );
+  });
+
+const programs = ['bench/bench.ts', 'simulation/simulate.ts', 'network/torment.ts'] as const;
+
+test.each(programs)('%s says what it takes when it is asked, and when a flag or a number is none', async (program) => {
+  const name = /(\w+)\.ts$/.exec(program)?.[1];
+  const number = program === 'simulation/simulate.ts' ? '--years' : '--seconds';
+  const [asked, ...wrong] = await Promise.all([['--help'], ['--nonsense'], [`${number}=often`]].map((given) => run(program, ...given)));
+  expect(asked).toMatchObject({ code: 0, err: '', out: expect.stringContaining(`npm run ${name} -- [`) });
+  for (const said of wrong) {
+    expect(said).toMatchObject({ code: 2, out: '', err: expect.stringContaining(`npm run ${name} -- [`) });
+    expect(said.err).not.toMatch(/\n\s+at /);
+  }
+});
+
+test('a bench or a rule that there is not is told which there are', async () => {
+  expect(await run('bench/bench.ts', 'nothing')).toMatchObject({
+    code: 2,
+    err: expect.stringMatching(/There is no bench nothing[\s\S]*\n {2}api /),
+  });
+  expect(await run('simulation/simulate.ts', '--without', 'nothing')).toMatchObject({
+    code: 2,
+    err: expect.stringContaining('--without must be'),
+  });
+});
