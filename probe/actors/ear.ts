@@ -17,6 +17,10 @@ const { createServer } = process.getBuiltinModule('node:http');
 /** More than this is not read, and its sender cut off; but the job did run, and its beat counts. What is kept is far less. */
 const mostBodyBytes = 8 * 1024 * 1024;
 
+/** So long a body may take; then the beat counts with the part that came. */
+const usualPatienceMs = 10_000;
+const headersTimeout = 5_000;
+
 const send = (response: ServerResponse, isHead: boolean, { status, text, headers }: BeatReply): void => {
   const body = Buffer.from(text);
   response.writeHead(status, {
@@ -35,16 +39,18 @@ export const startEar = async (options: {
   readonly port: number;
   readonly take: (request: BeatRequest) => Promise<BeatReply>;
   readonly log: Log;
+  readonly patienceMs?: number;
 }): Promise<Ear> => {
-  const { host, port, take, log } = options;
+  const { host, port, take, log, patienceMs = usualPatienceMs } = options;
   const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const method = request.method ?? 'GET';
-    const { kept, isWhole } = await readBounded(request, { keep: keptBodyBytes, most: mostBodyBytes });
+    const { kept, isWhole } = await readBounded(request, { keep: keptBodyBytes, most: mostBodyBytes, patienceMs });
     if (!isWhole) response.setHeader('connection', 'close');
     send(response, method === 'HEAD', await take({ method, address: request.url ?? '/', body: kept }));
   };
   const server: Server = createServer(
-    { maxHeaderSize: 8_192, requestTimeout: 10_000, headersTimeout: 5_000, keepAliveTimeout: 5_000 },
+    // The server's own limit of a request, after which nobody would be answered, lies beyond ours.
+    { maxHeaderSize: 8_192, requestTimeout: patienceMs + 2 * headersTimeout, headersTimeout, keepAliveTimeout: 5_000 },
     (request, response) => {
       answer(request, response).catch((error: unknown) => {
         // A caller that went away is no fault of ours, and nobody is left to be told.

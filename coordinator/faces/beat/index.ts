@@ -11,16 +11,21 @@ export type TakeBeat = (request: { readonly method: string; readonly address: st
 /** More than this is not read, and its sender cut off; but the job did run, and its beat counts. The first 10 kB are kept. */
 const mostBodyBytes = 8 * 1024 * 1024;
 const keptBodyBytes = 10_000;
+/** So long a body may take; then the beat counts with the part that came. */
+const usualPatienceMs = 10_000;
 
 const nothing: BoundedBody = { kept: new Uint8Array(), isWhole: true };
 
 /** The heartbeat address at the coordinator: the same grammar and the same answers as at every probe's ear. */
-export const beatRoutes = (app: FastifyInstance, { take }: { readonly take: TakeBeat }): void => {
+export const beatRoutes = (
+  app: FastifyInstance,
+  { take, patienceMs = usualPatienceMs }: { readonly take: TakeBeat; readonly patienceMs?: number },
+): void => {
   app.register(async (scope) => {
     // Whatever media type a job's tool happens to name, its body is only text to be kept.
     scope.removeAllContentTypeParsers();
     scope.addContentTypeParser('*', (_request, payload, done) => {
-      readBounded(payload, { keep: keptBodyBytes, most: mostBodyBytes }).then((body) => done(null, body), done);
+      readBounded(payload, { keep: keptBodyBytes, most: mostBodyBytes, patienceMs }).then((body) => done(null, body), done);
     });
     scope.route<{ Body: BoundedBody | undefined }>({
       method: ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'],

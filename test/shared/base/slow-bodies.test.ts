@@ -1,0 +1,69 @@
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import { fastify } from 'fastify';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beatRoutes } from '../../../coordinator/faces/beat/index.ts';
+import { startEar } from '../../../probe/actors/ear.ts';
+import { createLog } from '../../../shared/base/log.ts';
+import { eventually } from '../../support/eventually.ts';
+
+type Taken = { readonly method: string; readonly address: string; readonly body: string };
+
+const taken: Taken[] = [];
+const take = async ({ method, address, body }: { method: string; address: string; body: Uint8Array }) => {
+  taken.push({ method, address, body: Buffer.from(body).toString() });
+  return { status: 200, text: 'OK', headers: {} };
+};
+
+const patienceMs = 200;
+const places: Record<string, number> = {};
+const ends: (() => Promise<unknown>)[] = [];
+
+beforeAll(async () => {
+  const log = createLog({ name: 'test', level: 'silent' });
+  const ear = await startEar({ host: '127.0.0.1', port: 0, take, log, patienceMs });
+  places.ear = Number(new URL(ear.address).port);
+  const web = fastify();
+  beatRoutes(web, { take, patienceMs });
+  places.coordinator = Number(new URL(await web.listen({ host: '127.0.0.1', port: 0 })).port);
+  ends.push(ear.close, () => web.close());
+});
+afterAll(() => Promise.all(ends.map((end) => end())));
+
+const begin = (place: string, name: string): Socket => {
+  const socket = connect(places[place] ?? 0, '127.0.0.1').setEncoding('utf8');
+  socket.on('error', () => socket.destroy());
+  socket.write(`POST /beat/${name} HTTP/1.1\r\nHost: a\r\nContent-Type: text/plain\r\nContent-Length: 1000\r\n\r\nthe first part`);
+  return socket;
+};
+
+describe.each(['ear', 'coordinator'])('a beat at the %s', (place) => {
+  test('whose body stalls counts with the part that came, and its sender is answered and cut off', async () => {
+    const socket = begin(place, `stalled-${place}`);
+    let heard = '';
+    socket.on('data', (text: string) => {
+      heard += text;
+    });
+    await once(socket, 'close');
+    expect(heard).toMatch(/^HTTP\/1\.1 200 .*connection: close.*\r\n\r\nOK$/is);
+    expect(taken.filter(({ address }) => address === `/beat/stalled-${place}`)).toEqual([
+      { method: 'POST', address: `/beat/stalled-${place}`, body: 'the first part' },
+    ]);
+  });
+
+  test('whose sender goes away in the midst of the body counts all the same, once', async () => {
+    const socket = begin(place, `gone-${place}`);
+    await once(socket, 'connect');
+    socket.end();
+    const ours = () => taken.filter(({ address }) => address === `/beat/gone-${place}`);
+    await eventually(() => ours().length > 0);
+    expect(ours()).toMatchObject([{ body: 'the first part' }]);
+  });
+
+  test('with a whole body keeps the connection', async () => {
+    const answer = await fetch(`http://127.0.0.1:${places[place]}/beat/whole-${place}`, { method: 'POST', body: 'x' });
+    expect([answer.status, await answer.text(), answer.headers.get('connection')]).toEqual([200, 'OK', 'keep-alive']);
+    for (const method of ['GET', 'HEAD'])
+      expect((await fetch(`http://127.0.0.1:${places[place]}/beat/whole-${place}`, { method })).status).toBe(200);
+  });
+});
