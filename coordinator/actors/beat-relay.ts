@@ -5,7 +5,7 @@ import type { Bus, Delivered, Pull } from '../../shared/bus/nats.ts';
 import { beatsConsumer, streams } from '../../shared/bus/streams.ts';
 import { partitionCount } from '../../shared/bus/subjects.ts';
 import { beatTerms } from '../../shared/checks/heartbeat/config.ts';
-import { badBeatCause, deadlineAfter } from '../../shared/checks/heartbeat/deadline.ts';
+import { badBeatCause, coveredUntil } from '../../shared/checks/heartbeat/deadline.ts';
 import { foldBeat } from '../../shared/checks/heartbeat/state.ts';
 import type { SeenBeat } from '../domain/incident-types.ts';
 import {
@@ -66,7 +66,7 @@ const seenOf = ({ beat, monitor }: Known, run_ms: number | null): SeenBeat => {
   return {
     at,
     is,
-    covers_until: Math.min(deadlineAfter(terms, at), at + farthestMs),
+    covers_until: Math.min(coveredUntil(terms, beat), at + farthestMs),
     cause: is === 'bad' ? badBeatCause({ at, exit_code }) : null,
     evidence: { taken_by: ear, method, exit_code, rid, run_ms, body: body.slice(0, shownBody) },
   };

@@ -13,6 +13,7 @@ export const isVoid = ({ outcome, cause }: SeenResult, beat_at: number | null): 
 };
 
 const covered = (draft: Draft, { at, covers_until }: SeenBeat): void => {
+  if (covers_until <= at) return;
   const { covered: next, effects } = cover(draft.state, Math.max(at, draft.state.watched.created_at), covers_until);
   draft.state = { ...draft.state, ...next };
   draft.effects.push(...effects);

@@ -1,7 +1,7 @@
 import type { Cause } from '../cause.ts';
 import type { BeatTerms } from './config.ts';
 import { nextOccurrence } from './schedule.ts';
-import type { BeatState, Mark } from './state.ts';
+import type { Beat, BeatState, Mark } from './state.ts';
 
 /** How a heartbeat stands at one instant (rule 20). */
 export type Judgement =
@@ -15,6 +15,12 @@ export type Judgement =
 export const deadlineAfter = (terms: BeatTerms, base: number): number => {
   const due = terms.schedule ? nextOccurrence(terms.schedule.cron, terms.schedule.zone, base) : base + terms.interval_ms;
   return due === undefined ? Number.POSITIVE_INFINITY : due + terms.grace_ms;
+};
+
+/** Until when a beat says that all is in order (rule 22): the next is due before; a run that it begins has its own limit; a log says nothing. */
+export const coveredUntil = (terms: BeatTerms, { at, kind }: Pick<Beat, 'at' | 'kind'>): number => {
+  if (kind === 'log') return at;
+  return Math.max(deadlineAfter(terms, at), kind === 'start' && terms.max_run_ms !== null ? at + terms.max_run_ms : at);
 };
 
 export const badBeatCause = (bad: Pick<Mark, 'at' | 'exit_code'>): Cause =>

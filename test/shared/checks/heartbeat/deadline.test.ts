@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { causeSentence } from '../../../../shared/checks/causes.ts';
 import { type BeatTerms, beatTerms } from '../../../../shared/checks/heartbeat/config.ts';
-import { judgeBeats, nextLook } from '../../../../shared/checks/heartbeat/deadline.ts';
+import { coveredUntil, judgeBeats, nextLook } from '../../../../shared/checks/heartbeat/deadline.ts';
 import { type Beat, type BeatState, foldBeat, mergeBeats, noBeats, underTerms } from '../../../../shared/checks/heartbeat/state.ts';
 
 const minute = 60_000;
@@ -202,4 +202,37 @@ test('causes are plain sentences', () => {
     'No heartbeat for 1 day (expected by the schedule 30 2 * * *)',
   );
   expect(say('heartbeat_unfinished', { max_run_ms: 600_000 })).toBe('The job started and did not end within 10 minutes');
+});
+
+describe('what its beats cover (rule 22)', () => {
+  test('of a run is as long as its limit, also beyond the interval; a log covers nothing', () => {
+    const slow = terms({ max_run_s: 3_600 });
+    expect(coveredUntil(slow, { at: 1_000, kind: 'start' })).toBe(3_601_000);
+    expect(coveredUntil(slow, { at: 1_000, kind: 'success' })).toBe(361_000);
+    expect(coveredUntil(terms({ max_run_s: 60 }), { at: 1_000, kind: 'start' })).toBe(361_000);
+    expect(coveredUntil(slow, { at: 1_000, kind: 'log' })).toBe(1_000);
+  });
+
+  test('leaves no time that its probes call good', () => {
+    const kinds = fc.constantFrom<Beat['kind']>('success', 'start', 'log');
+    const beats = fc.array(
+      fc.record({ kind: kinds, after: fc.integer({ min: 1, max: 20 * minute }), rid: fc.constantFrom(null, 'a', 'b') }),
+    );
+    fc.assert(
+      fc.property(beats, fc.integer({ min: 1, max: 3_600 }), (given, max_run_s) => {
+        const agreed = terms({ max_run_s });
+        let at = 1_000;
+        let covered = 0;
+        let state = noBeats;
+        for (const { kind, after, rid } of given) {
+          at += after;
+          const beat = beatAt(at, kind, { rid });
+          state = foldBeat(state, beat).state;
+          covered = Math.max(covered, coveredUntil(agreed, beat));
+          const judged = judgeBeats(state, agreed, at);
+          if (judged.is === 'good') expect(covered).toBeGreaterThanOrEqual(judged.until);
+        }
+      }),
+    );
+  });
 });
