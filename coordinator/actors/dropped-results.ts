@@ -8,7 +8,11 @@ import type { Present } from './presence.ts';
  * What probes had to drop because nobody fetched it (rule 6: counted and reported). A probe counts from its start on; how far that is known stands in
  * the database, so that another leader does not tell it again.
  */
-export type DroppedResults = { readonly hear: (present: Present) => void /** For the leader alone. */; readonly tick: () => Promise<void> };
+export type DroppedResults = {
+  readonly hear: (present: Present) => void;
+  /** For the leader alone. */
+  readonly tick: () => Promise<void>;
+};
 
 type Parts = { readonly sql: Sql; readonly onDropped: (probe: string, message: string) => void };
 

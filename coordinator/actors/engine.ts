@@ -1,9 +1,7 @@
 import pLimit from 'p-limit';
-import { createTicker } from '../../shared/actor/ticker.ts';
 import type { Clock } from '../../shared/base/clock.ts';
 import type { Continent } from '../../shared/base/continents.ts';
 import type { Log } from '../../shared/base/log.ts';
-import { backoff } from '../../shared/base/retry.ts';
 import { createBeatRecords } from '../../shared/bus/beat-records.ts';
 import { type Key, keyFromSeed } from '../../shared/bus/identity.ts';
 import { type Bus, connectBus } from '../../shared/bus/nats.ts';
@@ -30,7 +28,9 @@ import { createNetworkKeys } from './network-keys.ts';
 import type { PartitionParts } from './partition-parts.ts';
 import { doubtMarkers } from './partition-reconcile.ts';
 import { createPartitions, type Partitions } from './partitions.ts';
+import { createPatientTicker } from './patient-ticker.ts';
 import { hearPresence } from './presence.ts';
+import { tellChangesOfProbes } from './probe-changes.ts';
 import { createProbeKeeper, ensureStreams } from './probe-keeper.ts';
 import { createRefusals } from './refusals.ts';
 import { createStranded } from './stranded.ts';
@@ -85,21 +85,7 @@ export const startEngine = async (options: EngineOptions): Promise<Engine> => {
   const { owner, version, sql, clock, log, timing, kept, nats, baseUrl, anchors } = options;
   const ends: (() => Promise<unknown> | unknown)[] = [];
   const every = (name: string, everyMs: number, tick: () => Promise<unknown>) => {
-    let failures = 0;
-    let restUntil = 0;
-    const onFailure = (error: unknown) => {
-      // A database that is away would otherwise fill the log.
-      restUntil = performance.now() + backoff(failures, 500, 5_000);
-      failures += 1;
-      log.error({ err: error, part: name, failures }, 'a part of the engine failed; it tries again');
-    };
-    const turn = async (): Promise<void> => {
-      if (performance.now() < restUntil) return;
-      await tick();
-      failures = 0;
-    };
-    const ticker = createTicker({ everyMs, tick: turn, onFailure });
-    ends.push(ticker.stop);
+    ends.push(createPatientTicker({ name, everyMs, tick, log }).stop);
   };
 
   const operator: Key = keyFromSeed(nats.operatorSeed, 'operator');
@@ -162,21 +148,7 @@ export const startEngine = async (options: EngineOptions): Promise<Engine> => {
   });
   ends.push(() => presence.stop(), network.close, looks.close, writer.close, partitions.close);
 
-  // What the directory shows anew: a continent that now has a probe, a probe that is now in quarantine.
-  let served = assignments.served().join();
-  const quarantined = new Set(directory.all().flatMap((row) => (row.quarantined_at === null ? [] : [row.id])));
-  directory.onChange(() => {
-    if (assignments.served().join() !== served) partitions.reconcile();
-    served = assignments.served().join();
-    for (const row of directory.all()) {
-      if (row.quarantined_at === null) quarantined.delete(row.id);
-      else if (!quarantined.has(row.id)) {
-        quarantined.add(row.id);
-        partitions.tellAll({ is: 'quarantined', probe: row.id });
-      }
-    }
-  });
-
+  tellChangesOfProbes({ directory, assignments, partitions });
   await partitions.start();
   if (isLeader()) await keeper.ensureAll();
   const beats = await startBeats({

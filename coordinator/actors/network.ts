@@ -88,6 +88,7 @@ export const createNetwork = async (parts: Parts): Promise<Network> => {
         ...rangesAllowed(row),
       }));
 
+  // One that cannot be read is as good as none: the leader publishes it anew.
   const initial = bus.isConnected() ? await readRoster(bus).catch(() => undefined) : undefined;
   let current: Roster = initial ?? { epoch: 0, probes: probesNow() };
 

@@ -10,7 +10,12 @@ import { addProbeKey, allProbes, insertProbe, type NamedProbe, revokeProbe } fro
 /** How long the older credentials of a probe go on working after a rotation. */
 const overlapMs = 86_400_000;
 
-type Parts = { readonly account: Key; readonly clock: Clock /** Where probes reach the bus. */; readonly natsUrl: string };
+type Parts = {
+  readonly account: Key;
+  readonly clock: Clock;
+  /** Where probes reach the bus. */
+  readonly natsUrl: string;
+};
 
 /** Makes, rotates and revokes probes: rows and outbox lines in the caller's transaction, credentials signed here and stored nowhere. */
 export const createProbeIdentities = ({ account, clock, natsUrl }: Parts) => {

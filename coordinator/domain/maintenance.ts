@@ -25,7 +25,11 @@ const day = 86_400_000;
 export const expandedAhead = 90 * day;
 export const expandAgainBelow = 62 * day;
 
-export type Occurrences = { readonly occurrences: readonly Interval[] /** Nothing begins after the range. */; readonly ended: boolean };
+export type Occurrences = {
+  readonly occurrences: readonly Interval[];
+  /** Nothing begins after the range. */
+  readonly ended: boolean;
+};
 
 /** When UNTIL has passed for certain, whatever the zone. */
 const endOf = ({ until }: Rule): number => (until === null ? Number.POSITIVE_INFINITY : until.local ? until.at + margin : until.at);

@@ -2,14 +2,17 @@ import { type FileHandle, mkdir, open, readFile, rename, rm } from 'node:fs/prom
 import { dirname } from 'node:path';
 import { codeOf } from '../../shared/base/error-code.ts';
 
-/** Small files that are replaced whole, so that whoever reads them finds the old text or the new one and never half of one. */
+/** What the probe keeps on disk: small files that are replaced whole, and logs of lines that are only appended to. */
 
 const syncFolder = async (folder: string): Promise<void> => {
   const handle = await open(folder, 'r');
   await handle.sync().finally(() => handle.close());
 };
 
-/** `durable`: it outlives a loss of power once this has settled; else it outlives the process only. */
+/**
+ * Whoever reads the file finds the old text or the new one, never half of one. `durable`: it outlives a loss of power once this has settled;
+ * else it outlives the process only.
+ */
 export const replaceFile = async (path: string, text: string, options: { readonly durable: boolean }): Promise<void> => {
   await mkdir(dirname(path), { recursive: true, mode: 0o700 });
   const next = `${path}.next`;

@@ -1,5 +1,6 @@
 import { type FileHandle, mkdir, open, readdir, readFile, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { createTurn } from '../../shared/base/in-turn.ts';
 import { createLogFile, eachWholeLine } from './disk.ts';
 
 /**
@@ -53,13 +54,7 @@ export const openJournal = async (options: {
   let current = Math.max(base ?? 0, ...logs);
   let snapshotLines = inSnapshot;
   let log: FileHandle | undefined;
-  let last: Promise<unknown> = Promise.resolve();
-
-  const inTurn = <Value>(work: () => Promise<Value>): Promise<Value> => {
-    const done = last.then(work);
-    last = done.catch(() => undefined);
-    return done;
-  };
+  const inTurn = createTurn();
 
   /** Never appends to what an earlier run wrote: its last line may be torn. */
   const openLog = async (): Promise<FileHandle> => {

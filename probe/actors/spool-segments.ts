@@ -1,6 +1,7 @@
 import { write } from 'node:fs';
 import { type FileHandle, mkdir, readdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { createTurn } from '../../shared/base/in-turn.ts';
 import type { Log } from '../../shared/base/log.ts';
 import { createLogFile, eachWholeLine } from './disk.ts';
 
@@ -70,14 +71,8 @@ export const openSegments = async (options: {
   let active: { segment: Segment; handle: FileHandle } | undefined;
   let isDirty = false;
   let cached: { number: number; text: Buffer } | undefined;
-  let last: Promise<unknown> = Promise.resolve();
-
   /** One at a time, so that a file is not closed while it is being synced. */
-  const inTurn = <Value>(work: () => Promise<Value>): Promise<Value> => {
-    const done = last.then(work);
-    last = done.catch(() => undefined);
-    return done;
-  };
+  const inTurn = createTurn();
 
   const remove = (segment: Segment): void => {
     segments.delete(segment.number);
@@ -119,7 +114,7 @@ export const openSegments = async (options: {
       for (let from = 0; from < text.length; ) from += await written(handle, text, from);
     } catch (error) {
       // Half a line may stand there now: nothing may follow it.
-      await handle.truncate(segment.size).catch(() => undefined);
+      await handle.truncate(segment.size).catch(() => undefined); // A torn last line is no line, so it may as well stay.
       await seal().catch((fault: unknown) => log.warn({ err: fault }, 'a segment of the spool could not be closed well'));
       throw error;
     }
