@@ -8,8 +8,9 @@ import { createProbe, type ProbeApp } from '../../probe/app.ts';
 import { readConfig } from '../../probe/config.ts';
 import { printProbeCredentials } from '../../shared/bus/credentials.ts';
 import { deriveNetworkKey, sealBox } from '../../shared/checks/seal.ts';
+import { assignmentOf } from './support/assignment.ts';
 import { type BusOfProbe, createBusOfProbe, silentLog } from './support/bus-of-probe.ts';
-import { assignmentOf, rosterProbe, type SmallCoordinator, startSmallCoordinator } from './support/small-coordinator.ts';
+import { rosterProbe, type SmallCoordinator, startSmallCoordinator } from './support/small-coordinator.ts';
 
 let folder: string;
 let wire: BusOfProbe;

@@ -6,8 +6,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { printProbeCredentials } from '../../shared/bus/credentials.ts';
+import { assignmentOf } from './support/assignment.ts';
 import { type BusOfProbe, createBusOfProbe } from './support/bus-of-probe.ts';
-import { assignmentOf, rosterProbe, type SmallCoordinator, startSmallCoordinator } from './support/small-coordinator.ts';
+import { rosterProbe, type SmallCoordinator, startSmallCoordinator } from './support/small-coordinator.ts';
 
 /** The probe as the process that an operator runs. */
 

@@ -1,4 +1,5 @@
-import { assignmentOf, rosterProbe } from '../../probe/support/small-coordinator.ts';
+import { assignmentOf } from '../../probe/support/assignment.ts';
+import { rosterProbe } from '../../probe/support/small-coordinator.ts';
 import { eventually } from '../../support/eventually.ts';
 import { cpuOf } from '../processes.ts';
 import { startLoneProbe } from './lone-probe.ts';

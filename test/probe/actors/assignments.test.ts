@@ -9,8 +9,9 @@ import { probeConsumers, streams } from '../../../shared/bus/streams.ts';
 import { subjects } from '../../../shared/bus/subjects.ts';
 import type { Assignment, Roster } from '../../../shared/checks/assignment.ts';
 import { assignedElement, assignedIn, assignmentsDigest, digestOf } from '../../../shared/checks/digest.ts';
+import { assignmentOf } from '../support/assignment.ts';
 import { type BusOfProbe, createBusOfProbe, silentLog } from '../support/bus-of-probe.ts';
-import { assignmentOf, rosterProbe } from '../support/small-coordinator.ts';
+import { rosterProbe } from '../support/small-coordinator.ts';
 
 let folder: string;
 let wire: BusOfProbe;

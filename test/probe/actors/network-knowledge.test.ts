@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { openNetworkKnowledge } from '../../../probe/actors/network-knowledge.ts';
 import { deriveNetworkKey, sealBox, sealKeyTo } from '../../../shared/checks/seal.ts';
+import { assignmentOf } from '../support/assignment.ts';
 import { silentLog } from '../support/bus-of-probe.ts';
-import { assignmentOf } from '../support/small-coordinator.ts';
 
 let folder: string;
 

@@ -1,13 +1,9 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { Assignment } from '../../../shared/checks/assignment.ts';
+import { assignmentOf } from '../support/assignment.ts';
 import { type HandRunner, startHandRunner } from '../support/hand-runner.ts';
-import { assignmentOf } from '../support/small-coordinator.ts';
 
 let hand: HandRunner;
-
-const waitFor = { timeout: 40_000, interval: 5 };
-const untilReported = (count: number) => expect.poll(() => hand.reported.length, waitFor).toBe(count);
-const untilStarted = (count: number) => expect.poll(() => hand.started.length, waitFor).toBe(count);
 
 beforeEach(() => {
   hand = startHandRunner();
@@ -20,7 +16,7 @@ describe('a look', () => {
 
   test('is answered urgently and with evidence, also when it is good', async () => {
     const answered = lookAt(assignmentOf('https://a.example/'), 'one');
-    await untilStarted(1);
+    await hand.untilStarted(1);
     expect(hand.started[0]?.context.evidence_wanted).toBe(true);
     hand.started[0]?.end();
     await answered;
@@ -30,7 +26,7 @@ describe('a look', () => {
   test('shares a check that began after it was asked', async () => {
     const mine = assignmentOf('https://a.example/');
     hand.turn(mine);
-    await untilStarted(1);
+    await hand.untilStarted(1);
     const answered = Promise.all([lookAt(mine, 'one', hand.clock.at - 10), lookAt(mine, 'two', hand.clock.at)]);
     hand.started[0]?.end();
     await answered;
@@ -42,11 +38,11 @@ describe('a look', () => {
   test('waits for a check that began before, and then looks itself', async () => {
     const mine = assignmentOf('https://a.example/');
     hand.turn(mine);
-    await untilStarted(1);
+    await hand.untilStarted(1);
     hand.clock.at += 500;
     const answered = Promise.all([lookAt(mine, 'one'), lookAt(mine, 'two')]);
     hand.started[0]?.end();
-    await untilStarted(2);
+    await hand.untilStarted(2);
     hand.started[1]?.end();
     await answered;
     expect(hand.reported.map(({ result }) => [result.look, result.at])).toEqual([
@@ -59,10 +55,10 @@ describe('a look', () => {
   test('does not share a check of another version of the monitor', async () => {
     const mine = assignmentOf('https://a.example/');
     hand.turn(mine);
-    await untilStarted(1);
+    await hand.untilStarted(1);
     const answered = lookAt({ ...mine, config_version: 2 }, 'one', hand.clock.at - 10);
     hand.started[0]?.end();
-    await untilStarted(2);
+    await hand.untilStarted(2);
     hand.started[1]?.end();
     await answered;
     expect(hand.reported.map(({ result }) => [result.look, result.config_version])).toEqual([
@@ -76,15 +72,15 @@ describe('a look', () => {
     hand = startHandRunner(8);
     const full = [1, 2].map((number) => assignmentOf(`https://busy-${number}.example/`, { timeout_ms: 60_000 }));
     for (const one of full) hand.turn(one);
-    await untilStarted(2);
+    await hand.untilStarted(2);
     const mine = assignmentOf('https://a.example/');
     hand.turn(mine);
     const answered = lookAt(mine, 'one');
-    await untilStarted(3);
+    await hand.untilStarted(3);
     hand.started[2]?.end();
     await answered;
     for (const index of [0, 1]) hand.started[index]?.end();
-    await untilReported(3);
+    await hand.untilReported(3);
     expect(hand.reported.map(({ result }) => result.look)).toEqual(['one', null, null]);
     expect(hand.started).toHaveLength(3);
   });
@@ -93,9 +89,9 @@ describe('a look', () => {
     await hand.close();
     hand = startHandRunner(8);
     for (let number = 0; number < 50; number += 1) hand.turn(assignmentOf(`https://busy-${number}.example/`, { timeout_ms: 60_000 }));
-    await untilStarted(2);
+    await hand.untilStarted(2);
     const answered = lookAt(assignmentOf('https://a.example/'), 'one');
-    await untilStarted(3);
+    await hand.untilStarted(3);
     hand.started[2]?.end();
     await answered;
   });

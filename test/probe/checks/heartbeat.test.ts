@@ -3,6 +3,7 @@ import { createGuard } from '../../../probe/checks/guard.ts';
 import { createHeartbeatCheck } from '../../../probe/checks/heartbeat.ts';
 import { causeLayer, causeSentence } from '../../../shared/checks/causes.ts';
 import { type BeatState, noBeats } from '../../../shared/checks/heartbeat/state.ts';
+import { assignmentOf } from '../support/assignment.ts';
 
 /** What a probe says of a heartbeat, by what it sees on the bus in that moment (rule 20). */
 
@@ -13,10 +14,7 @@ const judged = async (state: BeatState | undefined, config = {}) => {
   const next: (number | null)[] = [];
   const check = createHeartbeatCheck({ view: { read: async () => state }, onJudged: (_, at) => next.push(at) });
   const { outcome, cause } = await check({
-    assignment: {
-      ...{ monitor: 'm', organisation: 'o', kind: 'heartbeat', target: '', interval_ms: 60_000, timeout_ms: 10_000, config },
-      ...{ sealed: null, config_version: 3, ordinal: 0, continents: null, probe: null },
-    },
+    assignment: assignmentOf('', { kind: 'heartbeat', interval_ms: 60_000, timeout_ms: 10_000, config, config_version: 3 }),
     started_at: now,
     deadline: new AbortController().signal,
     evidence_wanted: true,

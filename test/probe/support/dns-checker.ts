@@ -1,9 +1,9 @@
 import { createDnsCheck, type DnsParts } from '../../../probe/checks/dns.ts';
 import type { UdpSockets } from '../../../probe/checks/dns-sockets.ts';
 import { createGuard } from '../../../probe/checks/guard.ts';
-import { newId } from '../../../shared/base/ids.ts';
 import type { Config } from '../../../shared/checks/assignment.ts';
 import type { Verdict } from '../../../shared/checks/result.ts';
+import { assignmentOf } from './assignment.ts';
 
 /** Loopback is where the tests' resolvers are, and what a probe's own host may allow. */
 const loopback = createGuard({ allow: ['127.0.0.0/8'], bus: () => [], own: () => [] });
@@ -41,20 +41,7 @@ export const dnsChecker = (sockets: UdpSockets, parts: Omit<DnsParts, 'sockets'>
     deadline = AbortSignal.timeout(timeout_ms),
   }) =>
     check({
-      assignment: {
-        monitor: newId(),
-        organisation: newId(),
-        kind: 'dns',
-        target,
-        interval_ms: 60_000,
-        timeout_ms,
-        config,
-        sealed: null,
-        config_version: 1,
-        ordinal: 0,
-        continents: null,
-        probe: null,
-      },
+      assignment: assignmentOf(target, { kind: 'dns', timeout_ms, config }),
       started_at: Date.now(),
       deadline,
       evidence_wanted: true,

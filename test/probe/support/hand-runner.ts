@@ -1,3 +1,4 @@
+import { expect } from 'vitest';
 import { createRunner, type Runner } from '../../../probe/actors/runner.ts';
 import { createWitness } from '../../../probe/actors/witness.ts';
 import type { CheckContext } from '../../../probe/checks/check.ts';
@@ -24,6 +25,9 @@ export type HandRunner = {
   /** Whether anything besides the targets can be reached. */
   isReachable: boolean;
   readonly turn: (assignment: Assignment) => void;
+  /** Settle when so many checks have begun, or have been reported. */
+  readonly untilStarted: (count: number) => Promise<void>;
+  readonly untilReported: (count: number) => Promise<void>;
   readonly close: () => Promise<void>;
 };
 
@@ -35,6 +39,8 @@ export const down: Verdict = {
   evidence: { seen: 'reset' },
 };
 export const badStatus: Verdict = { ...down, cause: { class: 'unexpected_status', params: { status: 500, expected: '2xx' } } };
+
+const patience = { timeout: 40_000, interval: 5 };
 
 export const startHandRunner = (concurrency = 40): HandRunner => {
   const started: Started[] = [];
@@ -73,6 +79,8 @@ export const startHandRunner = (concurrency = 40): HandRunner => {
     clock,
     gone,
     turn: (assignment: Assignment) => runner.turn(assignment, clock.at - 50),
+    untilStarted: (count: number) => expect.poll(() => started.length, patience).toBe(count),
+    untilReported: (count: number) => expect.poll(() => reported.length, patience).toBe(count),
     close: async () => {
       for (const { end } of started) end();
       await runner.close();

@@ -8,6 +8,7 @@ import { systemClock } from '../../../shared/base/clock.ts';
 import type { Config } from '../../../shared/checks/assignment.ts';
 import { causeSentence } from '../../../shared/checks/causes.ts';
 import type { Verdict } from '../../../shared/checks/result.ts';
+import { assignmentOf } from './assignment.ts';
 
 const testProbe: ProbeIdentity = { name: 'eu-1', continent: 'Europe', base_url: 'https://antipode.example', version: '0.1.0' };
 
@@ -42,20 +43,7 @@ export const httpsChecker = (options: CheckerOptions = {}) => {
   ): Promise<Checked> => {
     const timeout_ms = other.timeout_ms ?? 5_000;
     const verdict = await check({
-      assignment: {
-        monitor: 'a monitor',
-        organisation: 'an organisation',
-        kind: 'https',
-        target,
-        interval_ms: 60_000,
-        timeout_ms,
-        config,
-        sealed: null,
-        config_version: 1,
-        ordinal: 0,
-        continents: null,
-        probe: null,
-      },
+      assignment: assignmentOf(target, { timeout_ms, config }),
       started_at: other.started_at ?? systemClock.now(),
       deadline: other.deadline ?? AbortSignal.timeout(timeout_ms),
       evidence_wanted: other.evidence_wanted ?? true,

@@ -12,6 +12,7 @@ import { createHttpsCheck } from '../../../probe/checks/https.ts';
 import { createLookup } from '../../../probe/checks/https-lookup.ts';
 import { createTrust } from '../../../probe/checks/https-trust.ts';
 import { systemClock } from '../../../shared/base/clock.ts';
+import { assignmentOf } from './assignment.ts';
 import { type Case, cases, nameServer, ports, publicServer, publicServer6, zone } from './laboratory-cases.ts';
 
 /**
@@ -123,20 +124,7 @@ const run = async (one: Case): Promise<void> => {
   });
   const check = one.kind === 'https' ? https : dns;
   const verdict = await check({
-    assignment: {
-      monitor: 'm',
-      organisation: 'o',
-      kind: one.kind,
-      target: one.target,
-      interval_ms: 60_000,
-      timeout_ms,
-      config: one.config ?? {},
-      sealed: null,
-      config_version: 1,
-      ordinal: 0,
-      continents: null,
-      probe: null,
-    },
+    assignment: assignmentOf(one.target, { kind: one.kind, timeout_ms, config: one.config ?? {} }),
     started_at: systemClock.now(),
     deadline: AbortSignal.timeout(timeout_ms),
     evidence_wanted: true,

@@ -26,22 +26,6 @@ export type SmallCoordinator = {
   readonly stop: () => Promise<void>;
 };
 
-export const assignmentOf = (target: string, more: Partial<Assignment> = {}): Assignment => ({
-  monitor: randomUUID(),
-  organisation: randomUUID(),
-  kind: 'https',
-  target,
-  interval_ms: 1_000,
-  timeout_ms: 900,
-  config: {},
-  sealed: null,
-  config_version: 1,
-  ordinal: 1,
-  continents: null,
-  probe: null,
-  ...more,
-});
-
 export const rosterProbe = (wire: BusOfProbe, more: Partial<RosterProbe> = {}): RosterProbe => ({
   ...wire.probe,
   healthy: true,
