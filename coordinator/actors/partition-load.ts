@@ -64,6 +64,11 @@ export const loadPartition = async (lease: Lease, { sql, directory, roster, now 
     lease,
     monitors: createMonitors(),
     watermarks: new Map(marks.map(({ probe_key, generation, seq }) => [watermarkName(probe_key, generation), seq])),
+    ahead: new Map(
+      marks
+        .filter(({ ahead }) => ahead.length > 0)
+        .map(({ probe_key, generation, ahead }) => [watermarkName(probe_key, generation), ahead]),
+    ),
     nextDue: Number.POSITIVE_INFINITY,
     unpublished: new Set(),
     unseen: new Set(),

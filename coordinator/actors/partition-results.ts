@@ -1,7 +1,7 @@
 import type { BatchMessage, ReceiptMessage } from '../../shared/bus/messages.ts';
 import { subjects } from '../../shared/bus/subjects.ts';
 import type { Result } from '../../shared/checks/result.ts';
-import { byStart } from '../domain/handover.ts';
+import { inOrderOfTelling } from '../domain/ahead.ts';
 import type { SeenResult } from '../domain/incident-types.ts';
 import { countsAs } from '../domain/views.ts';
 import type { ProbeRow } from '../store/probes.ts';
@@ -27,7 +27,7 @@ const mayHold = (probe: ProbeRow, { terms: watched, version }: Known, configVers
   return watched.probe === null && (watched.continents === null || watched.continents.includes(probe.continent));
 };
 
-type Judged = { readonly key: number; readonly probe: ProbeRow; readonly seen: SeenResult };
+export type Judged = { readonly key: number; readonly probe: ProbeRow; readonly seen: SeenResult };
 type Answer = { readonly generation: string; readonly probe: string; committed: number; again: boolean };
 
 /** What one round makes of a set of batches. */
@@ -38,7 +38,7 @@ export type Received = {
   readonly receipts: readonly (readonly [subject: string, receipt: ReceiptMessage])[];
 };
 
-const reasonAgainst = (
+export const reasonAgainst = (
   probe: ProbeRow,
   result: Result,
   known: Known,
@@ -60,6 +60,28 @@ const lookAnswered = ({ monitor, look, other_looks = [] }: SeenResult, round: Ro
   return other_looks.find((other) => other === awaited) ?? look;
 };
 
+/** A result as the core takes it. */
+export const seenBy = (probe: ProbeRow, result: Result, now: number, lateMs: number): SeenResult => ({
+  ...result,
+  from: seerOf(probe),
+  quarantined: probe.quarantined_at !== null,
+  handed_over: now - (result.at + result.took_ms) > lateMs,
+});
+
+/** Decides about results that may count, in order of start, and puts them in the charts. */
+export const decideAbout = (round: Round, judged: readonly Judged[], now: number): void => {
+  const late = new Set<string>();
+  for (const { key, probe, seen } of inOrderOfTelling(judged, round.incidentOf, now)) {
+    round.decide(seen.monitor, { is: 'result', result: seen.look === null ? seen : { ...seen, look: lookAnswered(seen, round) } });
+    const outcome = countsAs(seen, now);
+    const { at, took_ms, phases } = seen;
+    round.chart({ monitor_key: key, probe_key: probe.key, at, took_ms, outcome, cause_class: seen.cause?.class ?? null, phases });
+    if (seen.handed_over) late.add(seen.monitor);
+  }
+  // The past asks nobody; what is left open when it has been decided is looked after now.
+  for (const monitor of late) if (round.incidentOf(monitor)) round.decide(monitor, { is: 'tick' });
+};
+
 /** Decides about a set of batches, in order of start. Nothing is written yet. */
 export const receiveBatches = (
   state: PartitionState,
@@ -78,6 +100,7 @@ export const receiveBatches = (
     const committed = round.passed(probe.key, batch.generation);
     const fresh = freshOf(batch, committed);
     const last = fresh?.at(-1)?.seq;
+    const ahead = new Set(round.wentAhead(probe.key, batch.generation));
     const answer = answers.get(`${probe.id} ${batch.generation}`) ?? {
       generation: batch.generation,
       probe: probe.id,
@@ -92,30 +115,18 @@ export const receiveBatches = (
     answer.again = false;
     round.pass({ probe_key: probe.key, generation: batch.generation, partition: state.lease.partition, seq: last });
     for (const result of fresh ?? []) {
+      if (ahead.has(result.seq)) continue;
       const known = round.termsOf(result.monitor);
       const key = round.rowOf(result.monitor)?.key;
       // Deleted in the meantime, or never there: nothing to decide about.
       if (!known || key === undefined) continue;
       const reason = reasonAgainst(probe, result, known, { now, oldest });
       if (reason) refused.push({ probe: probe.id, reason });
-      else {
-        const late = now - (result.at + result.took_ms) > timing.lateMs;
-        const seen = { ...result, from: seerOf(probe), quarantined: probe.quarantined_at !== null, handed_over: late };
-        judged.push({ key, probe, seen });
-      }
+      else judged.push({ key, probe, seen: seenBy(probe, result, now, timing.lateMs) });
     }
   }
 
-  const late = new Set<string>();
-  for (const { key, probe, seen } of judged.toSorted((a, b) => byStart(a.seen, b.seen))) {
-    round.decide(seen.monitor, { is: 'result', result: seen.look === null ? seen : { ...seen, look: lookAnswered(seen, round) } });
-    const outcome = countsAs(seen, now);
-    const { at, took_ms, phases } = seen;
-    round.chart({ monitor_key: key, probe_key: probe.key, at, took_ms, outcome, cause_class: seen.cause?.class ?? null, phases });
-    if (seen.handed_over) late.add(seen.monitor);
-  }
-  // The past asks nobody; what is left open when it has been decided is looked after now.
-  for (const monitor of late) if (round.incidentOf(monitor)) round.decide(monitor, { is: 'tick' });
+  decideAbout(round, judged, now);
 
   const { partition } = state.lease;
   const receipts = [...answers.values()].map(({ probe, generation, committed, again }): [string, ReceiptMessage] => [

@@ -19,6 +19,8 @@ export type LookWish = {
   readonly sample: boolean;
 };
 
+export type Mark = Omit<Watermark, 'ahead'>;
+
 /**
  * One round of a partition: decides about as many events as it is given on top of the state, without touching it. The state follows when
  * what was decided is committed; a round that fails is simply forgotten.
@@ -37,7 +39,11 @@ export type Round = {
   /** Somebody there is to look at it when this round is committed; left out when too many are asked for. */
   readonly lookAt: (monitor: string, continent: Continent) => void;
   readonly chart: (row: ResultRow) => void;
-  readonly pass: (watermark: Watermark) => void;
+  readonly pass: (watermark: Mark) => void;
+  /** These results beyond the watermark are decided in this round, ahead of those before them. */
+  readonly goAhead: (of: Omit<Mark, 'seq'>, seqs: readonly number[]) => void;
+  /** Results beyond the watermark that are committed, or decided in this round. */
+  readonly wentAhead: (probeKey: number, generation: string) => readonly number[];
   /** How far results of this generation are committed, or decided in this round. */
   readonly passed: (probeKey: number, generation: string) => number;
   readonly done: (line: number) => void;
@@ -68,7 +74,8 @@ type Entry = {
   isChanged: boolean;
 };
 
-export const createRound = (partition: PartitionState, network: Roster, now: number): Round => {
+/** `past_until`: it decides ahead of what others hand over until then (rule 4). */
+export const createRound = (partition: PartitionState, network: Roster, now: number, past_until?: number): Round => {
   const { monitors } = partition;
   const entries = new Map<string, Entry>();
   const marks = new Map<string, Watermark>();
@@ -85,7 +92,7 @@ export const createRound = (partition: PartitionState, network: Roster, now: num
     alone: [...unit.alone],
     done: [...unit.done],
   };
-  const moment = { now, network, newId };
+  const moment = { now, network, newId, ...(past_until === undefined ? {} : { past_until }) };
 
   const entryOf = (monitor: string): Entry | undefined => {
     const known = entries.get(monitor);
@@ -195,7 +202,19 @@ export const createRound = (partition: PartitionState, network: Roster, now: num
       hour = its;
       hours.add(its);
     },
-    pass: (watermark) => marks.set(watermarkName(watermark.probe_key, watermark.generation), watermark),
+    pass: (mark) => {
+      const ahead = round.wentAhead(mark.probe_key, mark.generation).filter((seq) => seq > mark.seq);
+      marks.set(watermarkName(mark.probe_key, mark.generation), { ...mark, ahead });
+    },
+    goAhead: (of, seqs) => {
+      const { probe_key, generation } = of;
+      const ahead = [...round.wentAhead(probe_key, generation), ...seqs];
+      marks.set(watermarkName(probe_key, generation), { ...of, seq: round.passed(probe_key, generation), ahead });
+    },
+    wentAhead: (probeKey, generation) => {
+      const name = watermarkName(probeKey, generation);
+      return marks.get(name)?.ahead ?? partition.ahead.get(name) ?? [];
+    },
     passed: (probeKey, generation) => {
       const name = watermarkName(probeKey, generation);
       return marks.get(name)?.seq ?? partition.watermarks.get(name) ?? 0;
@@ -221,7 +240,11 @@ export const createRound = (partition: PartitionState, network: Roster, now: num
           partition.nextDue = Math.min(partition.nextDue, due);
         }
       }
-      for (const [name, { seq }] of marks) partition.watermarks.set(name, seq);
+      for (const [name, { seq, ahead }] of marks) {
+        partition.watermarks.set(name, seq);
+        if (ahead.length > 0) partition.ahead.set(name, ahead);
+        else partition.ahead.delete(name);
+      }
     },
   };
   return round;

@@ -6,6 +6,8 @@ export type PartitionState = {
   readonly monitors: Monitors;
   /** `<probe key>:<generation>` → how far its results are committed here. */
   readonly watermarks: Map<string, number>;
+  /** The same name → results beyond that which are committed too: they went ahead of what waited for others (rule 4). */
+  readonly ahead: Map<string, readonly number[]>;
   /** Not later than the earliest time at which a monitor wants its tick. */
   nextDue: number;
   /** Lines of the outbox that are decided and committed, but not yet published: the bus was away. */

@@ -7,13 +7,14 @@ import type { Lease } from '../store/leases.ts';
 import { Fenced } from '../store/leases.ts';
 import { setAside } from '../store/set-aside.ts';
 import { type Accepted, judge } from './intake.ts';
+import { adoptAhead, decideAhead, type WaitingRoom } from './partition-ahead.ts';
 import { askUnseen, wantsFirstLooks } from './partition-first-looks.ts';
 import { loadPartition } from './partition-load.ts';
 import { readOutbox } from './partition-outbox.ts';
 import { pack } from './partition-pack.ts';
 import type { PartitionParts } from './partition-parts.ts';
 import { reconcile } from './partition-reconcile.ts';
-import { receiveBatches } from './partition-results.ts';
+import { type Received, receiveBatches } from './partition-results.ts';
 import { retryAsked } from './partition-retry.ts';
 import { createRound, type Round } from './partition-round.ts';
 import { type PartitionState, watermarkName } from './partition-state.ts';
@@ -29,7 +30,10 @@ export type PartitionMessage =
   | { readonly is: 'warm' }
   /** `isToWait` is asked about results that were kept; if they are, nothing has been done with any of the deliveries. */
   | { readonly is: 'deliveries'; readonly deliveries: readonly Delivered[]; readonly isToWait: (kept: Kept) => boolean }
-  | { readonly is: 'tick' }
+  /** These wait; what of them need not is decided. */
+  | { readonly is: 'waiting'; readonly deliveries: readonly Delivered[]; readonly room: WaitingRoom }
+  /** `only`: all others wait for what is handed over. */
+  | { readonly is: 'tick'; readonly only?: ReadonlySet<string> }
   | { readonly is: 'outbox' }
   | { readonly is: 'reconcile' }
   | { readonly is: 'beats'; readonly beats: readonly { readonly monitor: string; readonly beat: SeenBeat }[] }
@@ -69,26 +73,31 @@ const putAside = async (
   delivered.ack();
 };
 
+/** What was committed says something about its probes. */
+const observeAll = (state: PartitionState, judged: Received['judged'], { observe }: PartitionParts): void => {
+  // One for all of them: nobody keeps it.
+  let monitor = '';
+  const observed = {
+    target: () => state.monitors.targetOf(monitor),
+    state: () => state.monitors.stateOf(monitor),
+    unwell: () => state.monitors.unwellOf(monitor),
+  };
+  for (const { seen } of judged) {
+    monitor = seen.monitor;
+    observe(seen, observed);
+  }
+};
+
 /** Works on a set of messages; when it cannot be, on its halves, until the one that cannot is found and set aside. */
 const work = async (state: PartitionState, batches: readonly Accepted[], parts: PartitionParts): Promise<void> => {
-  const { bus, refusals, observe } = parts;
+  const { bus, refusals } = parts;
   try {
     const { round, judged, refused, receipts } = receiveBatches(state, batches, parts);
     await settle(round, parts);
     for (const { delivered } of batches) delivered.ack();
     for (const [subject, receipt] of receipts) bus.publish(subject, JSON.stringify(receipt));
     for (const { probe, reason } of refused) refusals.count(probe, reason);
-    // One for all of them: nobody keeps it.
-    let monitor = '';
-    const observed = {
-      target: () => state.monitors.targetOf(monitor),
-      state: () => state.monitors.stateOf(monitor),
-      unwell: () => state.monitors.unwellOf(monitor),
-    };
-    for (const { seen } of judged) {
-      monitor = seen.monitor;
-      observe(seen, observed);
-    }
+    observeAll(state, judged, parts);
   } catch (error) {
     const [only] = batches;
     if (error instanceof Fenced || isPassing(error) || !only) throw error;
@@ -168,13 +177,28 @@ const takeDeliveries = async (
   await work(state, accepted, parts);
 };
 
-const tick = async (state: PartitionState, parts: PartitionParts): Promise<void> => {
+const lookAhead = async (
+  state: PartitionState,
+  deliveries: readonly Delivered[],
+  room: WaitingRoom,
+  parts: PartitionParts,
+): Promise<void> => {
+  const gone = await decideAhead(room, state, deliveries, parts);
+  if (!gone) return;
+  await settle(gone.round, parts);
+  adoptAhead(room, gone.monitors);
+  observeAll(state, gone.judged, parts);
+  parts.log.debug({ monitors: gone.monitors.size, results: gone.judged.length }, 'decided ahead of what others hand over');
+};
+
+const tick = async (state: PartitionState, parts: PartitionParts, only?: ReadonlySet<string>): Promise<void> => {
   const now = parts.clock.now();
   const roster = parts.roster();
-  if (wantsFirstLooks(state, roster)) await decideEach(state, parts, (round) => askUnseen(state, round, roster, now));
+  if (!only && wantsFirstLooks(state, roster)) await decideEach(state, parts, (round) => askUnseen(state, round, roster, now));
   if (now < state.nextDue) return;
   const round = createRound(state, parts.roster(), now);
-  for (const monitor of state.monitors.dueBy(now).slice(0, mostTicks)) {
+  const due = state.monitors.dueBy(now).filter((monitor) => only?.has(monitor) ?? true);
+  for (const monitor of due.slice(0, mostTicks)) {
     try {
       round.decide(monitor, { is: 'tick' });
     } catch (error) {
@@ -213,7 +237,8 @@ export const createPartition = (lease: Lease, parts: PartitionParts): Behaviour<
   },
   receive: async (state, message) => {
     if (message.is === 'deliveries') await takeDeliveries(state, message.deliveries, message.isToWait, parts);
-    else if (message.is === 'tick') await tick(state, parts);
+    else if (message.is === 'waiting') await lookAhead(state, message.deliveries, message.room, parts);
+    else if (message.is === 'tick') await tick(state, parts, message.only);
     else if (message.is === 'outbox') {
       await drainOutbox(state, parts);
       await retryAsked(state, parts, settle);

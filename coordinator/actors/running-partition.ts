@@ -4,6 +4,7 @@ import { partitionConsumer, streams } from '../../shared/bus/streams.ts';
 import { beginHandover, goOn, mustWait, type Word } from '../domain/handover.ts';
 import { Fenced, type Lease } from '../store/leases.ts';
 import { createPartition, type Kept, type PartitionMessage } from './partition.ts';
+import { createWaitingRoom, type WaitingRoom } from './partition-ahead.ts';
 import type { PartitionParts } from './partition-parts.ts';
 import type { PartitionState } from './partition-state.ts';
 
@@ -11,7 +12,7 @@ import type { PartitionState } from './partition-state.ts';
  * A partition at work: its actor, the pull that feeds it, and the clock that ticks it.
  *
  * Modes: `loading` (read from the database) → `holding` (after an absence, see domain/handover.ts: what probes kept waits here,
- * unacknowledged, so that it is decided in order; rule 4) ↔ `working`; `stopped`.
+ * unacknowledged, so that it is decided in order; rule 4; what need not wait goes ahead) ↔ `working`; `stopped`.
  */
 export type RunningPartition = {
   readonly lease: Lease;
@@ -40,11 +41,13 @@ const pollBatch = 16;
 const mostHeld = 200;
 const workingEveryMs = 2_000;
 const capacity = 1_000;
+/** The last to hand over may do so when the hold ends. */
+const handsOverWithin = 5_000;
 /** After a failure, so that a database that is away is not asked ten times a second for each partition. */
 const restMs = 1_000;
 
 export const startPartition = ({ lease, parts, mayWork, onFenced, words }: Options): RunningPartition => {
-  const { bus, log, timing } = parts;
+  const { bus, log, timing, clock } = parts;
   const { partition } = lease;
   const consumer = partitionConsumer(partition);
   const actor: Actor<PartitionMessage> = createActor<PartitionState, PartitionMessage>(createPartition(lease, parts), {
@@ -57,13 +60,23 @@ export const startPartition = ({ lease, parts, mayWork, onFenced, words }: Optio
   let loaded = false;
   // Whoever is heard all the while keeps nothing from us, whoever owned the partition before.
   let handover = beginHandover(performance.now(), Number.NEGATIVE_INFINITY, timing.catchUpMs);
+  /** By the clock of results. */
+  let heldSince = clock.now();
   let held: Delivered[] = [];
+  let waiting: { readonly room: WaitingRoom; taken: number } | undefined;
   let workingSaidAt = 0;
   let nextCheckpoint = performance.now() + timing.checkpointMs * (0.5 + partition / 64);
   let restUntil = 0;
   let outbox: 'idle' | 'looking' | 'again' = 'idle';
   let pull: Pull | undefined;
   let last: Promise<void> = Promise.resolve();
+
+  const hold = (since: number): void => {
+    handover = beginHandover(performance.now(), since, timing.catchUpMs);
+    heldSince = clock.now();
+    // Begun anew with all that waits: what nobody awaits any more may be awaited again.
+    waiting = undefined;
+  };
 
   const isHolding = (): boolean => {
     const before = handover;
@@ -78,17 +91,34 @@ export const startPartition = ({ lease, parts, mayWork, onFenced, words }: Optio
     const now = performance.now();
     const since = now - ageMs;
     if (!mustWait(handover, { since, from }, words(), now)) return true;
-    handover = beginHandover(now, since, timing.catchUpMs);
+    hold(since);
     log.debug({ partition, from, age_ms: Math.round(ageMs) }, 'what was kept is handed over; those who may keep as much are waited for');
     return false;
+  };
+
+  /** What waits is shown to the partition, because some of it need not (rule 4). */
+  const lookAhead = async (): Promise<void> => {
+    if (!loaded || handover.until === null) return;
+    const until = clock.now() + handover.until - performance.now() + handsOverWithin;
+    waiting ??= { room: createWaitingRoom(heldSince, until), taken: 0 };
+    const mine = waiting;
+    const deliveries = held.slice(mine.taken);
+    mine.taken = held.length;
+    if (deliveries.length === 0) return;
+    await actor.tell({ is: 'waiting', deliveries, room: mine.room }).catch((error: unknown) => {
+      if (waiting === mine) waiting = undefined;
+      if (!(error instanceof Fenced))
+        log.error({ err: error, partition }, 'what waits could not be looked at; it is decided with the rest');
+    });
   };
 
   /** One after the other, so that messages that were held go before those that came later. */
   const hand = (): Promise<void> => {
     last = last.then(async () => {
-      if (isHolding() && held.length < mostHeld) return;
+      if (isHolding() && held.length < mostHeld) return lookAhead();
       const deliveries = held;
       held = [];
+      waiting = undefined;
       if (deliveries.length === 0) return;
       let isLeft = false;
       const isToWait = (kept: Kept): boolean => {
@@ -97,7 +127,10 @@ export const startPartition = ({ lease, parts, mayWork, onFenced, words }: Optio
       };
       try {
         await actor.tell({ is: 'deliveries', deliveries, isToWait });
-        if (isLeft) held = [...deliveries, ...held];
+        if (isLeft) {
+          held = [...deliveries, ...held];
+          await lookAhead();
+        }
       } catch (error) {
         for (const delivered of deliveries) delivered.nak(200);
         log.error({ err: error, partition, messages: deliveries.length }, 'results could not be worked on; they come again');
@@ -108,7 +141,7 @@ export const startPartition = ({ lease, parts, mayWork, onFenced, words }: Optio
 
   const take = async (messages: readonly Delivered[]): Promise<void> => {
     held.push(...messages);
-    if (!isHolding() || held.length >= mostHeld) await hand();
+    await hand();
   };
 
   const failed = (what: string) => (error: unknown) => {
@@ -122,6 +155,8 @@ export const startPartition = ({ lease, parts, mayWork, onFenced, words }: Optio
     const now = performance.now();
     if (now < restUntil) return;
     if (isHolding()) {
+      const only = waiting?.room.ahead;
+      if (only && only.size > 0 && actor.waiting() === 0 && bus.isConnected()) actor.tell({ is: 'tick', only }).catch(failed('tick'));
       if (now - workingSaidAt < workingEveryMs) return;
       workingSaidAt = now;
       for (const delivered of held) delivered.working();
@@ -191,7 +226,7 @@ export const startPartition = ({ lease, parts, mayWork, onFenced, words }: Optio
     wakeOutbox,
     reconcile,
     holdAgain: () => {
-      handover = beginHandover(performance.now(), performance.now(), timing.catchUpMs);
+      hold(performance.now());
     },
     stop: async (leaveCheckpoint) => {
       stopped = true;

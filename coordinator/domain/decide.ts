@@ -1,7 +1,9 @@
+import { isAhead } from './ahead.ts';
+import { moveBack } from './beginning.ts';
 import { failWhileDown, passWhileDown } from './down.ts';
 import { createDraft, type Draft, progress, progressLightly } from './draft.ts';
 import { isVoid, onBeat } from './heartbeat-incident.ts';
-import { moveBack, raise } from './incident.ts';
+import { raise } from './incident.ts';
 import type { Decision, Incident, Moment, MonitorEvent, MonitorState, ProbeView, SeenResult } from './incident-types.ts';
 import { allowedSilence, cover, passTime } from './ledger.ts';
 import { askAgain, askFirst } from './looks.ts';
@@ -49,8 +51,9 @@ const covers = (draft: Draft, result: SeenResult): void => {
 
 const olderThanView = (draft: Draft, result: SeenResult, newest: boolean): void => {
   const { incident, views } = draft.state;
-  if (incident?.confirmed_at !== null) return;
+  if (!incident || (incident.confirmed_at !== null && !isAhead(incident, draft.moment.now))) return;
   if (result.outcome === 'ok') {
+    if (incident.confirmed_at !== null) return;
     // Too old for a view, but it was so: the failure was another matter than what both may see by now (rule 10).
     const refutes = newest && result.from.continent !== incident.seen?.continent && result.at > incident.started_at;
     if (refutes && !incident.progress.refuted) progress(draft, incident, { refuted: true });

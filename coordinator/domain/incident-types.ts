@@ -52,7 +52,14 @@ export type MonitorEvent =
   | { readonly is: 'quarantined'; readonly at: number; readonly probe: string };
 
 /** All that a decision may look at besides state and event. `newId` gives ids for incidents and looks. `rules`: see rules.ts. */
-export type Moment = { readonly now: number; readonly network: Roster; readonly newId: () => string; readonly rules?: Rules };
+export type Moment = {
+  readonly now: number;
+  readonly network: Roster;
+  readonly newId: () => string;
+  readonly rules?: Rules;
+  /** Decided ahead of what others still hand over, which they do until then at the latest (rule 4; see ahead.ts). */
+  readonly past_until?: number;
+};
 
 /** The newest usable result of one probe. What a failure saw is kept while it is the newest. */
 export type ProbeView = {
@@ -90,6 +97,8 @@ export type Progress = {
   readonly sampling: { readonly since: number; readonly next_at: number | null; readonly turn: number };
   /** When a result of the past was last decided: soon after, more of it may come. */
   readonly past_at: number;
+  /** It was opened ahead of what others kept: until then that may date it anew (rule 4). */
+  readonly ahead_until?: number;
   /** Whether its "down" has been handed to the alerts (rules 4, 25). */
   readonly alerted: boolean;
   /** Whether the operator was told that nobody is left to confirm it (rule 14). */

@@ -25,12 +25,12 @@ export const count = (draft: Draft, incident: Incident, continent: Continent, ok
 };
 
 /** Whether another continent is known to have passed since: a failure that comes late may be refuted already (rule 10). */
-const passedSince = ({ state }: Draft, continent: Continent, time: number): boolean =>
+export const passedSince = ({ state }: Draft, continent: Continent, time: number): boolean =>
   state.views.some(({ from, ok_at }) => from.continent !== continent && ok_at !== null && ok_at > time);
 
 /** Rule 8: an incident opens with the first failure. `seen` is null when the target itself told us. */
 export const open = (draft: Draft, from: Seer | null, at: number, failure: Failure): Incident => {
-  const { now, newId } = draft.moment;
+  const { now, newId, past_until } = draft.moment;
   const { watched } = draft.state;
   const sampling = { since: now, next_at: null, turn: 0 };
   const failed = from ? [from.continent] : [];
@@ -57,6 +57,7 @@ export const open = (draft: Draft, from: Seer | null, at: number, failure: Failu
         next_at: nextSample(watched, sampling, now, { confirmed: from === null, undecidedAlone: draft.reach.lone }),
       },
       past_at: 0,
+      ...(past_until === undefined ? {} : { ahead_until: past_until }),
       alerted: false,
       told_alone: false,
       failed,
@@ -125,29 +126,4 @@ export const raise = (draft: Draft, incident: Incident, handedOver: boolean): In
   const next = progress(draft, incident, { alerted: true });
   draft.effects.push({ is: 'alert', event: 'down', incident: incident.id, due_at });
   return next;
-};
-
-/**
- * Rule 3: while unconfirmed, an older failure moves the beginning back. Not across a pass of the continents concerned, which parts two
- * matters, and not further than a view lasts.
- */
-export const moveBack = (draft: Draft, incident: Incident, from: Seer, at: number, failure: Failure): Incident => {
-  const { state, reach, rules } = draft;
-  const { began_at } = failure;
-  if (!rules.older_failure_moves_back || incident.confirmed_at !== null || began_at >= incident.started_at) return incident;
-  if (began_at < incident.started_at - 2 * reach.turn_ms) return incident;
-  const concerned = (continent: Continent) => continent === from.continent || continent === incident.seen?.continent;
-  const isBetween = ({ ok_at }: ProbeView) => ok_at !== null && ok_at > began_at && ok_at < incident.started_at;
-  if (state.views.some((view) => concerned(view.from.continent) && isBetween(view))) return incident;
-  const moved: Incident = {
-    ...incident,
-    started_at: began_at,
-    seen: from,
-    cause: failure.cause,
-    layer: layerOf(failure.cause),
-    progress: { ...incident.progress, refuted: incident.progress.refuted || passedSince(draft, from.continent, began_at) },
-  };
-  put(draft, moved, 'moved');
-  keepEvidence(draft, incident.id, 'seen', from, at, failure);
-  return count(draft, moved, from.continent, false, began_at);
 };

@@ -9,6 +9,8 @@ export const ruleNames = [
   'older_version_to_charts', // 3
   'past_is_not_alerted', // 4
   'kept_waits_for_others', // 4
+  'live_goes_ahead', // 4
+  'ahead_is_dated_right', // 4
   'others_look_at_once', // 9
   'another_continent_confirms', // 10
   'within_a_minute', // 10
@@ -36,6 +38,8 @@ const every = (value: boolean): Record<RuleName, boolean> => ({
   older_version_to_charts: value,
   past_is_not_alerted: value,
   kept_waits_for_others: value,
+  live_goes_ahead: value,
+  ahead_is_dated_right: value,
   others_look_at_once: value,
   another_continent_confirms: value,
   within_a_minute: value,

@@ -1,13 +1,12 @@
+import { moveBack, together } from './beginning.ts';
 import { ask, type Draft, progress } from './draft.ts';
-import { close, confirm, count, moveBack, notes, open, raise } from './incident.ts';
+import { close, confirm, count, notes, open, raise } from './incident.ts';
 import type { Incident, ProbeView, SeenResult } from './incident-types.ts';
 import { askAgain, askFirst } from './looks.ts';
 import { failureOf, newestOf, tally } from './views.ts';
 
 /** What results do to an incident that is not confirmed, or not open yet (rules 8 to 11 and 14). */
 
-/** Failures confirm one another when they started within a minute (rule 10). */
-const together = 60_000;
 /** Distance of the failures with which a lone continent confirms itself, less what a corrected clock may be wrong by (rule 14). */
 const loneDistance = 5_000 - 500;
 
@@ -73,6 +72,10 @@ export const failWhileVerifying = (draft: Draft, incident: Incident, result: See
   const { continent } = result.from;
   const moved = moveBack(draft, incident, result.from, result.at, failureOf(result));
   const seen = count(draft, moved, continent, false, result.at);
+  if (seen.confirmed_at !== null) {
+    raise(draft, seen, result.handed_over);
+    return;
+  }
   const judged = draft.reach.lone ? confirmAlone(draft, seen, result) : confirmIfSeenByTwo(draft, seen, result);
   if (judged.confirmed_at === null) askAgain(draft, judged, continent, result);
 };

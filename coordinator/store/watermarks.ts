@@ -1,21 +1,28 @@
 import { numbersLiteral, textsLiteral } from './array-literals.ts';
 import type { Queryable } from './database.ts';
 
-/** How far the results of one generation of a probe's spool are committed in a partition. */
-export type Watermark = { readonly probe_key: number; readonly generation: string; readonly partition: number; readonly seq: number };
+/** How far the results of one generation of a probe's spool are committed in a partition. `ahead`: those beyond that are, too. */
+export type Watermark = {
+  readonly probe_key: number;
+  readonly generation: string;
+  readonly partition: number;
+  readonly seq: number;
+  readonly ahead: readonly number[];
+};
 
 export const writeWatermarks = async (sql: Queryable, rows: readonly Watermark[]): Promise<void> => {
   if (rows.length === 0) return;
   await sql`
-    insert into watermarks (probe_key, generation, partition, seq)
-    select * from unnest(
+    insert into watermarks (probe_key, generation, partition, seq, ahead)
+    select probe_key, generation, partition, seq, ahead::bigint[] from unnest(
       ${numbersLiteral(rows.map((row) => row.probe_key))}::int[], ${textsLiteral(rows.map((row) => row.generation))}::uuid[],
-      ${numbersLiteral(rows.map((row) => row.partition))}::smallint[], ${numbersLiteral(rows.map((row) => row.seq))}::bigint[])
-    on conflict (probe_key, generation, partition) do update set seq = excluded.seq, changed_at = now()`;
+      ${numbersLiteral(rows.map((row) => row.partition))}::smallint[], ${numbersLiteral(rows.map((row) => row.seq))}::bigint[],
+      ${textsLiteral(rows.map((row) => numbersLiteral(row.ahead)))}::text[]) as t (probe_key, generation, partition, seq, ahead)
+    on conflict (probe_key, generation, partition) do update set seq = excluded.seq, ahead = excluded.ahead, changed_at = now()`;
 };
 
 export const watermarksOfPartition = (sql: Queryable, partition: number): Promise<Watermark[]> =>
-  sql<Watermark[]>`select probe_key, generation, partition, seq from watermarks where partition = ${partition}`;
+  sql<Watermark[]>`select probe_key, generation, partition, seq, to_json(ahead) as ahead from watermarks where partition = ${partition}`;
 
 /** Partition → seq, of one generation: what a probe may trim its spool to. */
 export const committedOf = async (sql: Queryable, probeKey: number, generation: string): Promise<Record<string, number>> => {

@@ -20,6 +20,8 @@ export type Bus = {
   readonly publish: (batch: Batch) => boolean;
   /** Whatever waits, for this owner; it stays until it is acknowledged. */
   readonly take: (owner: number, most: number) => Waiting[];
+  /** The same, left where it is. */
+  readonly waiting: (most: number) => readonly Batch[];
   readonly ack: (waiting: readonly Waiting[]) => void;
   /** What an owner (null: any) took and did not acknowledge comes back. */
   readonly giveBack: (owner: number | null) => void;
@@ -70,6 +72,11 @@ export const createBus = (seed: number, agenda: Agenda, truth: Truth): Bus => {
       for (const waiting of free) waiting.takenBy = owner;
       return free;
     },
+    waiting: (most) =>
+      queue
+        .filter(({ takenBy }) => takenBy === null)
+        .slice(0, most)
+        .map(({ batch }) => batch),
     ack: (done) => {
       queue = queue.filter((waiting) => !done.includes(waiting));
     },

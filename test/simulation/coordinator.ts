@@ -1,4 +1,3 @@
-import { beginHandover, goOn, keptAfter, mustWait, type Word } from '../../coordinator/domain/handover.ts';
 import type { MonitorState } from '../../coordinator/domain/incident-types.ts';
 import { checkpointOf, nextTick, restore } from '../../coordinator/domain/restore.ts';
 import type { Rules } from '../../coordinator/domain/rules.ts';
@@ -8,6 +7,7 @@ import { type Alerter, createAlerter } from './alerter.ts';
 import type { Bus, Waiting } from './bus.ts';
 import { noise } from './chance.ts';
 import type { Database } from './database.ts';
+import { createHolding } from './holding.ts';
 import type { Listener, Network } from './network.ts';
 import type { Probe } from './probe.ts';
 import type { Record } from './record.ts';
@@ -76,8 +76,7 @@ export const createCoordinator = (parts: CoordinatorParts): Coordinator => {
       gaps: database.gaps(monitor),
     });
   });
-  const said = new Map<string, Word>();
-  let handover = beginHandover(agenda.now(), Number.NEGATIVE_INFINITY);
+  const holding = createHolding({ story, agenda, database, network, rules });
   let tickAt = Number.POSITIVE_INFINITY;
   let checkpointAt = agenda.now() + noise(story.seed, owner, 1, 12) * checkpointEvery;
   let rounds = 0;
@@ -86,12 +85,6 @@ export const createCoordinator = (parts: CoordinatorParts): Coordinator => {
   let isProved = true;
   const trust = createProbeTrust({ story, agenda, database, network });
   bus.giveBack(null);
-
-  const words = (): Word[] =>
-    network
-      .roster()
-      .probes.filter(({ healthy, quarantined }) => healthy && !quarantined)
-      .map(({ id }) => said.get(id) ?? { probe: id, heard_at: Number.NEGATIVE_INFINITY, handed_over: false });
 
   const later = (wait: number, act: () => void) => {
     agenda.at(agenda.now() + wait, () => {
@@ -110,27 +103,6 @@ export const createCoordinator = (parts: CoordinatorParts): Coordinator => {
   const diesAt = (step: number): boolean => {
     if (deathStep !== step) return false;
     die();
-    return true;
-  };
-
-  const isHolding = () => {
-    handover = goOn(handover, words(), agenda.now());
-    return handover.until !== null;
-  };
-
-  /** Whether what probes kept is to wait for others that may have kept as much. */
-  const waitsForOthers = (taken: readonly Waiting[]): boolean => {
-    const now = agenda.now();
-    const kept = taken.flatMap(({ batch: { probe, generation, entries }, landedAt }) => {
-      const committed = database.watermarks.get(`${probe}:${generation}`) ?? 0;
-      const fresh = entries.filter(({ result }) => result.seq > committed);
-      const oldest = Math.min(landedAt, ...fresh.map(({ result }) => result.at + result.took_ms));
-      return landedAt - oldest > keptAfter ? [{ probe: story.probes[probe]?.id ?? '', oldest }] : [];
-    });
-    if (kept.length === 0) return false;
-    const since = Math.min(...kept.map(({ oldest }) => oldest));
-    if (!mustWait(handover, { since, from: kept.map(({ probe }) => probe) }, words(), now, rules)) return false;
-    handover = beginHandover(now, since);
     return true;
   };
 
@@ -206,11 +178,20 @@ export const createCoordinator = (parts: CoordinatorParts): Coordinator => {
     });
   };
 
-  const work = (fill: (round: Round) => void, taken: readonly Waiting[]) => {
+  const work = (fill: (round: Round) => void, taken: readonly Waiting[], past_until?: number) => {
     busy = true;
     rounds += 1;
     if (diesAt(0)) return;
-    const round = createRound({ story, database, states, now: agenda.now(), network: network.roster(), rules, name: `${owner}.${rounds}` });
+    const round = createRound({
+      story,
+      database,
+      states,
+      now: agenda.now(),
+      network: network.roster(),
+      rules,
+      name: `${owner}.${rounds}`,
+      past_until,
+    });
     fill(round);
     later(3 + noise(story.seed, owner, rounds, 13) * 25, () => commit(round, taken));
   };
@@ -221,6 +202,8 @@ export const createCoordinator = (parts: CoordinatorParts): Coordinator => {
 
   const isDue = (state: MonitorState): boolean => (nextTick(state, network.roster()) ?? Number.POSITIVE_INFINITY) <= agenda.now();
 
+  const isDueAhead = (state: MonitorState): boolean => holding.isAhead(states.indexOf(state)) && isDue(state);
+
   /** Whatever there is to do, one round at a time. */
   const wake = () => {
     if (life !== 'well' || busy) return;
@@ -229,9 +212,9 @@ export const createCoordinator = (parts: CoordinatorParts): Coordinator => {
       return;
     }
     if (parts.isBusAway()) return;
-    if (!isHolding()) {
+    if (!holding.isHolding()) {
       const taken = bus.take(owner, caughtUp ? mostInRound : mostHeld);
-      if (waitsForOthers(taken)) {
+      if (holding.waitsForOthers(taken)) {
         caughtUp = false;
         later(500, wake);
         bus.giveBack(owner);
@@ -249,7 +232,18 @@ export const createCoordinator = (parts: CoordinatorParts): Coordinator => {
         work((round) => round.tick(isDue), []);
         return;
       }
-    } else later(500, wake);
+    } else {
+      const ahead = holding.ahead(bus.waiting(mostHeld), states);
+      if (ahead) {
+        work((round) => round.goAhead(ahead.told), [], ahead.until);
+        return;
+      }
+      if (states.some(isDueAhead)) {
+        work((round) => round.tick(isDueAhead), []);
+        return;
+      }
+      later(500, wake);
+    }
     scheduleTick();
   };
 
@@ -279,13 +273,10 @@ export const createCoordinator = (parts: CoordinatorParts): Coordinator => {
     },
     holdAgain: () => {
       caughtUp = false;
-      handover = beginHandover(agenda.now());
+      holding.begin(agenda.now());
     },
-    present: (probe, isHandedOver) => {
-      const id = story.probes[probe]?.id ?? '';
-      said.set(id, { probe: id, heard_at: agenda.now(), handed_over: isHandedOver });
-    },
-    isQuiet: () => life === 'well' && !busy && !isHolding() && database.unsettled.size === 0 && states.every(isAtEase),
+    present: holding.present,
+    isQuiet: () => life === 'well' && !busy && !holding.isHolding() && database.unsettled.size === 0 && states.every(isAtEase),
     states: () => states,
     setStates: (next) => {
       states = [...next];

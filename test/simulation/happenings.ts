@@ -64,6 +64,27 @@ export const unheardOutage = (chance: Chance, scene: Scene): readonly Happening[
   return [cut, outage(chance, { ...scene, from, long: Math.floor(long * chance.pick([0.5, 1, 3])) })];
 };
 
+/** All probes were away, or the bus was; one of them still is, and an outage of everywhere begins before it is back. */
+export const outageAfterCut = (chance: Chance, scene: Scene): readonly Happening[] => {
+  const { from, probes, monitors, places } = scene;
+  const cut = { at: from, until: from + chance.pick([8, 15, 60]) * second };
+  const isBus = chance.happens(0.5);
+  const late = { at: from, until: cut.until + (chance.happens(0.7) ? chance.between(9, 14) : chance.between(15, 40)) * second };
+  const at = cut.until + chance.between((isBus ? 1 : 3) * second, 5 * second);
+  const dies = at + chance.between(second, 15 * second);
+  return [
+    isBus ? { is: 'bus away', ...cut } : { is: 'probes cut off', ...cut, apart_ms: 0 },
+    { is: 'probe cut off', ...late, probe: chance.pick(probes).index },
+    {
+      is: 'outage',
+      ...{ at, until: at + chance.between(60, 300) * second, monitor: chance.pick(monitors).index },
+      ...{ where: [...places], slow: [], every: null },
+    },
+    // What went ahead must not be decided twice by whoever goes on.
+    ...(chance.happens(0.3) ? [{ is: 'coordinator killed', at: dies, until: dies + 2 * second, step: chance.between(0, 3) } as const] : []),
+  ];
+};
+
 const makers: readonly (readonly [weight: number, Maker])[] = [
   [30, outage],
   [7, (chance, scene) => ({ is: 'probe cut off', ...span(chance, scene, 300 * minute), probe: probeOf(chance, scene) })],

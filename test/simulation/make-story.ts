@@ -1,6 +1,6 @@
 import { type Continent, continents } from '../../shared/base/continents.ts';
 import { type Chance, createChance } from './chance.ts';
-import { makeHappening, unheardOutage } from './happenings.ts';
+import { makeHappening, outageAfterCut, unheardOutage } from './happenings.ts';
 import type { Happening, MonitorSpec, Story } from './story.ts';
 
 const day = 86_400_000;
@@ -32,6 +32,9 @@ export const makeStory = (seed: number): Story => {
   const probes = places
     .flatMap((continent) => Array.from({ length: chance.happens(0.3) ? 2 : 1 }, () => continent))
     .map((continent, index) => ({ index, id: idOf(3, index), continent }));
+  // From a chance of its own, so that all other stories stay as they are.
+  const last = createChance(seed + 1_000_003);
+  const endsWithReturn = !wheel && last.happens(0.3);
   const monitors = Array.from({ length: chance.between(1, 5) }, (_, index) => makeMonitor(chance, index, places));
   const start = epoch + chance.between(0, day);
   const happenings: Happening[] = [];
@@ -45,6 +48,13 @@ export const makeStory = (seed: number): Story => {
     if (chance.happens(0.15)) happenings.push(...unheardOutage(chance, scene));
     else for (let each = 0; each < count; each += 1) happenings.push(makeHappening(chance, scene));
     from += long + 90 * minute;
+  }
+  if (endsWithReturn) {
+    // Checked so often that several see it within the seconds that it takes.
+    const often = { ...makeMonitor(last, monitors.length, places), interval_ms: 5_000, timeout_ms: 2_500, continents: null };
+    monitors.push(often);
+    happenings.push(...outageAfterCut(last, { from, long: 10 * minute, probes, monitors: [often], places }));
+    from += 100 * minute;
   }
   const end = Math.max(from, ...happenings.map(({ until }) => until + 90 * minute)) + (wheel ? 0 : chance.between(0, 3 * day));
   return { seed, start, end, probes, monitors, happenings: happenings.toSorted((a, b) => a.at - b.at), wheel };

@@ -28,10 +28,13 @@ type Case = Parts & {
 
 /** A quick check, its way to us and its decision; and the same for a look that follows. */
 const quick = 1_500;
+/** Who is away for longer is lost, and waited for by nobody. */
+const lostAfter = 14_500;
 const lingering = 75 * 60_000;
 const minute = 60_000;
 
 const ours: readonly Happening['is'][] = ['coordinator killed', 'coordinator frozen', 'bus away', 'bus wiped', 'probes cut off'];
+const cutOff: readonly (Happening['is'] | 'unwell')[] = ['unwell', 'probes cut off', 'probe cut off', 'bus away'];
 const harmless: readonly Happening['is'][] = ['window', 'moved'];
 
 const concerns = (happening: Happening, outage: Outage): boolean => {
@@ -185,6 +188,44 @@ const faultsAfterCut = (given: Case): string[] => {
   return found.confirmed_at === second.at ? [] : [`it is confirmed at ${found.confirmed_at}, not by the second failure at ${second.at}`];
 };
 
+/**
+ * Rule 4: an outage that began when others were back while one was still away is confirmed at once by those who see it, and dated by whoever
+ * saw it first, also if that one was away still.
+ */
+const faultsAfterReturn = (given: Case): string[] => {
+  const { story, truth, outage, seeing, places, spec, confirmed } = given;
+  const cuts = [...happeningsOf(story, 'probes cut off'), ...happeningsOf(story, 'bus away')];
+  const cut = cuts.find(({ is, until }) => until + (is === 'bus away' ? 1_000 : 2_500) <= outage.at && outage.at < until + 30_000);
+  if (!cut || seeing.length < places.length || outage.slow.length > 0) return [];
+  const fails = failsDuring(given).toSorted((a, b) => a.at - b.at);
+  const away = happeningsOf(story, 'probe cut off').filter(({ at, until }) => at <= outage.at && outage.at < until);
+  const back = Math.max(outage.at, ...away.map(({ until }) => until));
+  const isAway = ({ probe }: Pick<Made, 'probe'>) => away.some((each) => each.probe === probe);
+  const heard = fails.find((each) => !isAway(each));
+  const others = places.filter((place) => story.probes.some(({ index, continent }) => continent === place && !isAway({ probe: index })));
+  if (!heard || heard.started > outage.until - 10_000 || others.length < 2) return [];
+  const found = incidentsOf(given).find(
+    ({ confirmed_at, started_at, resolved_at }) =>
+      confirmed_at !== null && started_at < outage.until && (resolved_at ?? outage.until) > outage.at,
+  );
+  if (!found) return ['it was never confirmed, although two continents were back and saw it'];
+  const faults: string[] = [];
+  // A look that goes to a probe of another continent that is away is answered by nobody, and the next turn tells.
+  const isAsked = story.probes.every(({ index, continent }) => !isAway({ probe: index }) || !others.includes(continent));
+  const decided = confirmed.get(found.id) ?? Number.POSITIVE_INFINITY;
+  if (isAsked && heard.started < back && decided > heard.started + 3 * quick)
+    faults.push(`it was confirmed ${decided - heard.started} ms after it was seen, although two continents saw it`);
+  const [first] = fails;
+  const second = fails.find(({ continent }) => continent !== first?.continent);
+  if (!first || !second || back > cut.until + lostAfter || truth.isCut(first.probe, back + 1)) return faults;
+  if (second.at - first.at > Math.min(minute, 2 * places.length * spec.interval_ms)) return faults;
+  if (found.started_at !== first.at) faults.push(`it is dated ${found.started_at}, not by the first failure at ${first.at}`);
+  // Of several that were asked at once, the first to answer need not be the first to have looked.
+  if (Math.abs((found.confirmed_at ?? 0) - second.at) > quick)
+    faults.push(`it is confirmed at ${found.confirmed_at}, not by the second failure at ${second.at}`);
+  return faults;
+};
+
 export const faultsOfOutages = (parts: Parts): string[] =>
   happeningsOf(parts.story, 'outage').flatMap((outage) => {
     const spec = parts.story.monitors[outage.monitor];
@@ -202,6 +243,8 @@ export const faultsOfOutages = (parts: Parts): string[] =>
     if (around.length === 0) return faultsInPeace(given).map((fault) => `${name}: ${fault}`);
     if (around.every((each) => each === 'unwell' || each === 'probes cut off'))
       return faultsAfterCut(given).map((fault) => `${name}: ${fault}`);
+    if (around.includes('probe cut off') && around.every((each) => cutOff.includes(each)))
+      return faultsAfterReturn(given).map((fault) => `${name}: ${fault}`);
     const onlyOurs = around.every((each) => each === 'unwell' || ours.some((our) => our === each));
     return onlyOurs ? faultsInAbsence(given).map((fault) => `${name}: ${fault}`) : [];
   });

@@ -1,13 +1,13 @@
+import { inOrderOfTelling } from '../../coordinator/domain/ahead.ts';
 import { decide } from '../../coordinator/domain/decide.ts';
-import { inOrder } from '../../coordinator/domain/handover.ts';
-import type { Effect, MonitorEvent, MonitorState, SeenResult } from '../../coordinator/domain/incident-types.ts';
+import type { Effect, MonitorEvent, MonitorState } from '../../coordinator/domain/incident-types.ts';
 import type { Rules } from '../../coordinator/domain/rules.ts';
 import { countsAs } from '../../coordinator/domain/views.ts';
 import type { Continent } from '../../shared/base/continents.ts';
 import type { Roster } from '../../shared/checks/assignment.ts';
-import type { Batch } from './bus.ts';
+import type { Batch, Entry } from './bus.ts';
 import type { Database, Stored, Unit } from './database.ts';
-import type { Made } from './record.ts';
+import { markOf, type Told } from './holding.ts';
 import type { Story } from './story.ts';
 
 /** One round of a simulated coordinator: decided on top of the states, which follow when it is committed. */
@@ -25,6 +25,8 @@ export type Round = {
   readonly looks: readonly { readonly monitor: number; readonly look: string; readonly continents: readonly Continent[] }[];
   readonly reassigned: readonly number[];
   readonly receive: (batches: readonly Batch[]) => void;
+  /** Decides these, and leaves those before them to wait. */
+  readonly goAhead: (told: readonly Told[]) => void;
   readonly tick: (isDue: (state: MonitorState) => boolean) => void;
   readonly drain: () => void;
   readonly changesMonitors: () => boolean;
@@ -44,8 +46,9 @@ export const createRound = (parts: {
   readonly network: Roster;
   readonly rules: Rules;
   readonly name: string;
+  readonly past_until?: number | undefined;
 }): Round => {
-  const { story, database, now, network, rules, name } = parts;
+  const { story, database, now, network, rules, name, past_until } = parts;
   const states = [...parts.states];
   const results: Stored[] = [];
   const effects: { monitor: number; effect: Effect }[] = [];
@@ -53,6 +56,7 @@ export const createRound = (parts: {
   const looks: { monitor: number; look: string; continents: readonly Continent[] }[] = [];
   const reassigned: number[] = [];
   const watermarks = new Map<string, number>();
+  const ahead = new Map<string, number[]>();
   let outboxDone = 0;
   let ids = 0;
   const newId = () => {
@@ -63,7 +67,7 @@ export const createRound = (parts: {
   const decideOn = (monitor: number, event: MonitorEvent) => {
     const before = states[monitor];
     if (!before) return;
-    const decision = decide(before, event, { now, network, newId, rules });
+    const decision = decide(before, event, { now, network, newId, rules, ...(past_until === undefined ? {} : { past_until }) });
     states[monitor] = decision.state;
     for (const effect of decision.effects) {
       effects.push({ monitor, effect });
@@ -73,37 +77,50 @@ export const createRound = (parts: {
 
   const isOpen = (monitor: number): boolean => states[monitor]?.incident !== null;
 
-  const receive = (batches: readonly Batch[]) => {
-    const judged = new Map<SeenResult, Made>();
-    for (const { probe, generation, after, entries } of batches) {
-      const mark = `${probe}:${generation}`;
-      const committed = watermarks.get(mark) ?? database.watermarks.get(mark) ?? 0;
-      const spec = story.probes[probe];
-      if (!spec || (after !== null && after > committed)) {
-        receipts.push({ probe, generation, committed, again: true });
-        continue;
-      }
-      const quarantined = database.quarantined.has(probe);
-      const from = { probe: spec.id, name: `probe-${probe}`, continent: spec.continent };
-      let last = committed;
-      for (const { result, made } of entries) {
-        if (result.seq <= last) continue;
-        last = result.seq;
-        made.quarantined = quarantined;
-        judged.set({ ...result, from, quarantined, handed_over: now - (result.at + result.took_ms) > late }, made);
-      }
-      watermarks.set(mark, last);
-      receipts.push({ probe, generation, committed: last, again: false });
-    }
+  const storedOf = (probe: number, { result, made }: Entry): Stored[] => {
+    const spec = story.probes[probe];
+    if (!spec) return [];
+    const quarantined = database.quarantined.has(probe);
+    made.quarantined = quarantined;
+    const from = { probe: spec.id, name: `probe-${probe}`, continent: spec.continent };
+    return [{ seen: { ...result, from, quarantined, handed_over: now - (result.at + result.took_ms) > late }, made }];
+  };
+
+  const decideAll = (judged: readonly Stored[]) => {
     const past = new Set<number>();
-    for (const seen of inOrder([...judged.keys()])) {
-      const made = judged.get(seen);
-      if (!made) continue;
+    for (const { seen, made } of inOrderOfTelling(judged, (monitor) => states[Number(monitor)]?.incident ?? null, now)) {
       results.push({ seen, made });
       decideOn(made.monitor, { is: 'result', result: seen });
       if (seen.handed_over) past.add(made.monitor);
     }
     for (const monitor of past) if (isOpen(monitor)) decideOn(monitor, { is: 'tick' });
+  };
+
+  const receive = (batches: readonly Batch[]) => {
+    const judged: Stored[] = [];
+    for (const batch of batches) {
+      const { probe, generation, after, entries } = batch;
+      const mark = markOf(batch);
+      const committed = watermarks.get(mark) ?? database.watermarks.get(mark) ?? 0;
+      if (!story.probes[probe] || (after !== null && after > committed)) {
+        receipts.push({ probe, generation, committed, again: true });
+        continue;
+      }
+      let last = committed;
+      for (const entry of entries) {
+        if (entry.result.seq <= last) continue;
+        last = entry.result.seq;
+        if (!database.ahead.get(mark)?.has(last)) judged.push(...storedOf(probe, entry));
+      }
+      watermarks.set(mark, last);
+      receipts.push({ probe, generation, committed: last, again: false });
+    }
+    decideAll(judged);
+  };
+
+  const goAhead = (told: readonly Told[]) => {
+    for (const { batch, entry } of told) ahead.set(markOf(batch), [...(ahead.get(markOf(batch)) ?? []), entry.result.seq]);
+    decideAll(told.flatMap(({ batch, entry }) => storedOf(batch.probe, entry)));
   };
 
   return {
@@ -115,6 +132,7 @@ export const createRound = (parts: {
     looks,
     reassigned,
     receive,
+    goAhead,
     tick: (isDue) => {
       for (const [monitor, state] of states.entries()) if (isDue(state)) decideOn(monitor, { is: 'tick' });
     },
@@ -129,6 +147,7 @@ export const createRound = (parts: {
     unit: (epoch) => ({
       epoch,
       watermarks,
+      ahead,
       results: results.map(({ seen, made }) => ({ seen: { ...seen, outcome: countsAs(seen, now) }, made })),
       effects,
       outboxDone,

@@ -113,6 +113,7 @@ describe('a round of a partition', () => {
             lease: { partition: 0, epoch: 1 },
             monitors,
             watermarks: new Map(),
+            ahead: new Map(),
             nextDue: Number.POSITIVE_INFINITY,
             unpublished: new Set(),
             unseen: new Set(),

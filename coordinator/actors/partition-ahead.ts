@@ -1,0 +1,116 @@
+import type { Delivered } from '../../shared/bus/nats.ts';
+import type { Result } from '../../shared/checks/result.ts';
+import { goesAhead } from '../domain/ahead.ts';
+import type { ProbeRow } from '../store/probes.ts';
+import { judge } from './intake.ts';
+import type { PartitionParts } from './partition-parts.ts';
+import { decideAbout, type Judged, reasonAgainst, seenBy } from './partition-results.ts';
+import { createRound, type Round } from './partition-round.ts';
+import { type PartitionState, watermarkName } from './partition-state.ts';
+
+type InHand = { readonly probe: ProbeRow; readonly generation: string; readonly result: Result };
+
+/**
+ * What waits while a partition holds results back (rule 4), by monitor, and which monitors do not wait for it (domain/ahead.ts). One for each
+ * hold; what went ahead is remembered with the watermarks, so that the messages can come again as often as they will.
+ *
+ * Modes of a monitor: waiting → ahead (what tells of it is decided as it comes, until the hold ends).
+ */
+export type WaitingRoom = {
+  /** Since when the past is waited for, and until when at most. */
+  readonly began: number;
+  readonly until: number;
+  readonly ahead: Set<string>;
+  readonly about: Map<string, InHand[]>;
+  /** `<probe key>:<generation>` → the last result in hand before which none is missing. */
+  readonly reached: Map<string, number>;
+};
+
+export const createWaitingRoom = (began: number, until: number): WaitingRoom => ({
+  ...{ began, until },
+  ahead: new Set(),
+  about: new Map(),
+  reached: new Map(),
+});
+
+/** Takes in what has come since the last time. @returns the monitors that it tells of. */
+const takeIn = async (
+  room: WaitingRoom,
+  state: PartitionState,
+  deliveries: readonly Delivered[],
+  { directory, clock }: PartitionParts,
+): Promise<ReadonlySet<string>> => {
+  const touched = new Set<string>();
+  for (const delivered of deliveries) {
+    const judged = await judge(delivered, state.lease.partition, directory, clock.now());
+    // What is refused is counted when the hold ends and it is taken.
+    if (judged.is !== 'accepted') continue;
+    const { probe, batch } = judged.accepted;
+    const name = watermarkName(probe.key, batch.generation);
+    const reached = room.reached.get(name) ?? state.watermarks.get(name) ?? 0;
+    if (batch.after !== null && batch.after > reached) continue;
+    for (const result of batch.results) {
+      if (result.seq <= reached || state.ahead.get(name)?.includes(result.seq)) continue;
+      const inHand = room.about.get(result.monitor) ?? [];
+      inHand.push({ probe, generation: batch.generation, result });
+      room.about.set(result.monitor, inHand);
+      touched.add(result.monitor);
+    }
+    room.reached.set(name, Math.max(reached, batch.results.at(-1)?.seq ?? 0));
+  }
+  return touched;
+};
+
+const mayGo = (room: WaitingRoom, monitor: string, round: Round): boolean => {
+  if (room.ahead.has(monitor)) return true;
+  const inHand = room.about.get(monitor) ?? [];
+  // Nearly always nothing failed, and nobody need ask for the state.
+  if (!inHand.some(({ result }) => result.outcome === 'fail')) return false;
+  const known = round.stateOf(monitor);
+  const seen = inHand.map(({ probe, result: { at, outcome } }) => ({ at, outcome, quarantined: probe.quarantined_at !== null }));
+  return known !== undefined && goesAhead(known, seen, room.began);
+};
+
+export type WentAhead = { readonly round: Round; readonly judged: readonly Judged[]; readonly monitors: ReadonlySet<string> };
+
+/** Decides what need not wait of what has come. Undefined when all of it waits. Nothing is written yet. */
+export const decideAhead = async (
+  room: WaitingRoom,
+  state: PartitionState,
+  deliveries: readonly Delivered[],
+  parts: PartitionParts,
+): Promise<WentAhead | undefined> => {
+  const touched = await takeIn(room, state, deliveries, parts);
+  const { clock, timing, oldestKept, roster } = parts;
+  const { partition } = state.lease;
+  const now = clock.now();
+  const round = createRound(state, roster(), now, room.until);
+  const monitors = new Set([...touched].filter((monitor) => mayGo(room, monitor, round)));
+  const judged: Judged[] = [];
+  const seqs = new Map<string, { readonly of: { readonly probe_key: number; readonly generation: string }; readonly seqs: number[] }>();
+  for (const monitor of monitors) {
+    const known = round.termsOf(monitor);
+    const key = round.rowOf(monitor)?.key;
+    for (const { probe, generation, result } of room.about.get(monitor) ?? []) {
+      // What cannot count yet is judged again when the hold ends.
+      if (!known || key === undefined || reasonAgainst(probe, result, known, { now, oldest: oldestKept(now) })) continue;
+      judged.push({ key, probe, seen: seenBy(probe, result, now, timing.lateMs) });
+      const name = watermarkName(probe.key, generation);
+      const entry = seqs.get(name) ?? { of: { probe_key: probe.key, generation }, seqs: [] };
+      entry.seqs.push(result.seq);
+      seqs.set(name, entry);
+    }
+  }
+  if (judged.length === 0) return undefined;
+  decideAbout(round, judged, now);
+  for (const { of, seqs: gone } of seqs.values()) round.goAhead({ ...of, partition }, gone);
+  return { round, judged, monitors };
+};
+
+/** It is committed. */
+export const adoptAhead = (room: WaitingRoom, monitors: ReadonlySet<string>): void => {
+  for (const monitor of monitors) {
+    room.ahead.add(monitor);
+    room.about.delete(monitor);
+  }
+};

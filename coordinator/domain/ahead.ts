@@ -1,0 +1,46 @@
+import { byStart } from './handover.ts';
+import type { Incident, MonitorState, SeenResult } from './incident-types.ts';
+import { allRules, type Rules } from './rules.ts';
+
+/**
+ * What need not wait for a hand-over (rule 4). Of a monitor that is well, and that nobody who has handed over saw failing before, an outage
+ * that begins now is decided at once: all that others may still bring is that they saw it sooner, and that only dates it anew (beginning.ts).
+ * What else is known of a monitor (that it failed meanwhile, that it was down before) can come out otherwise by what comes, and waits.
+ */
+
+export type InHand = Pick<SeenResult, 'at' | 'outcome' | 'quarantined'>;
+
+/** `began`: since when the past has been waited for; `inHand`: all that waits and tells of this monitor. */
+export const goesAhead = (
+  { incident, watched }: Pick<MonitorState, 'incident' | 'watched'>,
+  inHand: readonly InHand[],
+  began: number,
+  rules: Rules = allRules,
+): boolean => {
+  // Beats that ears kept may still come, and tell that it was not late.
+  if (!rules.live_goes_ahead || incident !== null || watched.kind === 'heartbeat') return false;
+  const failures = inHand.filter(({ outcome, quarantined }) => outcome === 'fail' && !quarantined);
+  return failures.length > 0 && failures.every(({ at }) => at >= began);
+};
+
+/** Whether what others kept may still date this incident anew. */
+export const isAhead = ({ progress }: Pick<Incident, 'progress'>, now: number): boolean => now <= (progress.ahead_until ?? 0);
+
+/**
+ * The order in which what is handed over of a monitor is decided: by start. But what passed before an incident that was decided ahead of it
+ * goes first, because it parts that incident from failures before it.
+ */
+export const inOrderOfTelling = <Told extends { readonly seen: SeenResult }>(
+  results: readonly Told[],
+  incidentOf: (monitor: string) => Incident | null,
+  now: number,
+): readonly Told[] => {
+  const ordered = results.toSorted((a, b) => byStart(a.seen, b.seen));
+  const first = ordered.filter(({ seen: { monitor, outcome, at } }) => {
+    const incident = outcome === 'ok' ? incidentOf(monitor) : null;
+    return incident !== null && isAhead(incident, now) && at < incident.started_at;
+  });
+  if (first.length === 0) return ordered;
+  const goesFirst = new Set(first);
+  return [...first, ...ordered.filter((result) => !goesFirst.has(result))];
+};

@@ -1,0 +1,146 @@
+import { describe, expect, test } from 'vitest';
+import { goesAhead, inOrderOfTelling } from '../../../coordinator/domain/ahead.ts';
+import { decide } from '../../../coordinator/domain/decide.ts';
+import type { Incident, MonitorState, SeenResult } from '../../../coordinator/domain/incident-types.ts';
+import { without } from '../../../coordinator/domain/rules.ts';
+import type { Continent } from '../../../shared/base/continents.ts';
+import { at, refused, rosterOf, story } from './story.ts';
+
+/** Rule 4: what need not wait for a hand-over, and that what is handed over later dates it as if all had come in order. */
+
+const places = ['Africa', 'Asia', 'Europe'] as const satisfies readonly Continent[];
+const roster = rosterOf(places);
+const until = at(100);
+
+const saw = (outcome: 'ok' | 'fail', continent: Continent, second: number, probe = `probe-${continent}`): SeenResult => ({
+  ...{ seq: 1, monitor: 'monitor', config_version: 1, at: at(second), took_ms: 50, outcome, cause: outcome === 'fail' ? refused : null },
+  ...{ phases: null, evidence: { from: continent, second }, look: null, quarantined: false, handed_over: false },
+  from: { probe, name: probe, continent },
+});
+const failed = (continent: Continent, second: number, probe?: string) => saw('fail', continent, second, probe);
+const passed = (continent: Continent, second: number) => saw('ok', continent, second);
+
+/** Each list is decided as one that came together; the first ones ahead of what others hand over. */
+const live = (rules = without('unobserved_lapses')) => {
+  let state: MonitorState = story(places).state();
+  const incidents = new Map<string, Incident>();
+  const evidence = new Map<string, unknown>();
+  let ids = 0;
+  const newId = () => {
+    ids += 1;
+    return `id-${ids}`;
+  };
+  const decideAll = (results: readonly SeenResult[], now: number, past_until?: number): void => {
+    const told = results.map((seen) => ({ seen }));
+    for (const { seen } of inOrderOfTelling(told, () => state.incident, now)) {
+      const moment = { now, network: roster, newId, rules, ...(past_until === undefined ? {} : { past_until }) };
+      const decision = decide(state, { is: 'result', result: seen }, moment);
+      state = decision.state;
+      for (const effect of decision.effects) {
+        if (effect.is === 'incident') incidents.set(effect.incident.id, effect.incident);
+        if (effect.is === 'evidence') evidence.set(effect.row.part, effect.row.continent);
+      }
+    }
+  };
+  return {
+    ahead: (...results: SeenResult[]) => decideAll(results, at(90), until),
+    later: (second: number, ...results: SeenResult[]) => decideAll(results, at(second)),
+    incidents: () => [...incidents.values()],
+    evidence,
+  };
+};
+
+describe('rule 4: an outage that begins while the past is waited for', () => {
+  const well = story(places).state();
+  const began = at(80);
+
+  test('goes ahead when nobody who has handed over saw the monitor failing before', () => {
+    expect(goesAhead(well, [passed('Asia', 70), passed('Europe', 75), failed('Asia', 85)], began)).toBe(true);
+    expect(goesAhead(well, [passed('Asia', 70), passed('Asia', 85)], began)).toBe(false);
+  });
+
+  test('waits when it failed meanwhile, or was down before: what comes may make it another matter', () => {
+    expect(goesAhead(well, [failed('Asia', 70), failed('Asia', 85)], began)).toBe(false);
+    const told = story(places);
+    told.fail('Asia', 10);
+    expect(goesAhead(told.state(), [failed('Asia', 85)], began)).toBe(false);
+  });
+
+  test('waits when a heartbeat is late, whose beats may still come, and when only a probe in quarantine saw it', () => {
+    expect(goesAhead(story(places, { kind: 'heartbeat' }).state(), [failed('Asia', 85)], began)).toBe(false);
+    expect(goesAhead(well, [{ ...failed('Asia', 85), quarantined: true }], began)).toBe(false);
+  });
+
+  test('is confirmed at once, and keeps its dates when what is handed over are passes', () => {
+    const told = live();
+    told.ahead(failed('Asia', 85), failed('Europe', 86));
+    told.later(95, passed('Africa', 70), passed('Africa', 80));
+    expect(told.incidents()).toMatchObject([{ started_at: at(85), confirmed_at: at(86), resolved_at: null }]);
+  });
+
+  test('is dated by who saw it first, and confirmed by the first of another continent', () => {
+    const told = live();
+    told.ahead(failed('Asia', 85), failed('Europe', 86));
+    told.later(95, passed('Africa', 70), failed('Africa', 83), failed('Africa', 88));
+    expect(told.incidents()).toMatchObject([
+      { started_at: at(83), seen: { continent: 'Africa' }, confirmed_at: at(85), confirmed: { continent: 'Asia' }, resolved_at: null },
+    ]);
+    expect([told.evidence.get('seen'), told.evidence.get('confirmed')]).toEqual(['Africa', 'Asia']);
+  });
+
+  test('is confirmed by the first that is handed over after the one that saw it, when the one that confirmed came later', () => {
+    const told = live();
+    told.ahead(failed('Asia', 85), failed('Europe', 89));
+    told.later(95, failed('Africa', 87));
+    expect(told.incidents()).toMatchObject([{ started_at: at(85), confirmed_at: at(87), confirmed: { continent: 'Africa' } }]);
+  });
+
+  test('seen by one continent so far, is confirmed by its first failure when an earlier one of another is handed over', () => {
+    const told = live();
+    told.ahead(failed('Asia', 85), failed('Asia', 87));
+    told.later(95, failed('Africa', 84));
+    expect(told.incidents()).toMatchObject([
+      { started_at: at(84), seen: { continent: 'Africa' }, confirmed_at: at(85), confirmed: { continent: 'Asia' } },
+    ]);
+  });
+
+  test('keeps its dates when a failure that is handed over had passed again before it began', () => {
+    const told = live();
+    told.ahead(failed('Asia', 85), failed('Europe', 86));
+    told.later(95, failed('Africa', 60), passed('Africa', 70));
+    expect(told.incidents()).toMatchObject([{ started_at: at(85), confirmed_at: at(86), resolved_at: null }]);
+  });
+
+  test('keeps its dates across a pass of anybody, which parts two matters', () => {
+    const told = live();
+    told.ahead(passed('Asia', 75), failed('Asia', 85), failed('Europe', 86));
+    told.later(95, failed('Africa', 70));
+    expect(told.incidents()).toMatchObject([{ started_at: at(85), confirmed_at: at(86) }]);
+  });
+
+  test('is dated for good when the time to hand over has ended: then rule 3 holds, and once confirmed nothing moves', () => {
+    const told = live();
+    told.ahead(failed('Asia', 85), failed('Europe', 86));
+    told.later(101, failed('Africa', 83));
+    expect(told.incidents()).toMatchObject([{ started_at: at(85), confirmed_at: at(86) }]);
+  });
+
+  test('comes out the same as if all had come in order, whatever each probe hands over when', () => {
+    const seen = [failed('Africa', 82), failed('Asia', 84), failed('Europe', 85), failed('Africa', 88), failed('Asia', 89)];
+    const inOrder = live();
+    inOrder.later(95, ...seen);
+    const [expected] = inOrder.incidents();
+    for (const away of places) {
+      const told = live();
+      told.ahead(...seen.filter(({ from }) => from.continent !== away));
+      told.later(95, ...seen.filter(({ from }) => from.continent === away));
+      const [incident] = told.incidents();
+      expect([incident?.started_at, incident?.seen, incident?.confirmed_at, incident?.confirmed]).toEqual([
+        expected?.started_at,
+        expected?.seen,
+        expected?.confirmed_at,
+        expected?.confirmed,
+      ]);
+    }
+  });
+});
