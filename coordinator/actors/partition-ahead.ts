@@ -71,7 +71,7 @@ const mayGo = (room: WaitingRoom, monitor: string, round: Round): boolean => {
   return known !== undefined && goesAhead(known, seen, room.began);
 };
 
-export type WentAhead = { readonly round: Round; readonly judged: readonly Judged[]; readonly monitors: ReadonlySet<string> };
+type WentAhead = { readonly round: Round; readonly judged: readonly Judged[]; readonly monitors: ReadonlySet<string> };
 
 /** Decides what need not wait of what has come. Undefined when all of it waits. Nothing is written yet. */
 export const decideAhead = async (

@@ -70,7 +70,6 @@ const areTermsOf = (watched: Watched, terms: Terms): boolean =>
   watched.interval_ms === terms.interval_ms &&
   watched.timeout_ms === terms.timeout_ms &&
   watched.probe === terms.probe &&
-  watched.inside === terms.inside &&
   watched.alert_after_ms === terms.alert_after_ms &&
   watched.sampled === terms.sampled;
 

@@ -8,7 +8,7 @@ import { allRules, type Rules } from './rules.ts';
  * What else is known of a monitor (that it failed meanwhile, that it was down before) can come out otherwise by what comes, and waits.
  */
 
-export type InHand = Pick<SeenResult, 'at' | 'outcome' | 'quarantined'>;
+type InHand = Pick<SeenResult, 'at' | 'outcome' | 'quarantined'>;
 
 /** `began`: since when the past has been waited for; `inHand`: all that waits and tells of this monitor. */
 export const goesAhead = (

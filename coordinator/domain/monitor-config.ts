@@ -6,7 +6,7 @@ import type { Json } from '../../shared/checks/result.ts';
 import { mask, type Secrets } from '../../shared/checks/secrets.ts';
 import { storable } from './name.ts';
 
-export const refuseConfig = (message: string): Refusal => new Refusal('config_invalid', message);
+const refuseConfig = (message: string): Refusal => new Refusal('config_invalid', message);
 
 /** Deeper than a config may be, so that its own check still says so; a hostile body would be deeper than the stack. */
 const walkedDepth = 12;

@@ -1,7 +1,6 @@
-import { join, resolve } from 'node:path';
-
-const root = resolve(import.meta.dirname, '../..');
+import { join } from 'node:path';
+import { homeOf } from './folders.ts';
 
 /** Where `npm start` writes what programs need to know of the local service: its address and a token, readable by the owner only. */
 export const localSettingsFile = (environment: Readonly<Record<string, string | undefined>>): string =>
-  join(resolve(root, environment.ANTIPODE_HOME || '.antipode'), 'local.json');
+  join(homeOf(environment), 'local.json');

@@ -1,5 +1,6 @@
 // Imported, because the global of this name is a getter, which costs more than the clock.
 import { performance } from 'node:perf_hooks';
+import { codeOf } from '../../shared/base/error-code.ts';
 import type { Resolver, Transport } from '../../shared/checks/dns/config.ts';
 import { type Alarm, clearAlarm, setAlarm } from './dns-alarms.ts';
 import { type DnsMessage, type Question, readMessage, writeQuestion } from './dns-message.ts';
@@ -120,7 +121,7 @@ class UdpQuestion implements Asker, Alarm {
   }
 
   fail(error: Error, { resolver }: Ticket): void {
-    const code = 'code' in error ? String(error.code) : '';
+    const code = codeOf(error);
     if (code === 'ECONNREFUSED') {
       this.#failure = 'closed';
       this.#refusals += 1;

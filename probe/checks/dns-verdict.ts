@@ -46,7 +46,7 @@ const nameErrors: Readonly<Record<string, DnsCause>> = {
 };
 
 /** The records of the asked type at the end of the chain of aliases, and the lowest TTL on the way. What lies beside the chain was not asked for. */
-export const recordsAsked = (
+const recordsAsked = (
   terms: Pick<DnsTerms, 'name' | 'type'>,
   answers: readonly DnsRecord[],
 ): { readonly values: readonly RecordFields[]; readonly ttl: number | null } => {
@@ -159,7 +159,7 @@ const recordShown = ({ name, type, ttl, fields }: DnsRecord): Json => {
 };
 
 /** Who was asked what, and all that came back: text in it is the resolver's. */
-export const evidenceOf = (terms: DnsTerms, { exchange, own }: Pick<Seen, 'exchange' | 'own'>): Evidence => {
+const evidenceOf = (terms: DnsTerms, { exchange, own }: Pick<Seen, 'exchange' | 'own'>): Evidence => {
   const { outcome, resolver, transport, attempts, strays } = exchange;
   const asked = {
     question: `${terms.name} ${terms.type}`,

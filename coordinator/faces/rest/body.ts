@@ -11,7 +11,7 @@ const utf8 = new TextDecoder('utf-8', { fatal: true });
 const lenientUtf8 = new TextDecoder('utf-8', { ignoreBOM: true });
 
 /** Whether a Content-Type says JSON: application/json or application/<something>+json, whatever its parameters. */
-export const isJsonMediaType = (header: string | undefined): boolean => {
+const isJsonMediaType = (header: string | undefined): boolean => {
   const type = (header ?? '').split(';', 1)[0]?.trim().toLowerCase() ?? '';
   return type === 'application/json' || /^application\/[^/\s]*\+json$/.test(type);
 };
