@@ -90,17 +90,37 @@ export const createRunner = (options: {
   };
 
   /** Whose fault it was, as far as this probe can say: a failure below http counts only with a witness. */
-  const judge = async (verdict: Verdict, assignment: Assignment, began: number, ended: number): Promise<Verdict> => {
-    if (reachedTarget(verdict)) witness.reached(hostKnown(assignment), ended);
+  const judge = async (
+    verdict: Verdict,
+    assignment: Assignment,
+    asked: readonly string[],
+    began: number,
+    ended: number,
+  ): Promise<Verdict> => {
+    // A check that went to no address (a heartbeat's) vouches for nothing.
+    if (reachedTarget(verdict) && asked.length > 0)
+      witness.reached(hostKnown(assignment), ended, !asked.every((address) => guard.isOutside(address)));
     if (!needsVouching(verdict)) return verdict;
     const stalled = pulse.longestGap(began);
     const wasRefused = verdict.cause?.class === 'connection_refused';
-    const vouched = await witness.vouches({ host: hostKnown(assignment), since: began, wasRefused });
+    const isInside = asked.length > 0 && !asked.some((address) => guard.isOutside(address));
+    const vouched = await witness.vouches({ host: hostKnown(assignment), since: began, wasRefused, isInside });
     const { timeout_ms: limit_ms } = assignment;
     return settle(verdict, { vouched, overrun_ms: ended - began - limit_ms, stalled: { ms: stalled, limit_ms } });
   };
 
-  const perform = async (check: Check, assignment: Assignment, startedAt: number, evidenceWanted: boolean, signal: AbortSignal) => {
+  const perform = async (
+    check: Check,
+    assignment: Assignment,
+    asked: string[],
+    startedAt: number,
+    evidenceWanted: boolean,
+    signal: AbortSignal,
+  ) => {
+    const allows = (address: string, port: number): boolean => {
+      asked.push(address);
+      return guard.allows(address, port);
+    };
     try {
       const whole = assignment.sealed === null ? assignment : unseal(assignment);
       return await check({
@@ -108,7 +128,7 @@ export const createRunner = (options: {
         started_at: startedAt,
         deadline: signal,
         evidence_wanted: evidenceWanted,
-        guard,
+        guard: { ...guard, allows },
         probe: identity(),
         clock,
       });
@@ -143,10 +163,12 @@ export const createRunner = (options: {
     const startedAt = clock.now();
     entry.startedAt = startedAt;
     const began = performance.now();
-    const seen = await perform(check, assignment, startedAt, entry.looks.length > 0, deadline.signal);
+    // Every address that the check set out for.
+    const asked: string[] = [];
+    const seen = await perform(check, assignment, asked, startedAt, entry.looks.length > 0, deadline.signal);
     const ended = performance.now();
     clearTimeout(timer);
-    const verdict = await judge(seen, assignment, began, ended);
+    const verdict = await judge(seen, assignment, asked, began, ended);
     deadlines.delete(deadline);
     // From here on nothing may be awaited: a look that finds this entry still adds itself to it.
     busy.delete(monitor);

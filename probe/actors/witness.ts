@@ -3,15 +3,20 @@ import { connect } from 'node:net';
 /**
  * Whether this probe can vouch for itself (rule 2): did it reach any other host since a check began, or does it reach an anchor now?
  * An anchor that refuses the connection was reached as well, because the refusal came from there; but a refusal cannot
- * vouch for a refusal: whatever stands in the way may refuse everything.
+ * vouch for a refusal: whatever stands in the way may refuse everything. What lies inside the probe's own network vouches only for what lies
+ * there too: it is reached just as well when the way out is cut.
  */
 export type Witness = {
   /** A host answered a check, at this moment of performance.now(). */
-  readonly reached: (host: string, at: number) => void;
-  readonly vouches: (asked: { readonly host: string; readonly since: number; readonly wasRefused: boolean }) => Promise<boolean>;
+  readonly reached: (host: string, at: number, isInside: boolean) => void;
+  readonly vouches: (asked: Asked) => Promise<boolean>;
   readonly selfTest: () => Promise<{ readonly ok: boolean; readonly detail: string }>;
 };
 
+export type Asked = { readonly host: string; readonly since: number; readonly wasRefused: boolean; readonly isInside: boolean };
+
+/** The two hosts that answered last: one of them is another than the one in question. */
+type Answered = readonly { readonly host: string; readonly at: number }[];
 type Answer = 'connected' | 'refused' | 'nothing';
 type Attempt = { readonly at: number; readonly answer: Promise<Answer> };
 
@@ -41,9 +46,8 @@ export const createWitness = (parts: {
   /** Goes to the bus and back; rejects or never settles when there is none. */
   readonly busRoundTrip: () => Promise<void>;
 }): Witness => {
-  /** The two hosts that answered last: one of them is another than the one in question. */
-  let latest: { host: string; at: number } | undefined;
-  let before: { host: string; at: number } | undefined;
+  let outside: Answered = [];
+  let inside: Answered = [];
   let attempt: Attempt | undefined;
 
   const tryBus = (): Promise<Answer> =>
@@ -75,17 +79,20 @@ export const createWitness = (parts: {
   };
 
   return {
-    reached: (host, at) => {
-      if (latest && latest.host !== host) before = latest;
-      latest = { host, at };
+    reached: (host, at, isInside) => {
+      const known = isInside ? inside : outside;
+      const next = [{ host, at }, ...known.filter((other) => other.host !== host).slice(0, 1)];
+      if (isInside) inside = next;
+      else outside = next;
     },
-    vouches: async ({ host, since, wasRefused }) => {
-      for (const one of [latest, before]) if (one && one.host !== host && one.at >= since) return true;
+    vouches: async ({ host, since, wasRefused, isInside }) => {
+      const answered = isInside ? [...outside, ...inside] : outside;
+      if (answered.some((other) => other.host !== host && other.at >= since)) return true;
       const answer = await attemptSince(since);
       return answer === 'connected' || (answer === 'refused' && !wasRefused);
     },
     selfTest: async () => {
-      const ago = latest ? performance.now() - latest.at : Number.POSITIVE_INFINITY;
+      const ago = performance.now() - (outside[0]?.at ?? Number.NEGATIVE_INFINITY);
       if (ago < recentMs) return { ok: true, detail: `a target answered ${Math.round(ago / 1_000)} s ago` };
       const answer = await attemptSince(performance.now() - recentMs);
       return {

@@ -18,6 +18,8 @@ import { rangesOf, reachesAll } from '../../shared/checks/inside.ts';
 export type Guard = {
   /** Whether a connection (or a datagram) to this literal address and port may leave. Anything that is no literal address may not. */
   readonly allows: (address: string, port: number) => boolean;
+  /** Whether it lies beyond the probe's own machine and what its host allows of its own network: it can only be reached by the way out. */
+  readonly isOutside: (address: string) => boolean;
   /** Whether some other probe that may check this is allowed to reach these addresses: then to be refused here is this probe's own limit (rule 1). */
   readonly othersMay: (addresses: readonly string[], assignment: Pick<Assignment, 'continents' | 'probe'>) => boolean;
 };
@@ -72,14 +74,14 @@ export const createGuard = (parts: GuardParts): Guard => {
     isPublic(address) || (address.kind() === 'ipv4' && !isMetadata(address) && !isUnspecified(address) && listed(address));
 
   // Reading an address costs more than judging it, and the same few come again and again. Only what can never change of it is remembered.
-  type Known = { readonly address: Address; readonly open: boolean };
+  type Known = { readonly address: Address; readonly open: boolean; readonly beyond: boolean };
   const known = new Map<string, Known | null>();
   const knownOf = (text: string): Known | null => {
     const found = known.get(text);
     if (found !== undefined) return found;
     if (known.size >= mostRemembered) known.clear();
     const address = parseAddress(text);
-    const made = address ? { address, open: isOpen(address) } : null;
+    const made = address ? { address, open: isOpen(address), beyond: isPublic(address) && !listed(address) } : null;
     known.set(text, made);
     return made;
   };
@@ -89,6 +91,10 @@ export const createGuard = (parts: GuardParts): Guard => {
       const found = knownOf(text);
       if (found === null) return false;
       return found.open && !isBus(found.address, port) ? true : may(found.address, port);
+    },
+    isOutside: (text) => {
+      const found = knownOf(text);
+      return found?.beyond === true && !parts.own().includes(text);
     },
     othersMay: (addresses, { continents, probe }) =>
       probe === null &&

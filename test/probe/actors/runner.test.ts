@@ -80,6 +80,22 @@ describe('a turn', () => {
     expect(hand.reported[1]?.result).toMatchObject({ outcome: 'fail', cause: { class: 'connection_refused' } });
   });
 
+  test('that fails outside does not count for what answered inside the probe’s own network; one that fails inside does', async () => {
+    hand.isReachable = false;
+    hand.turn(assignmentOf('https://a.example/'));
+    hand.turn(assignmentOf('https://127.0.0.2/'));
+    hand.turn(assignmentOf('https://127.0.0.3/'));
+    await hand.untilStarted(3);
+    hand.started[1]?.end();
+    await hand.untilReported(1);
+    hand.started[0]?.end(down);
+    await hand.untilReported(2);
+    expect(hand.reported[1]?.result).toMatchObject({ outcome: 'unknown', cause: { class: 'probe_unvouched' } });
+    hand.started[2]?.end(down);
+    await hand.untilReported(3);
+    expect(hand.reported[2]?.result).toMatchObject({ outcome: 'fail', cause: { class: 'connection_refused' } });
+  });
+
   test('ends at the time limit of its monitor', async () => {
     hand.turn(assignmentOf('https://a.example/', { timeout_ms: 60 }));
     await hand.untilReported(1);

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:net';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { createWitness } from '../../../probe/actors/witness.ts';
+import { type Asked, createWitness } from '../../../probe/actors/witness.ts';
 
 let anchor: Server;
 let anchorAddress: string;
@@ -23,33 +23,46 @@ afterEach(() => {
 
 const noBus = () => Promise.reject(new Error('no bus'));
 const alone = () => createWitness({ anchors: () => [], busRoundTrip: noBus });
-const asked = (more: { host?: string; since?: number; wasRefused?: boolean } = {}) => ({
+const asked = (more: Partial<Asked> = {}): Asked => ({
   host: 'a',
   since: 1_000,
   wasRefused: false,
+  isInside: false,
   ...more,
 });
 
 describe('a probe vouches for itself', () => {
   test('by another host that answered since the check began', async () => {
     const witness = alone();
-    witness.reached('b', 1_500);
+    witness.reached('b', 1_500, false);
     expect(await witness.vouches(asked())).toBe(true);
   });
 
   test('also when the host in question was itself the last to answer', async () => {
     const witness = alone();
-    witness.reached('b', 1_500);
-    witness.reached('a', 1_600);
-    witness.reached('a', 1_700);
+    witness.reached('b', 1_500, false);
+    witness.reached('a', 1_600, false);
+    witness.reached('a', 1_700, false);
     expect(await witness.vouches(asked())).toBe(true);
   });
 
   test('not by the host in question, and not by one that answered before', async () => {
     const witness = alone();
-    witness.reached('b', 999);
-    witness.reached('a', 1_600);
+    witness.reached('b', 999, false);
+    witness.reached('a', 1_600, false);
     expect(await witness.vouches(asked())).toBe(false);
+  });
+
+  test('not for what lies outside by what lies inside its own network, which it reaches without its way out; but for what lies there too', async () => {
+    const witness = alone();
+    witness.reached('b', 1_500, true);
+    witness.reached('c', 1_600, true);
+    expect(await witness.vouches(asked())).toBe(false);
+    expect((await witness.selfTest()).ok).toBe(false);
+    expect(await witness.vouches(asked({ isInside: true }))).toBe(true);
+    witness.reached('d', 1_400, false);
+    witness.reached('b', 1_700, true);
+    expect(await witness.vouches(asked())).toBe(true);
   });
 
   test('by an anchor that can be reached', async () => {
@@ -107,7 +120,7 @@ describe('the self-test', () => {
 
   test('passes when a target answered lately', async () => {
     const witness = alone();
-    witness.reached('b', performance.now());
+    witness.reached('b', performance.now(), false);
     expect((await witness.selfTest()).ok).toBe(true);
   });
 });

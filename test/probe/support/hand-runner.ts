@@ -1,3 +1,4 @@
+import { isIP } from 'node:net';
 import { expect } from 'vitest';
 import { createRunner, type Runner } from '../../../probe/actors/runner.ts';
 import { createWitness } from '../../../probe/actors/witness.ts';
@@ -52,6 +53,8 @@ export const startHandRunner = (concurrency = 40): HandRunner => {
     checks: {
       https: (context) =>
         new Promise((resolve, reject) => {
+          const { hostname } = new URL(context.assignment.target);
+          context.guard.allows(isIP(hostname) === 0 ? '9.9.9.9' : hostname, 443);
           started.push({ context, end: (verdict) => resolve({ ...good, ...verdict }), fail: reject });
           context.deadline.addEventListener('abort', () => resolve({ ...down, cause: { class: 'timed_out', params: {} } }));
         }),
