@@ -6,6 +6,7 @@ import { type Clock, systemClock } from '../shared/base/clock.ts';
 import { newId } from '../shared/base/ids.ts';
 import { createLog, type Log } from '../shared/base/log.ts';
 import { version } from '../shared/base/version.ts';
+import { inForce } from './access/master-keys.ts';
 import { createRateLimiter } from './access/rate-limit.ts';
 import { secretsOf } from './access/secrets.ts';
 import { type Engine, startEngine } from './actors/engine.ts';
@@ -69,6 +70,7 @@ export const createApp = (config: Config, overrides: Overrides = {}): App => {
       const applied = await migrate(sql).catch((error: unknown) => {
         throw entryFault(error, config.DATABASE_URL);
       });
+      await secrets.check(sql);
       if (applied.length > 0) log.info({ migrations: applied }, 'the database was brought to this version');
       downloadRoutes(web, { onFailure: (error) => log.error({ err: error }, 'a download could not be bundled') });
       restRoutes(web, { execute: gate.execute, authenticate: tokens.authenticate, limiter, log, baseUrl: () => baseUrl });
@@ -93,7 +95,7 @@ export const createApp = (config: Config, overrides: Overrides = {}): App => {
           account: config.NATS_ACCOUNT_PUBLIC,
           operatorSeed: config.NATS_OPERATOR_SEED,
         },
-        secretKey: config.SECRET_KEY,
+        masterOf: (newest) => inForce({ secretKey: config.SECRET_KEY, previousKey: config.SECRET_KEY_PREVIOUS }, newest),
         beatSpool: join(config.DATA_DIR ?? join(tmpdir(), `antipode-coordinator-${port}`), 'beats.jsonl'),
         openSecrets: (row) => (row.secrets === null ? Promise.resolve('{}') : secrets.open(sql, row.secrets, secretsOf(row.id))),
         baseUrl: () => baseUrl,

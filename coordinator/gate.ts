@@ -21,11 +21,11 @@ type Parts = {
 };
 
 export const createEntrance = ({ config, sql, clock, log, baseUrl }: Parts): Entrance => {
-  const secretKey = config.SECRET_KEY;
-  const secrets = createSecretsAtRest(secretKey);
-  const tokens = createTokens({ sql, secretKey, clock, log });
+  const { SECRET_KEY: secretKey, SECRET_KEY_PREVIOUS: previousKey } = config;
+  const secrets = createSecretsAtRest(secretKey, previousKey);
+  const tokens = createTokens({ sql, secretKey, previousKey, clock, log });
   const account = keyFromSeed(config.NATS_ACCOUNT_SEED, 'account');
   const probes = createProbeIdentities({ account, clock, natsUrl: config.NATS_PUBLIC_URL ?? config.NATS_URL });
-  const gate = createOperations({ sql, clock, secretKey, secrets, mintToken: tokens.mint, probes, partitionOf, baseUrl });
+  const gate = createOperations({ sql, clock, secretKey, previousKey, secrets, mintToken: tokens.mint, probes, partitionOf, baseUrl });
   return { gate, tokens, secrets };
 };

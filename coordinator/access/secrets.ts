@@ -1,7 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { decrypt, encrypt } from '../../shared/base/encryption.ts';
 import { newId } from '../../shared/base/ids.ts';
+import { doAlone } from '../store/advisory-locks.ts';
 import type { Queryable, Sql } from '../store/database.ts';
+import { growEverySealEpoch } from '../store/seal-epochs.ts';
 import {
   currentKey,
   deleteOlderKeys,
@@ -13,7 +15,8 @@ import {
   rewriteKept,
   type WrappedKey,
 } from '../store/secret-keys.ts';
-import { derivedKey } from './derived-key.ts';
+import { inTransaction } from '../store/transactions.ts';
+import { inForce, type MasterKeys, rewrapKept, unwrap, wrap } from './master-keys.ts';
 
 /** Secrets at rest: AES-256-GCM under keys of the database, which are themselves wrapped by one derived from SECRET_KEY. */
 export type SecretsAtRest = {
@@ -21,8 +24,17 @@ export type SecretsAtRest = {
   readonly seal: (sql: Queryable, text: string, about: string) => Promise<Buffer>;
   readonly open: (sql: Queryable, box: Uint8Array, about: string) => Promise<string>;
   /** A new key, and everything that is stored encrypted under it; others may go on working meanwhile. */
-  readonly rotate: (sql: Sql) => Promise<{ readonly id: string; readonly rewritten: number }>;
+  readonly rotate: (sql: Sql) => Promise<Rotated>;
+  /**
+   * Puts everything under SECRET_KEY that lies under the one before it. Killed at any point, it is done again; done, it does nothing. The keys of
+   * the network are others from its first transaction on.
+   */
+  readonly replaceSecretKey: (sql: Sql, progress?: (what: string, rows: number) => void) => Promise<Rotated>;
+  /** Finds out at the start whether what is stored can be read. @throws when it cannot. */
+  readonly check: (sql: Sql) => Promise<void>;
 };
+
+export type Rotated = { readonly id: string; readonly rewritten: number };
 
 /** What boxes are bound to; used by whoever seals and whoever opens. */
 export const secretsOf = (monitor: string): string => `monitor ${monitor}`;
@@ -39,40 +51,33 @@ const idOf = (box: Uint8Array): string =>
     .toString('hex')
     .replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
 
-export const createSecretsAtRest = (secretKey: string): SecretsAtRest => {
-  const wrapping = derivedKey(secretKey, 'keys of secrets');
+export const createSecretsAtRest = (secretKey: string, previousKey?: string): SecretsAtRest => {
+  const keys: MasterKeys = { secretKey, previousKey };
   const known = new Map<string, Buffer>();
 
-  const unwrap = ({ id, wrapped }: WrappedKey): Buffer => {
-    const have = known.get(id);
-    if (have) return have;
-    let key: Buffer;
-    try {
-      key = decrypt(wrapping, wrapped, id);
-    } catch (error) {
-      throw new Error('secrets in the database cannot be read: SECRET_KEY is not the one that they were stored with', { cause: error });
-    }
+  const unwrapped = ({ id, wrapped }: WrappedKey): Buffer => {
+    const key = known.get(id) ?? unwrap(keys, wrapped, id).bytes;
     known.set(id, key);
     return key;
   };
 
-  const create = async (sql: Queryable): Promise<WrappedKey> => {
+  const createUnder = async (sql: Queryable, master: string): Promise<WrappedKey> => {
     const id = newId();
-    const made = { id, wrapped: encrypt(wrapping, randomBytes(32), id) };
+    const made = { id, wrapped: wrap(master, randomBytes(32), id) };
     await insertKey(sql, made);
     return made;
   };
 
   const current = async (sql: Queryable): Promise<WrappedKey> =>
     // Asked twice, because a rotation can take a key away between finding and locking its row.
-    (await currentKey(sql)) ?? (await currentKey(sql)) ?? (await create(sql));
+    (await currentKey(sql)) ?? (await currentKey(sql)) ?? (await createUnder(sql, inForce(keys, undefined)));
 
   const sealWith = (key: WrappedKey, text: string, about: string): Buffer =>
-    Buffer.concat([idBytes(key.id), encrypt(unwrap(key), Buffer.from(text), about)]);
+    Buffer.concat([idBytes(key.id), encrypt(unwrapped(key), Buffer.from(text), about)]);
 
   const open = async (sql: Queryable, box: Uint8Array, about: string): Promise<string> => {
     const id = idOf(box);
-    const key = known.get(id) ?? (await keyById(sql, id).then((found) => found && unwrap(found)));
+    const key = known.get(id) ?? (await keyById(sql, id).then((found) => found && unwrapped(found)));
     if (!key) throw new Error(`secrets in the database are under the key ${id}, which is not there`);
     return decrypt(key, Buffer.from(box).subarray(idLength), about).toString();
   };
@@ -89,26 +94,43 @@ export const createSecretsAtRest = (secretKey: string): SecretsAtRest => {
     return found.length;
   };
 
+  /** Puts everything under this key and takes the older ones away; others may go on writing with them meanwhile. */
+  const rewriteAll = async (sql: Sql, key: WrappedKey, progress: (rows: number) => void): Promise<Rotated> => {
+    let rewritten = 0;
+    for (let some = batch; some > 0; ) {
+      some = await inTransaction(sql, (transaction) => rewriteSome(transaction, key));
+      rewritten += some;
+      if (some > 0) progress(rewritten);
+    }
+    const late = await inTransaction(sql, async (transaction) => {
+      await lockOlderKeys(transaction, key.id);
+      // What was written with an older key between the last bite and the lock.
+      let count = 0;
+      for (let some = batch; some > 0; count += some) some = await rewriteSome(transaction, key);
+      await deleteOlderKeys(transaction, key.id);
+      return count;
+    });
+    return { id: key.id, rewritten: rewritten + late };
+  };
+
   return {
     seal: async (sql, text, about) => sealWith(await current(sql), text, about),
     open,
-    rotate: async (sql) => {
-      const key = await create(sql);
-      let rewritten = 0;
-      for (let some = batch; some > 0; ) {
-        some = await sql.begin((transaction) => rewriteSome(transaction, key));
-        rewritten += some;
-      }
-      await sql.begin(async (transaction) => {
-        await lockOlderKeys(transaction, key.id);
-        // What was written with an older key between the last bite and the lock.
-        for (let some = batch; some > 0; ) {
-          some = await rewriteSome(transaction, key);
-          rewritten += some;
-        }
-        await deleteOlderKeys(transaction, key.id);
+    rotate: async (sql) => rewriteAll(sql, await createUnder(sql, inForce(keys, await currentKey(sql))), () => undefined),
+    replaceSecretKey: async (sql, progress = () => undefined) => {
+      const key = await inTransaction(sql, async (transaction) => {
+        await doAlone(transaction, 'secretKey');
+        const newest = await currentKey(transaction);
+        const isDone = newest !== undefined && inForce(keys, newest) === secretKey;
+        await rewrapKept(transaction, keys);
+        if (isDone) return newest;
+        await growEverySealEpoch(transaction);
+        return createUnder(transaction, secretKey);
       });
-      return { id: key.id, rewritten };
+      return rewriteAll(sql, key, (rows) => progress('secrets', rows));
+    },
+    check: async (sql) => {
+      unwrapped(await inTransaction(sql, current));
     },
   };
 };

@@ -4,14 +4,14 @@ import { Refusal } from '../../shared/base/refusal.ts';
 import type { Sql } from '../store/database.ts';
 import { type TokenHolder, tokenHolders, writeLastUsed } from '../store/tokens.ts';
 import type { Caller } from './caller.ts';
-import { derivedKey } from './derived-key.ts';
+import { createKeptKey, type MasterKeys } from './master-keys.ts';
 import { fingerprintOf, isTokenText, looksLikeToken, newTokenText, shownPart } from './token-text.ts';
 
 export type MintedToken = { readonly token: string; readonly fingerprint: Buffer; readonly shown: string };
 
 export type Tokens = {
   /** A fresh token; the text is shown once and stored nowhere. */
-  readonly mint: () => MintedToken;
+  readonly mint: () => Promise<MintedToken>;
   /** @throws Refusal `token_missing` or `token_invalid`. */
   readonly authenticate: (authorization: string | undefined) => Promise<Caller>;
   /** Writes down when tokens were last used. */
@@ -19,7 +19,7 @@ export type Tokens = {
   readonly close: () => Promise<void>;
 };
 
-type Parts = { readonly sql: Sql; readonly secretKey: string; readonly clock: Clock; readonly log: Pick<Log, 'warn'> };
+type Parts = MasterKeys & { readonly sql: Sql; readonly clock: Clock; readonly log: Pick<Log, 'warn'> };
 
 const flushEvery = 60_000;
 
@@ -59,8 +59,8 @@ const createLookup = (sql: Sql): ((fingerprint: string) => Promise<TokenHolder |
     });
 };
 
-export const createTokens = ({ sql, secretKey, clock, log }: Parts): Tokens => {
-  const key = derivedKey(secretKey, 'token fingerprint');
+export const createTokens = ({ sql, secretKey, previousKey, clock, log }: Parts): Tokens => {
+  const key = createKeptKey(sql, { secretKey, previousKey }, 'token fingerprint');
   const lookup = createLookup(sql);
   let uses = new Map<string, number>();
   let timer: NodeJS.Timeout | undefined;
@@ -84,15 +84,15 @@ export const createTokens = ({ sql, secretKey, clock, log }: Parts): Tokens => {
   };
 
   return {
-    mint: () => {
+    mint: async () => {
       const token = newTokenText();
-      return { token, fingerprint: fingerprintOf(token, key), shown: shownPart(token) };
+      return { token, fingerprint: fingerprintOf(token, await key()), shown: shownPart(token) };
     },
     authenticate: async (authorization) => {
       const [, text = ''] = /^bearer +(\S+) *$/i.exec(authorization ?? '') ?? [];
       if (!looksLikeToken(text)) throw missing();
       if (!isTokenText(text)) throw invalid();
-      const holder = await lookup(fingerprintOf(text, key).toString('hex'));
+      const holder = await lookup(fingerprintOf(text, await key()).toString('hex'));
       const now = clock.now();
       if (!holder || (holder.expires_at !== null && holder.expires_at.getTime() <= now)) throw invalid();
       noteUse(holder.id, now);

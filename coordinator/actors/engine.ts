@@ -11,6 +11,7 @@ import { installationId } from '../store/installation.ts';
 import { ownedPartitions } from '../store/leases.ts';
 import { outboxChannel } from '../store/outbox.ts';
 import type { ProbeRow } from '../store/probes.ts';
+import type { WrappedKey } from '../store/secret-keys.ts';
 import type { MonitorRow } from '../store/watched.ts';
 import { createAlerter } from './alerter.ts';
 import { createAssignments } from './assignments.ts';
@@ -73,7 +74,8 @@ export type EngineOptions = {
     readonly operatorSeed: string;
   };
   /** What the keys of the network are derived from. */
-  readonly secretKey: string;
+  /** The SECRET_KEY in force, by the newest key that secrets lie under. */
+  readonly masterOf: (newest: WrappedKey | undefined) => string;
   /** The file that keeps beats while the bus is away. */
   readonly beatSpool: string;
   readonly openSecrets: (row: MonitorRow) => Promise<string>;
@@ -99,7 +101,7 @@ export const startEngine = async (options: EngineOptions): Promise<Engine> => {
   await housekeeper.prepare();
   const directory = await createDirectory({ sql, log });
   const refusals = createRefusals({ sql, log });
-  const keys = await createNetworkKeys({ sql, secretKey: options.secretKey });
+  const keys = await createNetworkKeys({ sql, masterOf: options.masterOf });
 
   const isLeader = (): boolean => partitions.owns(0);
   const network = await createNetwork({ sql, bus, clock, log, timing, directory, isLeader });

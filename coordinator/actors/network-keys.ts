@@ -1,6 +1,7 @@
 import { deriveNetworkKey, type NetworkKey } from '../../shared/checks/seal.ts';
 import type { Sql } from '../store/database.ts';
-import { readSealEpochs, type SealEpochs, sealEpochOf } from '../store/seal-epochs.ts';
+import { readSealing, type Sealing, sealEpochOf } from '../store/seal-epochs.ts';
+import type { WrappedKey } from '../store/secret-keys.ts';
 
 /**
  * The keys that secrets travel under, one for each place (a continent, or one private probe), derived with the place's epoch. The revocation of
@@ -22,35 +23,46 @@ export type NetworkKeys = {
 
 export type KeyOf = (place: string) => NetworkKey;
 
-export const createNetworkKeys = async ({ sql, secretKey }: { readonly sql: Sql; readonly secretKey: string }): Promise<NetworkKeys> => {
-  const derived = new Map<string, NetworkKey>();
-  let epochs = await readSealEpochs(sql);
+type Parts = {
+  readonly sql: Sql;
+  /** The SECRET_KEY that is in force. @throws when we do not know it. */
+  readonly masterOf: (newest: WrappedKey | undefined) => string;
+};
 
-  const derive = (from: SealEpochs, place: string): NetworkKey => {
-    const epoch = sealEpochOf(from, place);
-    const name = `${epoch} ${place}`;
-    const known = derived.get(name);
-    if (known) return known;
+export const createNetworkKeys = async ({ sql, masterOf }: Parts): Promise<NetworkKeys> => {
+  const derived = new Map<string, NetworkKey>();
+  type Read = Pick<Sealing, 'epochs'> & { readonly master: string };
+  const read = async (): Promise<Read> => {
+    const { epochs, newest } = await readSealing(sql);
+    return { epochs, master: masterOf(newest) };
+  };
+  let known = await read();
+
+  const derive = ({ epochs, master }: Read, place: string): NetworkKey => {
+    const epoch = sealEpochOf(epochs, place);
+    const name = `${epoch} ${place} ${master}`;
+    const have = derived.get(name);
+    if (have) return have;
     if (derived.size > 1_000) derived.clear();
-    const made = deriveNetworkKey(secretKey, place, epoch);
+    const made = deriveNetworkKey(master, place, epoch);
     derived.set(name, made);
     return made;
   };
 
   return {
-    keyOf: (place) => derive(epochs, place),
-    epochOf: (place) => sealEpochOf(epochs, place),
+    keyOf: (place) => derive(known, place),
+    epochOf: (place) => sealEpochOf(known.epochs, place),
     keysNow: async () => {
-      const now = await readSealEpochs(sql);
+      const now = await read();
       return (place) => derive(now, place);
     },
     refresh: async (directory) => {
-      const read = await readSealEpochs(sql);
-      if ([...read].every(([place, epoch]) => epoch <= (epochs.get(place) ?? 1))) return false;
+      const now = await read();
+      if ([...now.epochs].every(([place, epoch]) => epoch <= (known.epochs.get(place) ?? 1))) return false;
       await directory();
-      const grown = [...read].filter(([place, epoch]) => epoch > (epochs.get(place) ?? 1));
-      // Another reading may have been quicker than this one; epochs only grow.
-      epochs = new Map([...epochs, ...grown]);
+      const grown = [...now.epochs].filter(([place, epoch]) => epoch > (known.epochs.get(place) ?? 1));
+      // Another reading may have been quicker than this one; epochs only grow, and with another SECRET_KEY all of them have grown.
+      if (grown.length > 0) known = { epochs: new Map([...known.epochs, ...grown]), master: now.master };
       return grown.length > 0;
     },
   };

@@ -9,7 +9,7 @@ import type { Cursors } from './cursors.ts';
 /** What operations need of the house besides the database. */
 export type Instruments = {
   readonly secrets: SecretsAtRest;
-  readonly mintToken: () => MintedToken;
+  readonly mintToken: () => Promise<MintedToken>;
   readonly cursors: Cursors;
   readonly shownMonitors: ShownMonitors;
   readonly partitionOf: (monitor: string) => number;

@@ -1,7 +1,6 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { InvalidInput } from '../../shared/api/errors.ts';
 import { cursorFault } from '../../shared/api/pagination.ts';
-import { derivedKey } from '../access/derived-key.ts';
 
 const keyLength = 8;
 const sealLength = 10;
@@ -11,25 +10,28 @@ const sealLength = 10;
  * whoever holds it, and no other list takes it.
  */
 export type Cursors = {
-  readonly make: (list: readonly unknown[], key: number) => string;
+  readonly make: (list: readonly unknown[], key: number) => Promise<string>;
   /** @throws InvalidInput when this list did not give it. */
-  readonly read: (list: readonly unknown[], cursor: string) => number;
+  readonly read: (list: readonly unknown[], cursor: string) => Promise<number>;
 };
 
-export const createCursors = (secretKey: string): Cursors => {
-  const secret = derivedKey(secretKey, 'cursors');
-  const sealed = (list: readonly unknown[], key: Buffer): Buffer =>
-    createHmac('sha256', secret).update(JSON.stringify(list)).update(key).digest().subarray(0, sealLength);
+export const createCursors = (secret: () => Promise<Buffer>): Cursors => {
+  const sealed = async (list: readonly unknown[], key: Buffer): Promise<Buffer> =>
+    createHmac('sha256', await secret())
+      .update(JSON.stringify(list))
+      .update(key)
+      .digest()
+      .subarray(0, sealLength);
   return {
-    make: (list, key) => {
+    make: async (list, key) => {
       const bytes = Buffer.alloc(keyLength);
       bytes.writeBigUInt64BE(BigInt(key));
-      return Buffer.concat([bytes, sealed(list, bytes)]).toString('base64url');
+      return Buffer.concat([bytes, await sealed(list, bytes)]).toString('base64url');
     },
-    read: (list, cursor) => {
+    read: async (list, cursor) => {
       const bytes = /^[A-Za-z0-9_-]{24}$/.test(cursor) ? Buffer.from(cursor, 'base64url') : Buffer.alloc(0);
       const key = bytes.subarray(0, keyLength);
-      if (bytes.length !== keyLength + sealLength || !timingSafeEqual(bytes.subarray(keyLength), sealed(list, key)))
+      if (bytes.length !== keyLength + sealLength || !timingSafeEqual(bytes.subarray(keyLength), await sealed(list, key)))
         throw new InvalidInput([cursorFault(cursor)]);
       return Number(key.readBigUInt64BE());
     },
@@ -46,10 +48,10 @@ export const pageOf = async <Row extends Keyed, Item>(
   rows: (from: number | null, most: number) => Promise<readonly Row[]>,
   item: (row: Row) => Item,
 ): Promise<{ readonly items: readonly Item[]; readonly next_cursor: string | null }> => {
-  const found = await rows(cursor === null ? null : cursors.read(list, cursor), limit + 1);
+  const found = await rows(cursor === null ? null : await cursors.read(list, cursor), limit + 1);
   const shown = found.slice(0, limit);
   const last = shown.at(-1);
-  return { items: shown.map(item), next_cursor: found.length > limit && last ? cursors.make(list, last.key) : null };
+  return { items: shown.map(item), next_cursor: found.length > limit && last ? await cursors.make(list, last.key) : null };
 };
 
 /** Where lists begin that go upwards, and those that go downwards. */

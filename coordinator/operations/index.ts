@@ -1,4 +1,5 @@
 import type { Clock } from '../../shared/base/clock.ts';
+import { createKeptKey, type MasterKeys } from '../access/master-keys.ts';
 import type { ProbesPart } from '../access/probes.ts';
 import type { SecretsAtRest } from '../access/secrets.ts';
 import type { MintedToken } from '../access/tokens.ts';
@@ -10,12 +11,11 @@ import { createGate, type Gate } from './execute.ts';
 export type { Gate } from './execute.ts';
 export type { Answered } from './handlers.ts';
 
-export type OperationsParts = {
+export type OperationsParts = MasterKeys & {
   readonly sql: Sql;
   readonly clock: Clock;
-  readonly secretKey: string;
   readonly secrets: SecretsAtRest;
-  readonly mintToken: () => MintedToken;
+  readonly mintToken: () => Promise<MintedToken>;
   readonly probes: ProbesPart;
   /** From shared/bus, which this room does not know. */
   readonly partitionOf: (monitor: string) => number;
@@ -24,10 +24,11 @@ export type OperationsParts = {
 
 /** The gate with everything behind it. */
 export const createOperations = (parts: OperationsParts): Gate => {
-  const { sql, clock, secretKey, ...instruments } = parts;
+  const { sql, clock, secretKey, previousKey, ...instruments } = parts;
+  const cursors = createCursors(createKeptKey(sql, { secretKey, previousKey }, 'cursors'));
   return createGate({
     sql,
     clock,
-    instruments: { ...instruments, cursors: createCursors(secretKey), shownMonitors: createShownMonitors() },
+    instruments: { ...instruments, cursors, shownMonitors: createShownMonitors() },
   });
 };

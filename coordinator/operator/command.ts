@@ -10,6 +10,7 @@ export type OperatorParts = {
   readonly backup: (file: string, progress: Progress) => Promise<Copied>;
   readonly restore: (file: string, replace: boolean, progress: Progress) => Promise<Copied>;
   readonly rotateKey: () => Promise<{ readonly id: string; readonly rewritten: number }>;
+  readonly replaceSecretKey: (progress: Progress) => Promise<{ readonly id: string; readonly rewritten: number }>;
 };
 
 export type Progress = (table: string, rows: number) => void;

@@ -277,4 +277,11 @@ export const commands: readonly Command[] = [
     flags: {},
     run: ({ rotateKey }) => rotateKey(),
   },
+  {
+    ...today,
+    words: ['secret-key', 'replace'],
+    what: 'Put everything under the new SECRET_KEY, while SECRET_KEY_PREVIOUS holds the one before it',
+    flags: {},
+    run: ({ replaceSecretKey }, _given, progress) => replaceSecretKey(progress),
+  },
 ];

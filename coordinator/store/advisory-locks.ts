@@ -7,6 +7,8 @@ const numbers = {
   resultDays: 7_405_022,
   /** Who publishes heartbeat keys alone publishes nothing that is no longer true. */
   beatKeys: 7_301,
+  /** Two that replaced SECRET_KEY at once would each make a newest key. */
+  secretKey: 7_405_023,
 } as const;
 
 /** Waits until no other transaction, of this coordinator or another, does the same; holds it until this one ends. */

@@ -1,4 +1,5 @@
 import type { Queryable } from './database.ts';
+import type { WrappedKey } from './secret-keys.ts';
 
 /** Stands for every place. */
 const everywhere = '*';
@@ -10,6 +11,19 @@ export const readSealEpochs = async (sql: Queryable): Promise<SealEpochs> => {
   const rows = await sql<{ place: string; epoch: number }[]>`
     select place, epoch from seal_epochs union all select ${everywhere}, seal_epoch from installation`;
   return new Map(rows.map(({ place, epoch }) => [place, epoch]));
+};
+
+/** With the newest key of secrets, whose wrapping says what the keys of the network are derived from: both as of one moment. */
+export type Sealing = { readonly epochs: SealEpochs; readonly newest: WrappedKey | undefined };
+
+export const readSealing = async (sql: Queryable): Promise<Sealing> => {
+  const rows = await sql<{ place: string; epoch: number; id: string | null; wrapped: Uint8Array | null }[]>`
+    with newest as (select id, wrapped from secret_keys order by id desc limit 1)
+    select e.place, e.epoch, k.id, k.wrapped
+    from (select place, epoch from seal_epochs union all select ${everywhere}, seal_epoch from installation) e left join newest k on true`;
+  const [first] = rows;
+  const newest = first && first.id !== null && first.wrapped !== null ? { id: first.id, wrapped: first.wrapped } : undefined;
+  return { epochs: new Map(rows.map(({ place, epoch }) => [place, epoch])), newest };
 };
 
 export const sealEpochOf = (epochs: SealEpochs, place: string): number => Math.max(1, epochs.get(place) ?? 1, epochs.get(everywhere) ?? 1);

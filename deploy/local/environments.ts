@@ -16,7 +16,9 @@ export type BusEnvironment = Readonly<Record<(typeof busVariables)[number], stri
 
 type Environment = Readonly<Record<string, string>>;
 
-const secret = new Set([...busVariables, 'DATABASE_URL', 'SECRET_KEY', 'PROBE_CREDENTIALS'].flatMap((name) => [name, `${name}_FILE`]));
+const secret = new Set(
+  [...busVariables, 'DATABASE_URL', 'SECRET_KEY', 'SECRET_KEY_PREVIOUS', 'PROBE_CREDENTIALS'].flatMap((name) => [name, `${name}_FILE`]),
+);
 
 /** What a child inherits: the person's environment without npm's own variables, and without secrets that are not for everybody. */
 export const inherited = (env: Readonly<Record<string, string | undefined>>, compileCache: string): Environment => {

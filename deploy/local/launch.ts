@@ -169,6 +169,7 @@ export const launch = async (environment: Environment, stop: AbortSignal, say: S
       ...foundations.bus,
       DATA_DIR: join(home, 'coordinator'),
       SECRET_KEY: settings.secretKey ?? state.secretKey,
+      ...(settings.previousKey === undefined ? {} : { SECRET_KEY_PREVIOUS: settings.previousKey }),
       HOST: settings.host,
       PORT: String(port),
       BASE_URL: base,

@@ -17,6 +17,7 @@ const variables = z.object({
   NATS_OPERATOR_SEED: busFields.NATS_OPERATOR_SEED.optional(),
   NATS_SYSTEM_CREDENTIALS: busFields.NATS_SYSTEM_CREDENTIALS.optional(),
   SECRET_KEY: z.string().min(32, 'must have at least 32 characters').optional(),
+  SECRET_KEY_PREVIOUS: z.string().min(32, 'must have at least 32 characters').optional(),
   PROBE_ALLOW_CIDRS: z.string().optional(),
 });
 
@@ -29,6 +30,7 @@ export type Settings = {
   /** A bus of their own instead of the embedded one. */
   readonly bus: BusEnvironment | undefined;
   readonly secretKey: string | undefined;
+  readonly previousKey: string | undefined;
   readonly allowCidrs: string | undefined;
 };
 
@@ -52,6 +54,7 @@ export const readSettings = (environment: Readonly<Record<string, string | undef
     databaseUrl: read.DATABASE_URL,
     bus: Object.keys(bus).length > 0 ? z.record(z.enum(busVariables), z.string()).parse(bus) : undefined,
     secretKey: read.SECRET_KEY,
+    previousKey: read.SECRET_KEY_PREVIOUS,
     allowCidrs: read.PROBE_ALLOW_CIDRS,
   };
 };

@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
+import { createSecretsAtRest } from '../../coordinator/access/secrets.ts';
 import type { App } from '../../coordinator/app.ts';
 import { readSealEpochs, sealEpochOf } from '../../coordinator/store/seal-epochs.ts';
 import { openNetworkKnowledge } from '../../probe/actors/network-knowledge.ts';
@@ -148,4 +149,31 @@ describe('the key of a place', () => {
     }
     await coordinator.stop();
   }, 180_000);
+
+  test('is derived from the new SECRET_KEY once that has replaced the old one, and checks go on throughout', async () => {
+    const next = 'the key that comes after, which has enough characters';
+    const replacing = { ...network.environment, SECRET_KEY: next, SECRET_KEY_PREVIOUS: testSecretKey };
+    const older = await startCoordinatorProcess(network.environment);
+    const newer = await startCoordinatorProcess(replacing);
+    const probe = await network.addProbe('Oceania');
+    const monitor = await addSecretMonitor(newer.url);
+    await network.editMonitor(monitor, { interval_s: 1 });
+    const before = await keyInUse('Oceania');
+    await eventually(async () => (await keyOfBox('Oceania', monitor)) === before);
+    await older.stop();
+
+    await createSecretsAtRest(next, testSecretKey).replaceSecretKey(network.sql);
+    const key = deriveNetworkKey(next, 'Oceania', sealEpochOf(await readSealEpochs(network.sql), 'Oceania')).id;
+    await eventually(async () => (await keyOfBox('Oceania', monitor)) === key);
+    await eventually(async () => (await keysOnDisk(probe.made.folder)).join() === key);
+    await newer.stop();
+    const last = await startCoordinatorProcess({ ...network.environment, SECRET_KEY: next });
+    const from = target.hits.length;
+    await eventually(() => target.hits.slice(from).filter(({ continent }) => continent === 'Oceania').length > 2, 40_000);
+    expect(new Set(seen)).toEqual(new Set([`Bearer ${secret}`]));
+    const later = await addSecretMonitor(last.url);
+    expect(await eventually(() => keyOfBox('Oceania', later))).toBe(key);
+    await last.stop();
+    await probe.close();
+  }, 120_000);
 });

@@ -33,7 +33,7 @@ type Options = { readonly plan?: PlanName; readonly time_zone?: string; readonly
 
 const tokenOf = async (sql: Sql, person: { organisation: string; user: string }, scope: Scope): Promise<{ id: string; token: string }> => {
   const tokens = createTokens({ sql, secretKey: testSecretKey, clock: systemClock, log: createLog({ name: 'people', level: 'silent' }) });
-  const { token, fingerprint, shown } = tokens.mint();
+  const { token, fingerprint, shown } = await tokens.mint();
   const id = newId();
   await insertToken(sql, {
     id,

@@ -23,7 +23,7 @@ export const createToken = async (
   if (input.email !== null && caller.is !== 'operator')
     throw new Refusal('role_insufficient', 'email: tokens are made by the user whom they belong to.');
   const user = caller.user ?? found(await memberByEmail(sql, organisation.id, (input.email ?? '').trim()), 'member_not_found').user_id;
-  const { token, fingerprint, shown } = mintToken();
+  const { token, fingerprint, shown } = await mintToken();
   const id = newId();
   const expires_at = endOf(input.expires_at, organisation.time_zone);
   await insertToken(sql, {

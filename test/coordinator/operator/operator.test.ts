@@ -36,6 +36,7 @@ const parts = (): OperatorParts => ({
   backup: (file, progress) => writeBackup(bench.sql, file, progress),
   restore: (file, replace, progress) => readBackup(bench.sql, file, replace, progress),
   rotateKey: () => bench.secrets.rotate(bench.sql),
+  replaceSecretKey: (progress) => bench.secrets.replaceSecretKey(bench.sql, progress),
 });
 
 type Said = { readonly code: number; readonly out: string; readonly err: string };
@@ -236,6 +237,7 @@ describe('the operator', () => {
       '{"bearer_token":"x"}',
     );
     expect((await json('key', 'rotate')).rewritten).toBeGreaterThan(0);
+    expect((await json('secret-key', 'replace')).rewritten).toBe(0);
     const file = join(folder, 'all.backup');
     expect(await json('backup', '--file', file)).toMatchObject({ file });
     expect((await stat(file)).mode & 0o777).toBe(0o600);
