@@ -87,7 +87,9 @@ export const startEngine = async (options: EngineOptions): Promise<Engine> => {
   const { owner, version, sql, clock, log, timing, kept, nats, baseUrl, anchors } = options;
   const ends: (() => Promise<unknown> | unknown)[] = [];
   const every = (name: string, everyMs: number, tick: () => Promise<unknown>) => {
-    ends.push(createPatientTicker({ name, everyMs, tick, log }).stop);
+    const ticker = createPatientTicker({ name, everyMs, tick, log });
+    ends.push(ticker.stop);
+    return ticker;
   };
 
   const operator: Key = keyFromSeed(nats.operatorSeed, 'operator');
@@ -104,7 +106,8 @@ export const startEngine = async (options: EngineOptions): Promise<Engine> => {
   const keys = await createNetworkKeys({ sql, masterOf: options.masterOf });
 
   const isLeader = (): boolean => partitions.owns(0);
-  const network = await createNetwork({ sql, bus, clock, log, timing, directory, isLeader });
+  const allHeard = Promise.withResolvers<void>();
+  const network = await createNetwork({ sql, bus, clock, log, timing, directory, isLeader, onAllHeard: allHeard.resolve });
   const { roster } = network;
   const records = createBeatRecords(bus);
   const plain = createAssignments({ bus, directory, openSecrets: options.openSecrets, keys });
@@ -205,7 +208,8 @@ export const startEngine = async (options: EngineOptions): Promise<Engine> => {
     if (leads && !wasLeader) await keeper.ensureAll();
     wasLeader = leads;
   });
-  every('network', timing.networkTickMs, network.tick);
+  const networkTicker = every('network', timing.networkTickMs, network.tick);
+  void allHeard.promise.then(networkTicker.hurry);
   every('probes', timing.lookAgainMs, onProbes);
   every('markers', timing.digestMs, async () => partitions.reconcile());
   every('digests', timing.digestMs, async () => (isLeader() ? digests.tick() : undefined));

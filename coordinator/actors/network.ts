@@ -41,6 +41,8 @@ type Parts = {
   readonly timing: Timing;
   readonly directory: Directory;
   readonly isLeader: () => boolean;
+  /** The last of all probes was heard for the first time: nobody need wait for the next tick to know them all. */
+  readonly onAllHeard: () => void;
 };
 
 const writeEveryMs = 5_000;
@@ -55,7 +57,7 @@ const readRoster = async (bus: Bus): Promise<RosterMessage | undefined> => {
 };
 
 export const createNetwork = async (parts: Parts): Promise<Network> => {
-  const { sql, bus, clock, log, timing, directory, isLeader } = parts;
+  const { sql, bus, clock, log, timing, directory, isLeader, onAllHeard } = parts;
   const lastPresent = new Map<string, Present>();
   const heardAt = new Map<string, number>();
   const lost = new Set((await openNotices(sql, 'probe_lost')).map(({ subject }) => subject));
@@ -185,7 +187,9 @@ export const createNetwork = async (parts: Parts): Promise<Network> => {
       const { probe, message, at } = present;
       if (endsSilenceOfAll(words(), performance.now())) listenAnew();
       lastPresent.set(probe.id, present);
+      const isNew = !heardAt.has(probe.id);
       heardAt.set(probe.id, performance.now());
+      if (isNew && directory.all().every(({ id, revoked_at }) => revoked_at !== null || heardAt.has(id))) onAllHeard();
       const { version, seal_key, ear, allowed_cidrs } = message;
       unwritten.set(probe.id, { id: probe.id, at, version, seal_key, ear, allowed_cidrs });
     },

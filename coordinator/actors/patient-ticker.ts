@@ -1,4 +1,4 @@
-import { createTicker } from '../../shared/actor/ticker.ts';
+import { createTicker, type Ticker } from '../../shared/actor/ticker.ts';
 import type { Log } from '../../shared/base/log.ts';
 import { backoff } from '../../shared/base/retry.ts';
 
@@ -9,7 +9,7 @@ export const createPatientTicker = (options: {
   readonly everyMs: number;
   readonly tick: () => Promise<unknown>;
   readonly log: Log;
-}): { readonly stop: () => Promise<void> } => {
+}): Ticker => {
   const { name, everyMs, tick, log } = options;
   let failures = 0;
   let restUntil = 0;

@@ -30,8 +30,9 @@ export type PresenceParts = {
 };
 
 const everyMs = 5_000;
-/** While nobody answers it asks more often, so that a coordinator that comes back is found at once. */
+/** While nobody answers it asks more often, so that a coordinator that comes back is found at once; most often at its own start, as a coordinator may be starting too. */
 const unheardEveryMs = 1_000;
+const soonestMs = 60;
 const patienceMs = 2_000;
 /** Probes that lost the same bus do not all come back in the same moment. */
 const jitterMs = 300;
@@ -55,6 +56,7 @@ export const createPresence = (options: {
   let stopped = false;
   let spokeAt = Number.NEGATIVE_INFINITY;
   let hurryMs = 0;
+  let unheardMs = soonestMs;
 
   const speak = async (through: Bus): Promise<void> => {
     const handedOver = parts.handedOver();
@@ -106,7 +108,8 @@ export const createPresence = (options: {
     spokeAt = began;
     speaking ??= attempt().finally(() => {
       speaking = undefined;
-      later(Math.max(0, (heard ? everyMs : unheardEveryMs) - (performance.now() - began)));
+      later(Math.max(0, (heard ? everyMs : unheardMs) - (performance.now() - began)));
+      unheardMs = heard ? unheardEveryMs : Math.min(unheardEveryMs, 2 * unheardMs);
     });
   };
 
@@ -120,7 +123,7 @@ export const createPresence = (options: {
       watcher = setInterval(() => {
         if (heard && ((!saidHandedOver && parts.handedOver()) || mustHurry())) beat();
       }, watchMs);
-      later(Math.random() * jitterMs);
+      beat();
     },
     stop: async () => {
       stopped = true;
