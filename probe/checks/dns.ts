@@ -50,7 +50,7 @@ export const createDnsCheck = (parts: DnsParts): Check => {
 
     if (terms.resolver) {
       if (!guard.allows(terms.resolver.address, terms.resolver.port))
-        return notPublic(terms.resolver, guard.othersMay([terms.resolver.address], assignment));
+        return notPublic(terms.resolver, guard.isOwnLimit([terms.resolver.address], assignment));
       const seen = await exchange(sockets, { ...asking, resolvers: [terms.resolver] }, written);
       const has_family = seen.outcome.is !== 'unreachable' || families()[terms.resolver.family];
       return judge(terms, { exchange: seen, own: false, vouched: false, has_family, limit_ms, evidence_wanted });
@@ -84,9 +84,9 @@ export const createDnsCheck = (parts: DnsParts): Check => {
   };
 };
 
-const notPublic = ({ address, port }: Resolver, othersMay: boolean): Verdict => ({
-  outcome: othersMay ? 'unknown' : 'fail',
-  cause: { class: othersMay ? 'probe_may_not_reach' : 'address_not_public', params: {} },
+const notPublic = ({ address, port }: Resolver, isOwnLimit: boolean): Verdict => ({
+  outcome: isOwnLimit ? 'unknown' : 'fail',
+  cause: { class: isOwnLimit ? 'probe_may_not_reach' : 'address_not_public', params: {} },
   phases: noPhases,
   evidence: { resolver: { address, port, own: false } },
 });

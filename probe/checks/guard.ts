@@ -3,6 +3,7 @@ import {
   inRange,
   isLoopback,
   isMetadata,
+  isPrivateUse,
   isPublic,
   isUnspecified,
   namesOne,
@@ -12,7 +13,7 @@ import {
   unmapped,
 } from '../../shared/base/public-addresses.ts';
 import type { Assignment, Roster } from '../../shared/checks/assignment.ts';
-import { rangesOf, reachesAll } from '../../shared/checks/inside.ts';
+import { insideOf, rangesOf, reachesAll } from '../../shared/checks/inside.ts';
 
 /** Which addresses a check may reach. Asked for each address at the moment of connecting, never earlier; there is no other way to a socket. */
 export type Guard = {
@@ -20,8 +21,14 @@ export type Guard = {
   readonly allows: (address: string, port: number) => boolean;
   /** Whether it lies beyond the probe's own machine and what its host allows of its own network: it can only be reached by the way out. */
   readonly isOutside: (address: string) => boolean;
-  /** Whether some other probe that may check this is allowed to reach these addresses: then to be refused here is this probe's own limit (rule 1). */
-  readonly othersMay: (addresses: readonly string[], assignment: Pick<Assignment, 'continents' | 'probe'>) => boolean;
+  /**
+   * Whether to be refused these addresses is this probe's own limit, which says nothing about the target (rule 1): some other probe that may
+   * check it is allowed to reach them; or it is for this probe alone, and its host no longer allows what it did, or never did, inside a network.
+   */
+  readonly isOwnLimit: (
+    addresses: readonly string[],
+    assignment: Pick<Assignment, 'continents' | 'probe' | 'kind' | 'target' | 'config'>,
+  ) => boolean;
 };
 
 export type Endpoint = { readonly address: string; readonly port: number };
@@ -74,14 +81,16 @@ export const createGuard = (parts: GuardParts): Guard => {
     isPublic(address) || (address.kind() === 'ipv4' && !isMetadata(address) && !isUnspecified(address) && listed(address));
 
   // Reading an address costs more than judging it, and the same few come again and again. Only what can never change of it is remembered.
-  type Known = { readonly address: Address; readonly open: boolean; readonly beyond: boolean };
+  type Known = { readonly address: Address; readonly open: boolean; readonly beyond: boolean; readonly isPrivateUse: boolean };
   const known = new Map<string, Known | null>();
   const knownOf = (text: string): Known | null => {
     const found = known.get(text);
     if (found !== undefined) return found;
     if (known.size >= mostRemembered) known.clear();
     const address = parseAddress(text);
-    const made = address ? { address, open: isOpen(address), beyond: isPublic(address) && !listed(address) } : null;
+    const made = address
+      ? { address, open: isOpen(address), beyond: isPublic(address) && !listed(address), isPrivateUse: isPrivateUse(address) }
+      : null;
     known.set(text, made);
     return made;
   };
@@ -96,14 +105,15 @@ export const createGuard = (parts: GuardParts): Guard => {
       const found = knownOf(text);
       return found?.beyond === true && !parts.own().includes(text);
     },
-    othersMay: (addresses, { continents, probe }) =>
-      probe === null &&
-      (parts.roster?.()?.probes ?? []).some(
+    isOwnLimit: (addresses, { continents, probe, kind, target, config }) => {
+      if (probe !== null) return insideOf(kind, target, config) !== undefined || addresses.every((text) => knownOf(text)?.isPrivateUse);
+      return (parts.roster?.()?.probes ?? []).some(
         (other) =>
           other.allowed_cidrs !== undefined &&
           other.organisation === null &&
           (continents === null || continents.includes(other.continent)) &&
           reachesAll(addresses, rangesOf(other)),
-      ),
+      );
+    },
   };
 };

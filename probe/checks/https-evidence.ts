@@ -52,7 +52,7 @@ export const httpsEvidence = (settings: HttpsSettings, seen: HttpsObservation, b
   const scrub = scrubber(settings.secrets);
   const last = seen.hops.at(-1);
   // What a name leads to inside somebody's network is nobody's business: of a refused address only the class is told.
-  const refused = last?.failure?.code === ownCodes.notPublic || last?.failure?.code === ownCodes.othersMay;
+  const refused = last?.failure?.code === ownCodes.notPublic || last?.failure?.code === ownCodes.ownLimit;
   const evidence: Record<string, Json> = {
     url: scrub(last?.url ?? '', mostUrl),
     addresses: refused ? [] : (last?.addresses.slice(0, 20) ?? []),

@@ -16,7 +16,7 @@ export const ownCodes = {
   /** The probe's own resolver answers nobody. */
   resolver: 'OWN_RESOLVER',
   /** Not public either, but others that check this are allowed to reach it. */
-  othersMay: 'OTHERS_MAY',
+  ownLimit: 'OWN_LIMIT',
   closed: 'CLOSED',
   malformed: 'MALFORMED',
   headersTooLarge: 'HEADERS_TOO_LARGE',

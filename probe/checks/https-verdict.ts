@@ -153,7 +153,7 @@ const judged = (settings: HttpsSettings, seen: HttpsObservation, last: HopSeen, 
     if (last.failure.code === ownCodes.noFamily)
       return unknown('probe_no_family', { family: last.addresses.some((one) => one.includes(':')) ? 6 : 4 });
     if (last.failure.code === ownCodes.resolver) return unknown('probe_resolver');
-    if (last.failure.code === ownCodes.othersMay) return unknown('probe_may_not_reach');
+    if (last.failure.code === ownCodes.ownLimit) return unknown('probe_may_not_reach');
     const why = failureCause(last.failure, last.tls, seen, settings.ip_family);
     return why ? fail(why) : unknown('probe_clock_wrong');
   }

@@ -76,8 +76,8 @@ const performHop = async (request: Request, bytes: Buffer, plan: Plan, context: 
   attempts = connected.attempts;
   if (attempts.length > 0) phases = { ...phases, tcp: performance.now() - lookedUp };
   if (!connected.socket) {
-    const isOwnLimit = connected.code === ownCodes.notPublic && context.guard.othersMay(addresses, context.assignment);
-    return failed({ phase: 'tcp', code: isOwnLimit ? ownCodes.othersMay : connected.code });
+    const isOwnLimit = connected.code === ownCodes.notPublic && context.guard.isOwnLimit(addresses, context.assignment);
+    return failed({ phase: 'tcp', code: isOwnLimit ? ownCodes.ownLimit : connected.code });
   }
 
   const judgesBody = settings.body_contains.length + settings.body_not_contains.length + settings.json.length > 0;

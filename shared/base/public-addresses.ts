@@ -98,6 +98,10 @@ export const isPublic = (address: Address): boolean =>
   carriedIpv4(address).length === 0 &&
   !isMetadata(address);
 
+/** Whether an address is of those that networks give out inside themselves: where a private probe may well stand. */
+export const isPrivateUse = (address: Address): boolean =>
+  ['private', 'uniqueLocal', 'carrierGradeNat'].includes(unmapped(address).range());
+
 /**
  * Whether a probe whose host allows these ranges reaches this address: what is public, and of the rest what they name. Metadata addresses open
  * only to a range that names one address.

@@ -6,7 +6,7 @@ import { isPublic, parseAddress } from '../../shared/base/public-addresses.ts';
 import { eventually } from '../support/eventually.ts';
 import { alertsOf, incidentsOf, incidentThat, isConfirmed, isResolved, resultsOf } from '../support/incidents.ts';
 import { createNetwork, type Network } from '../support/network.ts';
-import { broken, fine, startTarget, type Target } from '../support/targets.ts';
+import { broken, fine, type Target } from '../support/targets.ts';
 
 /** An installation where the host of one probe allows private ranges and those of two others do not (rules 1, 5 and 14). */
 
@@ -26,15 +26,12 @@ const strangers: readonly Continent[] = ['Africa', 'Europe'];
 
 beforeAll(async () => {
   network = await createNetwork();
-  target = await startTarget();
+  target = await network.startTarget();
   await network.startCoordinator();
   await network.addProbe('Asia', 'Asia', { allow: ['127.0.0.0/8', ...(home === undefined ? [] : [home])].join() });
   for (const continent of strangers) await network.addProbe(continent, continent, { allow: '' });
 }, 60_000);
-afterAll(async () => {
-  await network.close();
-  await target.close();
-});
+afterAll(() => network.close());
 
 test('a private address is checked by the probe that may, as often as was asked for, and its outage confirmed by it alone', async () => {
   const monitor = await network.addMonitor({ target: target.url(), interval_s: 1 });
@@ -48,10 +45,25 @@ test('a private address is checked by the probe that may, as often as was asked 
   expect((await alertsOf(network.sql, monitor)).map(({ event }) => event)).toEqual(['down', 'up']);
 }, 60_000);
 
+test('a private probe whose host allows it no longer says nothing about its target: nothing is confirmed by it alone, and the operator is shown', async () => {
+  const made = await network.makeProbe('Asia', 'office', network.organisation);
+  const before = await network.startProbe(made);
+  const monitor = await network.addMonitor({ target: target.url('/office'), interval_s: 1, config: { probe: made.id } });
+  const seen = async (outcome: number) => (await resultsOf(network.sql, monitor)).filter((each) => each.outcome === outcome).length;
+  await eventually(async () => (await seen(0)) >= 2, 20_000);
+  await before.close();
+  const after = await network.startProbe(made, { allow: '' });
+  await eventually(async () => (await seen(2)) >= 3, 30_000);
+  await eventually(async () => (await network.sql`select 1 from notices where kind = 'nobody_can_check' and ended_at is null`).length > 0);
+  expect(await seen(1)).toBe(0);
+  expect(await incidentsOf(network.sql, monitor)).toEqual([]);
+  await after.close();
+}, 90_000);
+
 test.skipIf(!home)(
   'a name that leads to one is unknown to those who may not: no incident, and none to be confirmed',
   async () => {
-    const open = await startTarget({ host: '0.0.0.0' });
+    const open = await network.startTarget({ host: '0.0.0.0' });
     const monitor = await network.addMonitor({ target: `http://${hostname()}:${open.port}/`, interval_s: 1 });
     const from = async (continent: Continent) => (await resultsOf(network.sql, monitor)).filter((each) => each.continent === continent);
     for (const continent of strangers) await eventually(async () => (await from(continent)).length >= 3, 30_000);

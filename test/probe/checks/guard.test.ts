@@ -105,7 +105,7 @@ const open = [
   '2001:200::1',
 ];
 
-test('others may reach it when one of them, that may check the same, is allowed every one of these addresses', () => {
+test('it is this probe’s own limit when another, that may check the same, that may check the same, is allowed every one of these addresses', () => {
   const asia = { id: 'a', name: 'a', continent: 'Asia', organisation: null, healthy: true, quarantined: false } as const;
   const roster = {
     epoch: 1,
@@ -114,15 +114,22 @@ test('others may reach it when one of them, that may check the same, is allowed 
       { ...asia, id: 'b' },
     ],
   };
-  const { othersMay } = createGuard({ allow: [], bus: () => [], own: () => [], roster: () => roster });
-  const anywhere = { continents: null, probe: null };
+  const { isOwnLimit: othersMay } = createGuard({ allow: [], bus: () => [], own: () => [], roster: () => roster });
+  const anywhere = { kind: 'https', target: 'https://a.example/', config: {}, continents: null, probe: null } as const;
   expect(othersMay(['10.1.2.3', '8.8.8.8', '169.254.169.254'], anywhere)).toBe(true);
-  expect(othersMay(['10.1.2.3'], { continents: ['Asia'], probe: null })).toBe(true);
+  expect(othersMay(['10.1.2.3'], { ...anywhere, continents: ['Asia'] })).toBe(true);
   expect(othersMay(['10.1.2.3', '192.168.1.1'], anywhere)).toBe(false);
   expect(othersMay(['169.254.170.2'], anywhere)).toBe(false);
-  expect(othersMay(['10.1.2.3'], { continents: ['Europe'], probe: null })).toBe(false);
-  expect(othersMay(['10.1.2.3'], { continents: null, probe: 'c' })).toBe(false);
-  expect(strict.othersMay(['10.1.2.3'], anywhere)).toBe(false);
+  expect(othersMay(['10.1.2.3'], { ...anywhere, continents: ['Europe'] })).toBe(false);
+  expect(strict.isOwnLimit(['10.1.2.3'], anywhere)).toBe(false);
+});
+
+test('a private probe whose host does not allow what lies inside a network says nothing about it; a name that leads to nowhere is the target’s fault', () => {
+  const mine = { kind: 'https', target: 'https://a.example/', config: {}, continents: null, probe: 'c' } as const;
+  expect(strict.isOwnLimit(['10.1.2.3'], mine)).toBe(true);
+  expect(strict.isOwnLimit(['fd12::1', '192.168.1.1'], mine)).toBe(true);
+  expect(strict.isOwnLimit(['127.0.0.1'], { ...mine, target: 'https://127.0.0.1/' })).toBe(true);
+  for (const address of ['127.0.0.1', '0.0.0.0', '169.254.169.254', '::1']) expect(strict.isOwnLimit([address], mine)).toBe(false);
 });
 
 describe('without a word from its host, a probe reaches only public addresses', () => {

@@ -47,7 +47,7 @@ describe('names and addresses', () => {
     const lan = { allowed_cidrs: ['10.0.0.0/8', '127.0.0.1'] };
     expect(await beside([{}, lan])).toMatchObject({
       outcome: 'unknown',
-      sentence: 'This probe may not reach that address, others may',
+      sentence: 'The host of this probe does not allow that address',
       evidence: { addresses: [] },
     });
     const outage = { outcome: 'fail', sentence: 'Address is not public' };
