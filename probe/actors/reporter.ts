@@ -4,9 +4,9 @@ import { backoff } from '../../shared/base/retry.ts';
 import type { Key } from '../../shared/bus/identity.ts';
 import type { ReceiptMessage } from '../../shared/bus/messages.ts';
 import type { Bus } from '../../shared/bus/nats.ts';
-import { signatureOf } from '../../shared/bus/signature.ts';
 import { partitionCount, subjects } from '../../shared/bus/subjects.ts';
 import type { Result } from '../../shared/checks/result.ts';
+import { createDepartures } from './departures.ts';
 import type { Spool, Taken } from './spool.ts';
 
 /**
@@ -77,6 +77,7 @@ export const createReporter = (options: {
     outstandingSince: undefined,
     patienceMs: firstPatienceMs,
   }));
+  const departures = createDepartures(key);
   const now = (): number => performance.now();
   let bus: Bus | undefined;
   let closing = false;
@@ -122,8 +123,8 @@ export const createReporter = (options: {
     route.flights.push(flight);
     route.sent = last;
     route.outstandingSince ??= now();
-    through
-      .store(subjects.result(continent, partition, probe), body, { headers: signatureOf(key, body) })
+    departures
+      .store(through, subjects.result(continent, partition, probe), body)
       .then(() => landed(partition, route, flight))
       .catch((error: unknown) => failed(partition, route, flight, error));
   };

@@ -19,6 +19,7 @@ import { startServices } from '../support/services-run.ts';
 import type { Bench, Figure } from './figure.ts';
 import { startMeasured } from './ingest/coordinator.ts';
 import { feedResults } from './ingest/feed.ts';
+import { keepPresent } from './ingest/presence.ts';
 import { cores, cpuOf, find, memoryOf, pinned } from './processes.ts';
 
 const run = promisify(execFile);
@@ -77,6 +78,7 @@ export const ingest: Bench = {
     const log = createLog({ name: 'bench', level: 'warn' });
     const bus = await connectBus({ url: account.url, credentials: account.coordinatorCredentials, name: 'bench', log });
     const environment = { ...environmentOf(database, account), SECRET_KEY: testSecretKey };
+    const present: ReturnType<typeof keepPresent>[] = [];
     try {
       say('base');
       const empty = await startMeasured(environment);
@@ -98,6 +100,7 @@ export const ingest: Bench = {
       await eventually(async () => (await bus.subjectsOf(streams.assignments.name, 'assign.marker.*')).length === 32, 180_000, 500);
       await first.stop();
 
+      for (const probe of probes) present.push(keepPresent(bus, probe, monitorCount));
       say('everybody sees every monitor once');
       for (const probe of probes) await feedResults(bus, probe, monitors, Date.now());
       const drained = () => eventually(async () => (await bus.streamState(streams.results.name))?.messages === 0, 300_000, 20);
@@ -164,6 +167,7 @@ export const ingest: Bench = {
         figure('start with 100,000 monitors, from checkpoints', `${warmStart.toFixed(0)} ms`, '–', null, '≤ 10 s', warmStart <= 10_000),
       ];
     } finally {
+      for (const { stop } of present) stop();
       await bus.close();
       await sql.end();
       await end();

@@ -3,13 +3,14 @@ import { newId } from '../../../shared/base/ids.ts';
 import { parseProbeCredentials } from '../../../shared/bus/credentials.ts';
 import { keyFromSeed, parseCredentials } from '../../../shared/bus/identity.ts';
 import type { Bus } from '../../../shared/bus/nats.ts';
-import { signatureOf } from '../../../shared/bus/signature.ts';
+import { signaturesOf } from '../../../shared/bus/signature.ts';
 import { partitionCount, subjects } from '../../../shared/bus/subjects.ts';
 
-/** One probe's results of every monitor, as its reporter would send them: batches of a partition, signed, in order. */
+/** One probe's results of every monitor, as its reporter would send them: batches of a partition, in order, signed with what leaves with them. */
 export type Fed = { readonly batches: number; readonly results: number };
 
 const perBatch = 100;
+const atOnce = 32;
 const mostAtOnce = 500;
 
 export const feedResults = async (
@@ -21,6 +22,20 @@ export const feedResults = async (
   const key = keyFromSeed(parseCredentials(parseProbeCredentials(probe.credentials).nats_credentials).seed, 'user');
   const generation = newId();
   const waiting = new Set<Promise<unknown>>();
+  let leaving: { readonly subject: string; readonly body: Buffer }[] = [];
+  const leave = (): void => {
+    const signed = signaturesOf(
+      key,
+      leaving.map(({ body }) => body),
+    );
+    for (const [nth, { subject, body }] of leaving.entries()) {
+      const stored: Promise<unknown> = bus
+        .store(subject, body, { headers: signed[nth] ?? {}, timeoutMs: 30_000 })
+        .finally(() => waiting.delete(stored));
+      waiting.add(stored);
+    }
+    leaving = [];
+  };
   let seq = 0;
   let batches = 0;
   for (let partition = 0; partition < partitionCount; partition += 1) {
@@ -46,13 +61,12 @@ export const feedResults = async (
       const body = Buffer.from(JSON.stringify({ v: 1, probe: probe.id, generation, partition, after, results }));
       after = seq;
       batches += 1;
-      const stored: Promise<unknown> = bus
-        .store(subjects.result(probe.continent, partition, probe.id), body, { headers: signatureOf(key, body), timeoutMs: 30_000 })
-        .finally(() => waiting.delete(stored));
-      waiting.add(stored);
-      if (waiting.size >= mostAtOnce) await Promise.race(waiting);
+      leaving.push({ subject: subjects.result(probe.continent, partition, probe.id), body });
+      if (leaving.length >= atOnce) leave();
+      while (waiting.size >= mostAtOnce) await Promise.race(waiting);
     }
   }
+  leave();
   await Promise.all(waiting);
   return { batches, results: seq };
 };
