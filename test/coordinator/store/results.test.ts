@@ -11,6 +11,7 @@ import {
   rollUpOneHour,
 } from '../../../coordinator/store/results.ts';
 import { newId } from '../../../shared/base/ids.ts';
+import { noPhases } from '../../../shared/checks/result.ts';
 import { createDatabase, type TestDatabase } from '../../support/services.ts';
 
 const day = 86_400_000;
@@ -45,6 +46,8 @@ describe('results', () => {
     await insertResults(sql, [
       result(1, noon + 7, { outcome: 'fail', cause_class: nasty, phases }),
       result(1, noon + 8, { outcome: 'unknown' }),
+      // Phases that were there and empty are not the same as none.
+      result(1, noon + 9, { phases: noPhases }),
     ]);
     const rows =
       await sql`select at, probe_key, took_ms, outcome, cause_class, to_json(phases) as phases from results where monitor_key = 1 order by at`;
@@ -57,6 +60,7 @@ describe('results', () => {
       phases: [1.5, null, 2, null, 9],
     });
     expect(rows[1]).toMatchObject({ outcome: 2, cause_class: null, phases: null });
+    expect(rows[2]).toMatchObject({ outcome: 0, phases: [null, null, null, null, null] });
   });
 
   test('have their day made ahead, and made again it stays as it is', async () => {
