@@ -96,7 +96,7 @@ export const createProbe = async (config: Config, overrides: Overrides = {}): Pr
   const spoolFolder = join(folder, 'spool');
   await mkdir(spoolFolder, { recursive: true, mode: 0o700 });
   const spool = await openSpool({ folder: spoolFolder, mostBytes: config.PROBE_SPOOL_MB * 1024 * 1024, log });
-  const reporter = createReporter({ probe: id, continent, key, spool, log });
+  const reporter = createReporter({ probe: id, continent, key, spool, clock, log });
   let bus: Bus | undefined;
   const witness = createWitness({
     anchors: knowledge.anchors,

@@ -1,5 +1,3 @@
-import pLimit from 'p-limit';
-
 /**
  * Bounded concurrency in lanes, so that targets that are slow do not keep those that are fast waiting: checks of targets that were slow lately have
  * a lane of their own, looks another. A check that turns out slow on the fast lane gives its place there back after a second.
@@ -15,13 +13,34 @@ export type Lanes = {
   readonly close: () => void;
 };
 
+/** So many tasks at a time, in order. One that finds room begins at once, as most do. */
+const createLimit = (most: number): ((task: () => Promise<void>) => void) => {
+  const queue = new Set<() => Promise<void>>();
+  let active = 0;
+  const begin = (task: () => Promise<void>): void => {
+    active += 1;
+    void task().then(ended);
+  };
+  const ended = (): void => {
+    active -= 1;
+    const [next] = queue;
+    if (!next) return;
+    queue.delete(next);
+    begin(next);
+  };
+  return (task) => {
+    if (active < most) begin(task);
+    else queue.add(task);
+  };
+};
+
 export const slowAfterMs = 1_000;
 /** Checks that started close together are released together. */
 const leastWaitMs = 100;
 
 export const createLanes = (options: { readonly concurrency: number }): Lanes => {
   const quarter = Math.max(1, Math.floor(options.concurrency / 4));
-  const limits = { fast: pLimit(quarter), slow: pLimit(quarter), look: pLimit(quarter) };
+  const limits = { fast: createLimit(quarter), slow: createLimit(quarter), look: createLimit(quarter) };
   const mostOvertime = quarter;
   let running = 0;
   let overtime = 0;
@@ -35,7 +54,7 @@ export const createLanes = (options: { readonly concurrency: number }): Lanes =>
       const entry: { readonly at: number; release: (() => void) | undefined } = { at: performance.now(), release: resolve };
       started.push(entry);
       timer ??= setTimeout(releaseSlow, slowAfterMs);
-      void task().finally(() => {
+      void task().then(() => {
         if (entry.release) resolve();
         else overtime -= 1;
         entry.release = undefined;
@@ -61,13 +80,13 @@ export const createLanes = (options: { readonly concurrency: number }): Lanes =>
 
   return {
     run: (lane, task) => {
-      const counted = async () => {
+      const counted = (): Promise<void> => {
         running += 1;
-        await task().finally(() => {
+        return task().then(() => {
           running -= 1;
         });
       };
-      void limits[lane](lane === 'fast' ? () => onFastLane(counted) : counted);
+      limits[lane](lane === 'fast' ? () => onFastLane(counted) : counted);
     },
     inFlight: () => running,
     close: () => clearTimeout(timer),

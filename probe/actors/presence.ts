@@ -7,6 +7,7 @@ import type { Bus, Subscription } from '../../shared/bus/nats.ts';
 import { signatureOf } from '../../shared/bus/signature.ts';
 import { subjects } from '../../shared/bus/subjects.ts';
 import type { CorrectedClock } from './corrected-clock.ts';
+import { atSharedBeat } from './shared-beat.ts';
 
 /**
  * Says every 5 s that this probe is there and how it is, and takes in what the answer tells: the time, how far results are committed, keys.
@@ -49,7 +50,7 @@ export const createPresence = (options: {
   let bus: Bus | undefined;
   let status: Subscription | undefined;
   let timer: NodeJS.Timeout | undefined;
-  let watcher: NodeJS.Timeout | undefined;
+  let watcher: { readonly stop: () => void } | undefined;
   let speaking: Promise<void> | undefined;
   let heard = false;
   let saidHandedOver = true;
@@ -120,15 +121,16 @@ export const createPresence = (options: {
         heard = heard && now === 'connected';
         if (now === 'connected') later(Math.random() * jitterMs);
       });
-      watcher = setInterval(() => {
+      const watch = (): void => {
         if (heard && ((!saidHandedOver && parts.handedOver()) || mustHurry())) beat();
-      }, watchMs);
+      };
+      watcher = atSharedBeat(watchMs, watch, { clock });
       beat();
     },
     stop: async () => {
       stopped = true;
       clearTimeout(timer);
-      clearInterval(watcher);
+      watcher?.stop();
       status?.stop();
       await speaking;
     },

@@ -1,3 +1,6 @@
+import type { Clock } from '../../shared/base/clock.ts';
+import { atSharedBeat } from './shared-beat.ts';
+
 /** Whether this process itself was held up (starved, frozen, a machine asleep): what it then takes for a silence of others may be its own. */
 export type Pulse = {
   /** The longest stretch in milliseconds since `since` (of performance.now()) in which nothing ran here. */
@@ -10,18 +13,18 @@ const beatMs = 100;
 const notedMs = 100;
 const mostNoted = 256;
 
-export const createPulse = (): Pulse => {
+export const createPulse = (clock?: Clock): Pulse => {
   const gaps: { readonly until: number; readonly ms: number }[] = [];
   let last = performance.now();
-  const timer = setInterval(() => {
+  const beat = (): void => {
     const now = performance.now();
     const ms = now - last - beatMs;
     last = now;
     if (ms < notedMs) return;
     gaps.push({ until: now, ms });
     if (gaps.length > mostNoted) gaps.shift();
-  }, beatMs);
-  timer.unref();
+  };
+  const beats = atSharedBeat(beatMs, beat, { clock });
   return {
     // The gap that is just ending counts although its beat has not come yet: a deadline may be told of first.
     longestGap: (since) => {
@@ -32,6 +35,6 @@ export const createPulse = (): Pulse => {
         0,
       );
     },
-    stop: () => clearInterval(timer),
+    stop: beats.stop,
   };
 };

@@ -1,3 +1,4 @@
+import type { Clock } from '../../shared/base/clock.ts';
 import type { Continent } from '../../shared/base/continents.ts';
 import type { Log } from '../../shared/base/log.ts';
 import { backoff } from '../../shared/base/retry.ts';
@@ -7,6 +8,7 @@ import type { Bus } from '../../shared/bus/nats.ts';
 import { partitionCount, subjects } from '../../shared/bus/subjects.ts';
 import type { Result } from '../../shared/checks/result.ts';
 import { createDepartures } from './departures.ts';
+import { atSharedBeat } from './shared-beat.ts';
 import type { Spool, Taken } from './spool.ts';
 
 /**
@@ -44,9 +46,15 @@ type Route = {
   patienceMs: number;
 };
 
-/** What waits of many partitions goes in the same moment: a process that is woken for each costs several times as much. */
-const tickMs = 300;
-const latestAfterMs = 600;
+/**
+ * What waits of all partitions goes in the same moment, once a second: here, on the bus and in the coordinator a message for which everybody is
+ * woken costs several times as much as one of many. Probes have moments of their own.
+ */
+const sendEveryMs = 1_000;
+const tickMs = 500;
+const slotMs = 50;
+/** Results of one slot of the schedule go to the disk in one write; a failure takes what waits with it at once. */
+const saveAfterMs = 50;
 const mostFlights = 4;
 /** A coordinator holds back what it stores for up to 30 s after an absence (rule 4): longer than that, and the bus must have lost it. */
 const defaultPatienceMs = 40_000;
@@ -63,9 +71,10 @@ export const createReporter = (options: {
   readonly spool: Spool;
   /** How long a result that was sent may stay uncommitted while a coordinator is there, before it goes again. */
   readonly patienceMs?: number;
+  readonly clock?: Clock;
   readonly log: Log;
 }): Reporter => {
-  const { probe, continent, key, spool, log, patienceMs: firstPatienceMs = defaultPatienceMs } = options;
+  const { probe, continent, key, spool, clock, log, patienceMs: firstPatienceMs = defaultPatienceMs } = options;
   const routes: readonly Route[] = Array.from({ length: partitionCount }, () => ({
     sent: 0,
     flights: [],
@@ -84,7 +93,9 @@ export const createReporter = (options: {
   let failures = 0;
   let retryAt = 0;
   let heardAt = Number.NEGATIVE_INFINITY;
+  let sentAt = Number.NEGATIVE_INFINITY;
   let urgent = new Set<number>();
+  const phase = (Number.parseInt(probe.slice(-4), 16) * slotMs) % sendEveryMs;
   const marks: { readonly at: number; readonly seq: number }[] = [{ at: now(), seq: spool.lastSeq() }];
 
   const maySend = (): Bus | undefined => (bus?.isConnected() && now() >= retryAt ? bus : undefined);
@@ -173,14 +184,14 @@ export const createReporter = (options: {
   };
 
   let isSaveAsked = false;
-  /** On disk at once and not when it is sent: a probe that is killed in between has seen it all the same. */
+  /** On disk within a moment and not when it is sent: a probe that is killed in between has seen it all the same. */
   const saveSoon = (): void => {
     if (isSaveAsked) return;
     isSaveAsked = true;
-    setImmediate(() => {
+    setTimeout(() => {
       isSaveAsked = false;
       void spool.save();
-    });
+    }, saveAfterMs);
   };
 
   const pumpUrgent = (): void => {
@@ -202,27 +213,30 @@ export const createReporter = (options: {
   const tick = (): void => {
     const at = now();
     const isOpen = maySend() !== undefined;
+    const isTurn = at - sentAt >= sendEveryMs - tickMs / 2;
+    if (isTurn) sentAt = at;
     for (const [partition, route] of routes.entries()) {
       if (route.rewindAsked && at - route.rewoundAt >= 1_000) {
         route.rewindAsked = false;
         rewind(partition, route, spool.committedOf(partition));
       }
-      if (isOpen && route.waitingSince !== undefined && at - route.waitingSince >= latestAfterMs) void pump(partition);
+      if (isOpen && route.waitingSince !== undefined && (isTurn || at - route.waitingSince >= sendEveryMs)) void pump(partition);
       watchCommits(partition, route, at);
     }
     if (at - (marks.at(-1)?.at ?? 0) >= 500) marks.push({ at, seq: spool.lastSeq() });
     while (marks.length > 1 && at - (marks[1]?.at ?? at) >= oldAfterMs) marks.shift();
   };
-  const ticker = setInterval(tick, tickMs);
+  const ticker = atSharedBeat(tickMs, tick, { clock, phase });
   let syncing: Promise<void> | undefined;
-  const syncer = setInterval(() => {
+  const sync = (): void => {
     syncing ??= spool
       .tick()
       .catch((error: unknown) => log.error({ err: error }, 'the spool could not be synced'))
       .finally(() => {
         syncing = undefined;
       });
-  }, 1_000);
+  };
+  const syncer = atSharedBeat(1_000, sync, { clock, phase });
 
   /** What was in flight when the connection broke may have landed or not: it goes again, and repeats change nothing. */
   const resend = (): void => {
@@ -278,8 +292,8 @@ export const createReporter = (options: {
       return routes.every((route, partition) => (spool.nextAfter(partition, landedUpTo(route)) ?? Number.POSITIVE_INFINITY) > old);
     },
     close: async () => {
-      clearInterval(ticker);
-      clearInterval(syncer);
+      ticker.stop();
+      syncer.stop();
       if (maySend()) {
         await Promise.all(routes.map((_, partition) => pump(partition)));
         const patience = now() + 2_000;

@@ -70,7 +70,7 @@ export const createRunner = (options: {
   const { checks, clock, guard, identity, witness, unseal, report, isCurrent = () => true, log } = options;
   const lanes = createLanes({ concurrency: options.concurrency });
   const busy = new Map<string, Busy>();
-  const pulse = createPulse();
+  const pulse = createPulse(clock);
   const hosts = new WeakMap<Assignment, string>();
   /** Monitors whose last check was slow, and those whose last check here failed. */
   const slow = new Set<string>();

@@ -49,6 +49,14 @@ const mostKeptBytes = 8 * 1024 * 1024;
 const mostUnsaved = 20_000;
 /** Results in one write. */
 const mostWritten = 500;
+/** A probe that is killed in between hands over once more what was committed since, and a repeat changes nothing. */
+const rememberEveryMs = 5_000;
+/** A result as it stands in a batch, and in a line of a segment. */
+const textOf = (seq: number, result: Omit<Result, 'seq'>): string => `{"seq":${seq},${JSON.stringify(result).slice(1)}`;
+
+/** A character has at most three bytes. */
+const isTooLong = (text: string): boolean => text.length * 3 > mostTextBytes && Buffer.byteLength(text) > mostTextBytes;
+
 export const openSpool = async (options: {
   readonly folder: string;
   readonly mostBytes: number;
@@ -94,6 +102,7 @@ export const openSpool = async (options: {
   let fault: string | undefined;
   let saving: Promise<void> | undefined;
   let marksChanged = false;
+  let remembered = performance.now();
 
   const forget = (seq: number): void => {
     const text = texts.get(seq);
@@ -182,6 +191,14 @@ export const openSpool = async (options: {
     return saving;
   };
 
+  const remember = async (): Promise<void> => {
+    if (!marksChanged) return;
+    marksChanged = false;
+    remembered = performance.now();
+    const entries = [...committed].flatMap((seq, partition) => (seq > 0 ? [[partition, seq] as const] : []));
+    await marks.remember(Object.fromEntries(entries));
+  };
+
   const textAt = async (index: SpoolIndex, position: number): Promise<string> => {
     const text = texts.get(index.seqAt(position));
     if (text !== undefined) return text;
@@ -199,9 +216,8 @@ export const openSpool = async (options: {
       lastSeq += 1;
       const seq = lastSeq;
       const partition = partitionOf(result.monitor);
-      const whole = JSON.stringify({ seq, ...result });
-      const text =
-        Buffer.byteLength(whole) <= mostTextBytes ? whole : JSON.stringify({ seq, ...result, evidence: { left_out: 'too large' } });
+      const whole = textOf(seq, result);
+      const text = isTooLong(whole) ? textOf(seq, { ...result, evidence: { left_out: 'too large' } }) : whole;
       const position = indexOf(partition).push(seq);
       texts.set(seq, text);
       textBytes += text.length;
@@ -264,14 +280,12 @@ export const openSpool = async (options: {
     tick: async () => {
       if (unsaved.length > 0) await save();
       await segments.sync();
-      if (!marksChanged) return;
-      marksChanged = false;
-      const entries = [...committed].flatMap((seq, partition) => (seq > 0 ? [[partition, seq] as const] : []));
-      await marks.remember(Object.fromEntries(entries));
+      if (performance.now() - remembered >= rememberEveryMs) await remember();
     },
     close: async () => {
       if (saving) await saving;
       await save();
+      await remember();
       await segments.close();
     },
   };

@@ -2,6 +2,7 @@ import { connect as connectTcp, isIP, type Socket } from 'node:net';
 import { codeOf } from '../../shared/base/error-code.ts';
 import { isLoopback, parseAddress } from '../../shared/base/public-addresses.ts';
 import type { Guard } from './guard.ts';
+import type { Deadline } from './https-deadline.ts';
 import type { Families } from './https-lookup.ts';
 import { type AttemptSeen, ownCodes } from './https-observation.ts';
 
@@ -24,14 +25,14 @@ const hasFamily = (address: string, families: Families): boolean => {
  * sockets are opened to literal addresses only, so that nothing can be looked up in between. One address that is not public refuses all.
  * Addresses of a family that the machine does not have are passed over.
  *
- * Modes: `trying` (attempts under way or to come) → `connected` | `failed` | `stopped` (by the signal); each ends the promise once.
+ * Modes: `trying` (attempts under way or to come) → `connected` | `failed` | `stopped` (by the deadline); each ends the promise once.
  */
 export const connectFirst = (
   addresses: readonly string[],
   port: number,
   guard: Guard,
   families: Families,
-  signal: AbortSignal,
+  deadline: Deadline,
 ): Promise<Connected> =>
   new Promise((resolve) => {
     const attempts: { address: string; code: string | null; ms: number }[] = [];
@@ -45,7 +46,6 @@ export const connectFirst = (
       if (over) return;
       over = true;
       clearTimeout(timer);
-      signal.removeEventListener('abort', stop);
       for (const other of open) if (other !== socket) other.destroy();
       resolve({ socket, code, attempts });
     };
@@ -80,9 +80,9 @@ export const connectFirst = (
       if (next < wanted.length) timer = setTimeout(tryNext, patience);
     };
 
-    if (signal.aborted) return finish(null, ownCodes.deadline);
+    if (deadline.isOver()) return finish(null, ownCodes.deadline);
     if (!addresses.every((address) => guard.allows(address, port))) return finish(null, ownCodes.notPublic);
     if (wanted.length === 0) return finish(null, ownCodes.noFamily);
-    signal.addEventListener('abort', stop);
+    deadline.stop = stop;
     tryNext();
   });

@@ -1,6 +1,7 @@
 import { isIP, type Socket } from 'node:net';
 import { connect as connectTls, type TLSSocket } from 'node:tls';
 import { codeOf } from '../../shared/base/error-code.ts';
+import type { Deadline } from './https-deadline.ts';
 import { type HopFailure, type HttpsPhase, ownCodes, type TlsSeen } from './https-observation.ts';
 import { ResponseReader, readerLimits } from './https-reader.ts';
 import { readCertificateLazily, type Trust, tlsSeen } from './https-trust.ts';
@@ -25,16 +26,17 @@ export type Exchanged = {
   readonly first_byte_ms: number | null;
 };
 
-const alpn = ['http/1.1'];
+/** As it goes over the wire: a list of names would be put together anew for each connection. */
+const alpn = Buffer.from('\u0008http/1.1', 'latin1');
 const noOwnCheck = () => undefined;
 
 /**
  * One request and its response over a fresh connection, which is closed in every case.
  *
  * Modes: `handshake` (TLS only) → `sent` (nothing has come yet) → `reading` → over. The request leaves only after the certificate has
- * been judged, so that no credentials reach a server that is not the right one. Every mode ends with the signal.
+ * been judged, so that no credentials reach a server that is not the right one. Every mode ends with the deadline.
  */
-export const exchange = (tcp: Socket, request: ExchangeRequest, trust: Trust, signal: AbortSignal): Promise<Exchanged> =>
+export const exchange = (tcp: Socket, request: ExchangeRequest, trust: Trust, deadline: Deadline): Promise<Exchanged> =>
   new Promise((resolve) => {
     const reader = new ResponseReader(request.method, { ...readerLimits, keep: request.keep });
     const began = performance.now();
@@ -49,7 +51,6 @@ export const exchange = (tcp: Socket, request: ExchangeRequest, trust: Trust, si
     const finish = (code: string | null) => {
       if (over) return;
       over = true;
-      signal.removeEventListener('abort', stop);
       // An error after this is the other side's answer to our closing, and is of no interest.
       for (const one of [socket, tcp]) one.on('error', () => undefined);
       socket.destroy();
@@ -91,8 +92,8 @@ export const exchange = (tcp: Socket, request: ExchangeRequest, trust: Trust, si
       send();
     };
 
-    if (signal.aborted) return finish(ownCodes.deadline);
-    signal.addEventListener('abort', stop);
+    if (deadline.isOver()) return finish(ownCodes.deadline);
+    deadline.stop = stop;
     if (request.tls) {
       const { host, verify, isHybrid } = request.tls;
       const secure = connectTls({

@@ -2,6 +2,7 @@ import { isIP, type Socket } from 'node:net';
 import type { Phases } from '../../shared/checks/result.ts';
 import type { Check, CheckContext } from './check.ts';
 import { connectFirst } from './https-connect.ts';
+import { type Deadline, deadlineOf } from './https-deadline.ts';
 import { decoded } from './https-decode.ts';
 import { type Exchanged, exchange } from './https-exchange.ts';
 import { type Families, type IpFamily, type Lookup, type LookupAnswer, tellsOfName } from './https-lookup.ts';
@@ -56,7 +57,14 @@ const portOf = (url: URL): number => Number(url.port || (url.protocol === 'https
 type HopResult = { readonly hop: HopSeen; readonly phases: Phases };
 
 /** One hop: look up, vet, connect, handshake, ask, read. */
-const performHop = async (request: Request, bytes: Buffer, plan: Plan, context: CheckContext, parts: HttpsParts): Promise<HopResult> => {
+const performHop = async (
+  request: Request,
+  bytes: Buffer,
+  plan: Plan,
+  context: CheckContext,
+  deadline: Deadline,
+  parts: HttpsParts,
+): Promise<HopResult> => {
   const { settings } = plan;
   const host = hostOf(request.url);
   const url = request.url.href;
@@ -72,7 +80,7 @@ const performHop = async (request: Request, bytes: Buffer, plan: Plan, context: 
   if ('code' in found) return failed({ phase: 'dns', code: found.code });
 
   addresses = found.addresses;
-  const connected = await connectFirst(addresses, portOf(request.url), context.guard, parts.families(), context.deadline);
+  const connected = await connectFirst(addresses, portOf(request.url), context.guard, parts.families(), deadline);
   attempts = connected.attempts;
   if (attempts.length > 0) phases = { ...phases, tcp: performance.now() - lookedUp };
   if (!connected.socket) {
@@ -92,12 +100,12 @@ const performHop = async (request: Request, bytes: Buffer, plan: Plan, context: 
         tls: request.url.protocol === 'https:' ? { host: host.replace(/\.$/, ''), verify: settings.verify_tls, isHybrid } : null,
       },
       parts.trust,
-      context.deadline,
+      deadline,
     );
   let seen = await ask(connected.socket, false);
   if (seen.failure?.phase === 'tls' && seen.failure.code.endsWith('ALERT_HANDSHAKE_FAILURE')) {
     // Nothing in common with us may mean that it takes post-quantum groups only. What else is wrong with it, the first handshake has told.
-    const { socket } = await connectFirst(addresses, portOf(request.url), context.guard, parts.families(), context.deadline);
+    const { socket } = await connectFirst(addresses, portOf(request.url), context.guard, parts.families(), deadline);
     const second = socket && (await ask(socket, true));
     if (second?.tls) seen = second;
   }
@@ -128,6 +136,7 @@ export const createHttpsCheck =
   async (context) => {
     const plan = planOf(context.assignment, context.probe);
     const began = performance.now();
+    const deadline = deadlineOf(context.deadline);
     const hops: HopSeen[] = [];
     let phases = notReached;
     let redirects: RedirectEnd = 'done';
@@ -137,7 +146,7 @@ export const createHttpsCheck =
 
     for (;;) {
       visited.add(`${request.method} ${request.url.href}`);
-      const { hop, phases: own } = await performHop(request, bytes, plan, context, parts);
+      const { hop, phases: own } = await performHop(request, bytes, plan, context, deadline, parts);
       hops.push(hop);
       phases = {
         dns: sum(phases.dns, own.dns),

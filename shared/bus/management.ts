@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { isRecord } from '../base/record.ts';
 import { jsonOf } from './message-json.ts';
 
 /** JetStream's own protocol: requests with JSON, spoken directly so that no more rights and no newer server are needed than we use. */
@@ -62,8 +63,9 @@ const errorShape = z.object({
 /** Reads an answer of JetStream. @throws BusRefusal when it is a no. */
 export const readAnswer = <Shape extends z.ZodType>(data: Uint8Array, shape: Shape): z.infer<Shape> => {
   const body: unknown = jsonOf(data);
-  const refused = errorShape.safeParse(body);
-  if (refused.success) {
+  // Nearly every answer is a yes, and to find out by the schema that it is no refusal costs more than all else here.
+  const refused = isRecord(body) && 'error' in body ? errorShape.safeParse(body) : undefined;
+  if (refused?.success) {
     const { code, err_code, description } = refused.data.error;
     throw new BusRefusal(err_code ?? code, description);
   }
