@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { eventually } from '../support/eventually.ts';
 import { alertsOf, incidentsOf, incidentThat, isConfirmed, isResolved, resultsOf, seenFrom } from '../support/incidents.ts';
 import { createNetwork, type Network } from '../support/network.ts';
-import { broken, fine, startTarget, type Target } from '../support/targets.ts';
+import { broken, fine, type Target } from '../support/targets.ts';
 import { speakAs } from '../support/voice.ts';
 
 /** Parts that come, go, fall silent, or say things twice and late. */
@@ -12,12 +12,9 @@ let target: Target;
 
 beforeEach(async () => {
   network = await createNetwork();
-  target = await startTarget();
+  target = await network.startTarget();
 });
-afterEach(async () => {
-  await network.close();
-  await target.close();
-});
+afterEach(() => network.close());
 
 describe('results', () => {
   test('that come twice change nothing, and those that come an hour late go to the charts and alert nobody', async () => {

@@ -4,7 +4,7 @@ import { type CutProxy, createCutProxy } from '../probe/support/cut-proxy.ts';
 import { eventually } from '../support/eventually.ts';
 import { incidentsOf, incidentThat, isConfirmed, resultsOf, seenFrom } from '../support/incidents.ts';
 import { createNetwork, type Network } from '../support/network.ts';
-import { broken, startTarget, type Target } from '../support/targets.ts';
+import { broken, type Target } from '../support/targets.ts';
 
 /** After a glitch of the bus the past waits for who is still away (rule 4), and what begins now does not. */
 
@@ -23,7 +23,7 @@ const relayOf = (continent: Continent): CutProxy => {
 
 beforeEach(async () => {
   network = await createNetwork();
-  target = await startTarget();
+  target = await network.startTarget();
   relays = await Promise.all(places.map(async (continent) => ({ continent, relay: await createCutProxy(network.account.url) })));
   // Nobody is given up for lost in this test: who is away is waited for as long as may be.
   coordinator = await network.startCoordinator({ timing });
@@ -33,7 +33,6 @@ afterEach(async () => {
   for (const { relay } of relays) relay.heal();
   await network.close();
   for (const { relay } of relays) await relay.close();
-  await target.close();
 });
 
 const hits = async (count: number): Promise<void> => {

@@ -13,7 +13,7 @@ import {
   seenFrom,
 } from '../support/incidents.ts';
 import { createNetwork, type Network } from '../support/network.ts';
-import { broken, fine, startTarget, type Target } from '../support/targets.ts';
+import { broken, fine, type Target } from '../support/targets.ts';
 
 /** Probes that cannot reach the bus go on checking; what they saw is told in order, with its original times. */
 
@@ -31,7 +31,7 @@ const heal = () => {
 
 beforeEach(async () => {
   network = await createNetwork();
-  target = await startTarget();
+  target = await network.startTarget();
   const { url } = network.account;
   relays = { Europe: await createCutProxy(url), Asia: await createCutProxy(url) };
   await network.startCoordinator();
@@ -42,7 +42,6 @@ afterEach(async () => {
   heal();
   await network.close();
   for (const relay of bothRelays()) await relay.close();
-  await target.close();
 });
 
 /** A probe whose way to the bus leads through a relay of its own. */

@@ -3,32 +3,22 @@ import type { Continent } from '../../shared/base/continents.ts';
 import { eventually } from '../support/eventually.ts';
 import { alertsOf, incidentsOf, incidentThat, isConfirmed, isResolved, resultsOf, seenFrom } from '../support/incidents.ts';
 import { createNetwork, type Network } from '../support/network.ts';
-import { broken, fine, startTarget, type Target } from '../support/targets.ts';
+import { broken, fine, type Target } from '../support/targets.ts';
 
 /** What people do to monitors while they are checked, and monitors that few may check. */
 
 let network: Network;
 let url: string;
-const targets: Target[] = [];
 
 beforeAll(async () => {
   network = await createNetwork();
   ({ url } = await network.startCoordinator());
   for (const continent of ['Asia', 'Europe'] as const) await network.addProbe(continent);
 });
-afterAll(async () => {
-  await network.close();
-  for (const target of targets) await target.close();
-});
-
-const newTarget = async (): Promise<Target> => {
-  const target = await startTarget();
-  targets.push(target);
-  return target;
-};
+afterAll(() => network.close());
 
 const watchBroken = async (): Promise<{ target: Target; monitor: string }> => {
-  const target = await newTarget();
+  const target = await network.startTarget();
   target.answer(broken);
   const monitor = await network.addMonitor({ target: target.url(), interval_s: 1 });
   await incidentThat(network.sql, monitor, isConfirmed);
@@ -38,7 +28,7 @@ const watchBroken = async (): Promise<{ target: Target; monitor: string }> => {
 
 const silentFor = async (target: Target, turns: number): Promise<void> => {
   // As long as others are checked so often, this one would have been, too.
-  const other = await newTarget();
+  const other = await network.startTarget();
   await network.addMonitor({ target: other.url(), interval_s: 1 });
   await eventually(() => other.hits.length > 0);
   const before = target.hits.length;
@@ -57,7 +47,7 @@ const statusOf = async (monitor: string): Promise<{ status: string; uptime: { pe
 
 describe.concurrent('a monitor', () => {
   test('of an hour is looked at as soon as it is made, changed or resumed, once each', async () => {
-    const [known, first, second] = [await newTarget(), await newTarget(), await newTarget()];
+    const [known, first, second] = [await network.startTarget(), await network.startTarget(), await network.startTarget()];
     await network.addMonitor({ target: known.url(), interval_s: 1 });
     await eventually(() => new Set(known.hits.map(({ continent }) => continent)).size === 2);
     const monitor = await network.addMonitor({ target: first.url(), interval_s: 3_600 });
@@ -86,7 +76,7 @@ describe.concurrent('a monitor', () => {
 
   test('whose target is edited during an outage is checked at the new one; the incident closes and says why', async () => {
     const { monitor } = await watchBroken();
-    const other = await newTarget();
+    const other = await network.startTarget();
     await network.editMonitor(monitor, { target: other.url() });
     const closed = await incidentThat(network.sql, monitor, isResolved);
     expect(closed.note).toBe('what is checked was changed');
@@ -103,7 +93,7 @@ describe.concurrent('a monitor', () => {
   });
 
   test('that only one continent may check confirms an outage with two more failures in a row, and nobody else confirms it', async () => {
-    const target = await newTarget();
+    const target = await network.startTarget();
     const continents: Continent[] = ['Europe'];
     const monitor = await network.addMonitor({ target: target.url(), interval_s: 1, config: { continents } });
     await seenFrom(network.sql, monitor, 1);
@@ -117,7 +107,7 @@ describe.concurrent('a monitor', () => {
   });
 
   test('is checked once an interval in all, evenly from its continents in turn', async () => {
-    const target = await newTarget();
+    const target = await network.startTarget();
     const monitor = await network.addMonitor({ target: target.url(), interval_s: 1 });
     await seenFrom(network.sql, monitor, 2);
     const from = target.hits.length;
@@ -132,7 +122,7 @@ describe.concurrent('a monitor', () => {
   });
 
   test('that fails from one continent all the time has 100 % uptime, one unconfirmed incident and no alert', async () => {
-    const target = await newTarget();
+    const target = await network.startTarget();
     target.answer(broken, ['Asia']);
     const monitor = await network.addMonitor({ target: target.url(), interval_s: 1 });
     await eventually(async () => (await resultsOf(network.sql, monitor)).filter(({ outcome }) => outcome === 1).length >= 5, 40_000);

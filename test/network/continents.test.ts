@@ -6,7 +6,7 @@ import { createDelayProxy, type DelayProxy } from '../support/delay-proxy.ts';
 import { eventually } from '../support/eventually.ts';
 import { alertsOf, incidentsOf, incidentThat, isConfirmed, isResolved, resultsOf, seenFrom } from '../support/incidents.ts';
 import { createNetwork, type MadeProbe, type Network, testLog } from '../support/network.ts';
-import { broken, fine, startTarget, type Target } from '../support/targets.ts';
+import { broken, fine, type Target } from '../support/targets.ts';
 import { speakAs } from '../support/voice.ts';
 
 /** Continents far away: 75 ms each way, cut off and healed, with clocks that are wrong, and with news from an hour ago. */
@@ -17,14 +17,13 @@ let ends: (() => Promise<void>)[] = [];
 
 beforeEach(async () => {
   network = await createNetwork();
-  target = await startTarget();
+  target = await network.startTarget();
   await network.startCoordinator();
 });
 afterEach(async () => {
   for (const end of ends.toReversed()) await end();
   ends = [];
   await network.close();
-  await target.close();
 });
 
 const cable = async (): Promise<DelayProxy> => {

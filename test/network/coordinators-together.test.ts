@@ -1,35 +1,22 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { partitionOf } from '../../shared/bus/subjects.ts';
-import { type CoordinatorProcess, startCoordinatorProcess } from '../support/coordinator-process.ts';
+import type { CoordinatorProcess } from '../support/coordinator-process.ts';
 import { eventually } from '../support/eventually.ts';
 import { alertsOf, incidentsOf, incidentThat, isConfirmed, isResolved, resultsOf, seenFrom } from '../support/incidents.ts';
 import { createNetwork, type Network } from '../support/network.ts';
-import { broken, fine, startTarget, type Target } from '../support/targets.ts';
+import { broken, fine, type Target } from '../support/targets.ts';
 import { speakAs } from '../support/voice.ts';
 
 /** What several coordinators hold together: the rate limit, looks that are still wanted, and an upgrade one by one. */
 
 let network: Network;
 let target: Target;
-let running: CoordinatorProcess[] = [];
 
 beforeEach(async () => {
   network = await createNetwork();
-  target = await startTarget();
+  target = await network.startTarget();
 });
-afterEach(async () => {
-  for (const each of running) each.signal('SIGKILL');
-  await Promise.all(running.map(({ exited }) => exited));
-  running = [];
-  await network.close();
-  await target.close();
-});
-
-const start = async (more: Readonly<Record<string, string>> = {}): Promise<CoordinatorProcess> => {
-  const made = await startCoordinatorProcess({ ...network.environment, ...more });
-  running.push(made);
-  return made;
-};
+afterEach(() => network.close());
 
 /** Whose lease on the monitor's partition is in force: the name that a coordinator writes into its log is not needed for that. */
 const ownerOf = async (monitor: string): Promise<string | undefined> => {
@@ -46,7 +33,7 @@ const allOwned = async (): Promise<number> => {
 describe('several coordinators together', () => {
   test('hold one limit of calls, also when the one that counted them is killed', async () => {
     const limit = { RATE_LIMIT_PER_MINUTE: '30' };
-    const [first, second] = [await start(limit), await start(limit)];
+    const [first, second] = [await network.startCoordinatorProcess(limit), await network.startCoordinatorProcess(limit)];
     const headers = { authorization: `Bearer ${network.house.owner.read}` };
     const call = async ({ url }: CoordinatorProcess): Promise<number> => (await fetch(`${url}/api/v1/monitors`, { headers })).status;
     for (let calls = 0; calls < 30; calls += 1) expect(await call(first)).toBe(200);
@@ -68,7 +55,7 @@ describe('several coordinators together', () => {
   }, 120_000);
 
   test('look after an open incident whose coordinator died: the others are asked again, and it is confirmed and told once', async () => {
-    const [first] = [await start()];
+    const [first] = [await network.startCoordinatorProcess()];
     for (const continent of ['Asia', 'Europe'] as const) await network.addProbe(continent);
     target.answer(broken, ['Europe']);
     // Its turns come once an hour: whatever is seen of it after the first failure is seen because somebody asked.
@@ -83,7 +70,7 @@ describe('several coordinators together', () => {
     expect(await incidentsOf(network.sql, monitor)).toMatchObject([{ confirmed_at: null, resolved_at: null }]);
     first.signal('SIGKILL');
     target.answer(broken);
-    await start();
+    await network.startCoordinatorProcess();
     await incidentThat(network.sql, monitor, isConfirmed, 30_000);
     await eventually(async () => (await alertsOf(network.sql, monitor)).length > 0);
     expect((await alertsOf(network.sql, monitor)).map(({ event }) => event)).toEqual(['down']);
@@ -91,13 +78,13 @@ describe('several coordinators together', () => {
   }, 180_000);
 
   test('are upgraded one by one without a gap: outages in the midst of it are confirmed, and no turn is missing', async () => {
-    const [first, second] = [await start(), await start()];
+    const [first, second] = [await network.startCoordinatorProcess(), await network.startCoordinatorProcess()];
     for (const continent of ['Asia', 'Europe'] as const) await network.addProbe(continent);
     const monitor = await network.addMonitor({ target: target.url(), interval_s: 1 });
     await seenFrom(network.sql, monitor, 2);
     const began = Date.now();
     for (const old of [first, second]) {
-      const next = await start();
+      const next = await network.startCoordinatorProcess();
       const known = (await incidentsOf(network.sql, monitor)).length;
       target.answer(broken);
       expect(await old.stop()).toBe(0);

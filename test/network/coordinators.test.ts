@@ -1,33 +1,19 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { type CoordinatorProcess, startCoordinatorProcess } from '../support/coordinator-process.ts';
 import { eventually } from '../support/eventually.ts';
 import { alertsOf, incidentsOf, incidentThat, isConfirmed, isResolved, resultsOf, seenFrom } from '../support/incidents.ts';
 import { createNetwork, type Network } from '../support/network.ts';
-import { broken, fine, startTarget, type Target } from '../support/targets.ts';
+import { broken, fine, type Target } from '../support/targets.ts';
 
 /** Several coordinators, equal, as processes: one is killed, frozen and thawed, replaced. */
 
 let network: Network;
 let target: Target;
-let running: CoordinatorProcess[] = [];
 
 beforeEach(async () => {
   network = await createNetwork();
-  target = await startTarget();
+  target = await network.startTarget();
 });
-afterEach(async () => {
-  for (const each of running) each.signal('SIGKILL');
-  await Promise.all(running.map(({ exited }) => exited));
-  running = [];
-  await network.close();
-  await target.close();
-});
-
-const start = async (): Promise<CoordinatorProcess> => {
-  const made = await startCoordinatorProcess(network.environment);
-  running.push(made);
-  return made;
-};
+afterEach(() => network.close());
 
 /** How many partitions each owner holds whose lease is in force. */
 const shares = async (): Promise<number[]> => {
@@ -59,11 +45,11 @@ const nothingLostNothingDoubled = async (all: readonly string[]): Promise<void> 
 
 describe('several coordinators', () => {
   test('share the partitions evenly, and again when one stops; nothing is lost on the way', async () => {
-    const [first, second] = [await start(), await start()];
+    const [first, second] = [await network.startCoordinatorProcess(), await network.startCoordinatorProcess()];
     await eventually(async () => (await shares()).join() === '16,16');
     for (const continent of ['Asia', 'Europe'] as const) await network.addProbe(continent);
     const all = await monitors(8);
-    const third = await start();
+    const third = await network.startCoordinatorProcess();
     await eventually(async () => (await shares()).join() === '11,11,10');
     expect(await first.stop()).toBe(0);
     await eventually(async () => (await shares()).join() === '16,16');
@@ -74,7 +60,7 @@ describe('several coordinators', () => {
   }, 180_000);
 
   test('take over from one that was killed, and an outage in that time is confirmed once', async () => {
-    const [first] = [await start(), await start()];
+    const [first] = [await network.startCoordinatorProcess(), await network.startCoordinatorProcess()];
     await eventually(async () => (await shares()).join() === '16,16');
     for (const continent of ['Asia', 'Europe'] as const) await network.addProbe(continent);
     const all = await monitors(8);
@@ -88,7 +74,7 @@ describe('several coordinators', () => {
   }, 180_000);
 
   test('take over from one that was frozen, which after its thaw writes nothing, alerts nobody and takes its share again', async () => {
-    const [first] = [await start(), await start()];
+    const [first] = [await network.startCoordinatorProcess(), await network.startCoordinatorProcess()];
     await eventually(async () => (await shares()).join() === '16,16');
     for (const continent of ['Asia', 'Europe'] as const) await network.addProbe(continent);
     const all = await monitors(8);

@@ -7,13 +7,12 @@ import { probeConsumers, streams } from '../../shared/bus/streams.ts';
 import { subjects } from '../../shared/bus/subjects.ts';
 import { eventually } from '../support/eventually.ts';
 import { createNetwork, type MadeProbe, type Network, quickResync } from '../support/network.ts';
-import { startTarget, type Target } from '../support/targets.ts';
+import type { Target } from '../support/targets.ts';
 
 /** A probe that holds something else than the database wants it to: presence tells, and it is mended. */
 
 let network: Network;
 let bus: Bus;
-const targets: Target[] = [];
 
 beforeAll(async () => {
   network = await createNetwork();
@@ -24,14 +23,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await bus.close();
   await network.close();
-  for (const target of targets) await target.close();
 });
-
-const newTarget = async (): Promise<Target> => {
-  const target = await startTarget();
-  targets.push(target);
-  return target;
-};
 
 const last = async (subject: string): Promise<Uint8Array | undefined> => (await bus.last(streams.assignments.name, subject))?.data;
 
@@ -58,7 +50,7 @@ const everythingTaken = (probe: MadeProbe) =>
 describe('a probe', () => {
   test('whose copy differs by its interval alone is told anew, also where the bus itself had it wrong', async () => {
     const probe = await network.addProbe('Europe');
-    const target = await newTarget();
+    const target = await network.startTarget();
     const monitor = await addHourly(target, 'Europe', probe.made);
     const from = target.hits.length;
     await network.sql`update monitors set interval_s = 1 where id = ${monitor}`;
@@ -68,7 +60,7 @@ describe('a probe', () => {
 
   test('that missed a message for good gets it all the same', async () => {
     const probe = await network.addProbe('Asia');
-    const target = await newTarget();
+    const target = await network.startTarget();
     const monitor = await addHourly(target, 'Asia', probe.made);
     await probe.close();
     await network.sql`update monitors set interval_s = 1 where id = ${monitor}`;
@@ -92,7 +84,7 @@ describe('a probe', () => {
   }, 180_000);
 
   test('that was given a monitor of which the database knows nothing has it taken away', async () => {
-    const [target, known] = [await newTarget(), await newTarget()];
+    const [target, known] = [await network.startTarget(), await network.startTarget()];
     const probe = await network.addProbe('Africa');
     const monitor = await network.addMonitor({ target: known.url(), interval_s: 1, config: { continents: ['Africa'] } });
     const subject = subjects.assignment('Africa', monitor);

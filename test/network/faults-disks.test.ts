@@ -6,7 +6,7 @@ import { type MortalServices, startMortalServices } from '../support/mortal-serv
 import { createNetwork, type Network } from '../support/network.ts';
 import { hasBinaries } from '../support/services.ts';
 import { canMakeDisks, createSmallDisk, type SmallDisk } from '../support/small-disk.ts';
-import { broken, fine, startTarget, type Target } from '../support/targets.ts';
+import { broken, fine, type Target } from '../support/targets.ts';
 
 /** Whom Postgres runs as where the tests run as root, and only root may mount disks. */
 const nobody = 65_534;
@@ -20,14 +20,13 @@ let target: Target;
 beforeAll(async () => {
   mortal = await startMortalServices();
   network = await createNetwork({ services: mortal.services });
-  target = await startTarget();
+  target = await network.startTarget();
   await network.startCoordinator({ timing: { digestMs: 2_000 } });
   await network.addProbe('Europe');
 }, 120_000);
 afterAll(async () => {
   await network.close();
   await mortal.stop();
-  await target.close();
 });
 
 const moreHits = async (path: string, count: number): Promise<void> => {

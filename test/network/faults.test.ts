@@ -7,7 +7,7 @@ import { incidentThat, isConfirmed, isResolved, resultsOf, seenFrom } from '../s
 import { type MortalServices, startMortalServices } from '../support/mortal-services.ts';
 import { createNetwork, type Network } from '../support/network.ts';
 import { hasBinaries } from '../support/services.ts';
-import { broken, fine, startTarget, type Target } from '../support/targets.ts';
+import { broken, fine, type Target } from '../support/targets.ts';
 import { speakAs } from '../support/voice.ts';
 
 /** What happens when parts fail: each fault for real. The runbook names each of them. */
@@ -21,7 +21,7 @@ let monitor: string;
 beforeAll(async () => {
   mortal = await startMortalServices();
   network = await createNetwork({ services: mortal.services });
-  target = await startTarget();
+  target = await network.startTarget();
   coordinator = await network.startCoordinator();
   for (const continent of ['Asia', 'Europe'] as const) await network.addProbe(continent);
   monitor = await network.addMonitor({ target: target.url(), interval_s: 1 });
@@ -30,7 +30,6 @@ beforeAll(async () => {
 afterAll(async () => {
   await network.close();
   await mortal.stop();
-  await target.close();
 });
 
 /** Every check that the target saw up to now is stored, once. */

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { eventually } from '../support/eventually.ts';
 import { seenFrom } from '../support/incidents.ts';
 import { createNetwork, type Network } from '../support/network.ts';
-import { broken, startTarget, type Target } from '../support/targets.ts';
+import { broken, type Target } from '../support/targets.ts';
 
 /** Rule 16 must not take the first witness of a great outage for sick: every failure begins while the others' last checks still passed. */
 
@@ -12,14 +12,11 @@ let target: Target;
 
 beforeAll(async () => {
   network = await createNetwork();
-  target = await startTarget({ host: '0.0.0.0' });
+  target = await network.startTarget({ host: '0.0.0.0' });
   await network.startCoordinator();
   for (const continent of ['Asia', 'Europe'] as const) await network.addProbe(continent);
 });
-afterAll(async () => {
-  await network.close();
-  await target.close();
-});
+afterAll(() => network.close());
 
 test('when everything goes down at once, each outage is confirmed, and no probe is quarantined for having seen them first', async () => {
   const hosts = Array.from({ length: count }, (_, index) => `http://127.0.1.${index + 1}:${target.port}/`);

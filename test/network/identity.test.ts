@@ -8,7 +8,7 @@ import { partitionOf, subjects } from '../../shared/bus/subjects.ts';
 import { eventually } from '../support/eventually.ts';
 import { incidentsOf, resultsOf } from '../support/incidents.ts';
 import { createNetwork, type MadeProbe, type Network } from '../support/network.ts';
-import { startTarget, type Target } from '../support/targets.ts';
+import type { Target } from '../support/targets.ts';
 import { speakAs } from '../support/voice.ts';
 
 /** Who may speak on the bus, and what becomes of what he may not say: refused, counted, harmful to nobody. */
@@ -20,15 +20,12 @@ let monitor: string;
 
 beforeAll(async () => {
   network = await createNetwork();
-  target = await startTarget();
+  target = await network.startTarget();
   await network.startCoordinator();
   europe = await network.makeProbe('Europe');
   monitor = await network.addMonitor({ target: target.url(), interval_s: 3_600 });
 });
-afterAll(async () => {
-  await network.close();
-  await target.close();
-});
+afterAll(() => network.close());
 
 const refused = async (probe: string, reason: string): Promise<number> => {
   const [row] = await network.sql<{ count: number }[]>`select count from refused where probe = ${probe} and reason = ${reason}`;
@@ -192,7 +189,7 @@ describe('a private probe', () => {
   test('gets only what names it, and what it says of others is refused', async () => {
     const made = await network.makeProbe('Europe', 'office', network.organisation);
     const probe = await network.startProbe(made);
-    const own = await startTarget();
+    const own = await network.startTarget();
     const mine = await network.addMonitor({ target: own.url(), interval_s: 1, config: { probe: made.id } });
     await eventually(async () => (await resultsOf(network.sql, mine)).length >= 2);
     expect(own.hits.every(({ agent }) => agent.includes('probe=office;'))).toBe(true);

@@ -4,7 +4,7 @@ import type { Continent } from '../../shared/base/continents.ts';
 import { eventually } from '../support/eventually.ts';
 import { alertsOf, incidentsOf, incidentThat, isConfirmed, isResolved, resultsOf, seenFrom } from '../support/incidents.ts';
 import { createNetwork, type Network } from '../support/network.ts';
-import { broken, fine, startTarget, type Target } from '../support/targets.ts';
+import { broken, fine, type Target } from '../support/targets.ts';
 
 /**
  * Four continents, each with a probe, real in every part. Each test has a target and a monitor of its own; which continent fails alone goes
@@ -15,7 +15,6 @@ const places: readonly Continent[] = ['Asia', 'Europe', 'North America', 'South 
 let network: Network;
 /** Leaves in the middle; all other monitors do without its continent. */
 let leaving: ProbeApp;
-const targets: Target[] = [];
 
 beforeAll(async () => {
   network = await createNetwork();
@@ -23,14 +22,10 @@ beforeAll(async () => {
   for (const continent of places) await network.addProbe(continent);
   leaving = await network.addProbe('Africa');
 });
-afterAll(async () => {
-  await network.close();
-  for (const target of targets) await target.close();
-});
+afterAll(() => network.close());
 
 const watch = async (interval_s = 1, config: { continents?: Continent[] } = {}): Promise<{ target: Target; monitor: string }> => {
-  const target = await startTarget();
-  targets.push(target);
+  const target = await network.startTarget();
   const { continents = places } = config;
   const monitor = await network.addMonitor({ target: target.url(), interval_s, config: { continents } });
   await seenFrom(network.sql, monitor, continents.length);
@@ -118,8 +113,7 @@ describe.concurrent('an incident', () => {
   });
 
   test('is sampled every five seconds while it is open, although the interval is longer', async () => {
-    const target = await startTarget();
-    targets.push(target);
+    const target = await network.startTarget();
     target.answer(broken);
     const monitor = await network.addMonitor({ target: target.url(), interval_s: 10, config: { continents: places } });
     await incidentThat(network.sql, monitor, isConfirmed, 40_000);

@@ -10,7 +10,7 @@ import { createSealPair } from '../../shared/checks/seal.ts';
 import { eventually } from '../support/eventually.ts';
 import { createNetwork, type MadeProbe, type Network, quickResync } from '../support/network.ts';
 import { startProbeProcess } from '../support/probe-process.ts';
-import { startTarget, type Target } from '../support/targets.ts';
+import type { Target } from '../support/targets.ts';
 import { speakAs } from '../support/voice.ts';
 
 /** Two processes with one probe's credentials, and results that a probe had to drop: seen, told to the operator, and over when they are. */
@@ -20,13 +20,10 @@ let target: Target;
 
 beforeAll(async () => {
   network = await createNetwork();
-  target = await startTarget();
+  target = await network.startTarget();
   await network.startCoordinator({ timing: { noticeQuietMs: 4_000, digestMs: 500, ...quickResync() } });
 });
-afterAll(async () => {
-  await network.close();
-  await target.close();
-});
+afterAll(() => network.close());
 
 type Row = { readonly message: string; readonly is_over: boolean };
 const notices = (kind: string, subject: string) =>

@@ -3,7 +3,7 @@ import { connectBus } from '../../shared/bus/nats.ts';
 import { streams } from '../../shared/bus/streams.ts';
 import { eventually } from '../support/eventually.ts';
 import { createNetwork, type Network } from '../support/network.ts';
-import { startTarget, type Target } from '../support/targets.ts';
+import type { Target } from '../support/targets.ts';
 
 /** Secrets of a monitor's config: in the check, and nowhere else. */
 
@@ -15,7 +15,7 @@ const seen: string[] = [];
 
 beforeAll(async () => {
   network = await createNetwork();
-  target = await startTarget();
+  target = await network.startTarget();
   target.answer({
     is: 'by',
     answer: (request, response) => {
@@ -28,10 +28,7 @@ beforeAll(async () => {
   // Whether somebody may reach loopback is known once the probe has said so.
   await eventually(async () => (await network.sql`select 1 from probes where cardinality(allowed_cidrs) > 0`).length > 0);
 });
-afterAll(async () => {
-  await network.close();
-  await target.close();
-});
+afterAll(() => network.close());
 
 const call = async (method: string, path: string, body?: object): Promise<{ id: string; config: Record<string, unknown> }> => {
   const answer = await fetch(`${url}/api/v1${path}`, {

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type CoordinatorProcess, startCoordinatorProcess } from '../support/coordinator-process.ts';
+import type { CoordinatorProcess } from '../support/coordinator-process.ts';
 import { eventually, passed } from '../support/eventually.ts';
 import { alertsOf, incidentsOf, incidentThat, isResolved, resultsOf, seenFrom } from '../support/incidents.ts';
 import { createNetwork, type Network } from '../support/network.ts';
 import { canCutNetwork, startProbeProcess } from '../support/probe-process.ts';
-import { broken, fine, startTarget, type Target } from '../support/targets.ts';
+import { broken, fine, type Target } from '../support/targets.ts';
 
 /** Rules 2, 7 and 16: what is wrong with the watchers is told once, to the operator, and never to those who are watched. */
 
@@ -19,7 +19,7 @@ describe('a thousand monitors', () => {
 
   beforeAll(async () => {
     network = await createNetwork();
-    target = await startTarget({ host: '0.0.0.0' });
+    target = await network.startTarget({ host: '0.0.0.0' });
     for (let made = 0; made < count; made += 50) {
       // Each on a host of its own: a probe is judged by how many of its hosts it alone sees failing.
       const some = Array.from(
@@ -28,15 +28,10 @@ describe('a thousand monitors', () => {
       );
       monitors.push(...(await Promise.all(some.map((url) => network.addMonitor({ target: url, interval_s: 5 })))));
     }
-    coordinator = await startCoordinatorProcess(network.environment);
+    coordinator = await network.startCoordinatorProcess();
     for (const continent of places) await network.addProbe(continent);
   }, 120_000);
-  afterAll(async () => {
-    coordinator.signal('SIGKILL');
-    await coordinator.exited;
-    await network.close();
-    await target.close();
-  });
+  afterAll(() => network.close());
 
   const seenByAll = async (): Promise<boolean> => {
     const rows = await network.sql`select distinct monitor_key, probe_key from results where outcome = 0`;
@@ -95,7 +90,7 @@ describe('a thousand monitors', () => {
 describe.skipIf(!canCutNetwork())('a probe whose network fails every check', () => {
   test('says "unknown" each time: it opens nothing, confirms nothing, and is not counted against the target', async () => {
     const network = await createNetwork();
-    const target = await startTarget();
+    const target = await network.startTarget();
     await network.startCoordinator();
     await network.addProbe('Europe');
     const made = await network.makeProbe('Asia');
@@ -128,6 +123,5 @@ describe.skipIf(!canCutNetwork())('a probe whose network fails every check', () 
     last.signal('SIGTERM');
     await last.exited;
     await network.close();
-    await target.close();
   }, 180_000);
 });

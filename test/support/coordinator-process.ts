@@ -12,6 +12,8 @@ export type CoordinatorProcess = {
   readonly exited: Promise<number | null>;
   /** SIGTERM, and its exit code. */
   readonly stop: () => Promise<number | null>;
+  /** SIGKILL, also to one that is frozen. */
+  readonly close: () => Promise<void>;
   /** What it has written so far. */
   readonly output: () => string;
 };
@@ -36,6 +38,10 @@ export const startCoordinatorProcess = async (environment: Readonly<Record<strin
     stop: () => {
       signal('SIGTERM');
       return exited;
+    },
+    close: async () => {
+      signal('SIGKILL');
+      await exited;
     },
     output: () => output,
   };

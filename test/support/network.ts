@@ -20,9 +20,11 @@ import { keyFromSeed } from '../../shared/bus/identity.ts';
 import { partitionOf } from '../../shared/bus/subjects.ts';
 import type { Config } from '../../shared/checks/assignment.ts';
 import type { Kind } from '../../shared/checks/kinds.ts';
+import { type CoordinatorProcess, startCoordinatorProcess } from './coordinator-process.ts';
 import { createHouse, type House, testSecretKey } from './people.ts';
 import { createAccount, createDatabase, environmentOf, type TestAccount, type TestDatabase } from './services.ts';
 import type { Services } from './services-run.ts';
+import { startTarget, type Target, type TargetOptions } from './targets.ts';
 
 export type MadeProbe = {
   readonly id: string;
@@ -55,6 +57,9 @@ export type Network = {
   readonly log: Log;
   readonly environment: Readonly<Record<string, string>>;
   readonly startCoordinator: (overrides?: Overrides) => Promise<App & { readonly url: string }>;
+  /** One that can be killed and frozen. `more`: what its environment has besides. */
+  readonly startCoordinatorProcess: (more?: Readonly<Record<string, string>>) => Promise<CoordinatorProcess>;
+  readonly startTarget: (options?: TargetOptions) => Promise<Target>;
   /** Registered, but not running yet. */
   readonly makeProbe: (continent: Continent, name?: string, organisation?: string | null) => Promise<MadeProbe>;
   readonly revokeProbe: (id: string) => Promise<void>;
@@ -67,6 +72,7 @@ export type Network = {
   readonly editMonitor: (id: string, changes: MonitorChanges) => Promise<void>;
   readonly pauseMonitor: (id: string, paused: boolean) => Promise<void>;
   readonly deleteMonitor: (id: string) => Promise<void>;
+  /** All that was started here ends: those who check first, then what they check. */
   readonly close: () => Promise<void>;
 };
 
@@ -108,6 +114,7 @@ export const createNetwork = async ({ busVia, services }: NetworkOptions = {}): 
     LOG_LEVEL: 'silent',
     DATA_DIR: join(folder, 'coordinator'),
   };
+  const targets: Target[] = [];
   const running = new Set<{ readonly close: () => Promise<void> }>();
   const keep = <Part extends { readonly close: () => Promise<void> }>(part: Part): Part => {
     const close = async () => {
@@ -165,6 +172,12 @@ export const createNetwork = async ({ busVia, services }: NetworkOptions = {}): 
       const { url } = await app.start();
       return { ...keep(app), url };
     },
+    startCoordinatorProcess: async (more = {}) => keep(await startCoordinatorProcess({ ...environment, ...more })),
+    startTarget: async (options) => {
+      const target = await startTarget(options);
+      targets.push(target);
+      return target;
+    },
     revokeProbe: (id) => sql.begin((transaction) => identities.revokeProbe(transaction, id)),
     rotateProbe: async (made) => ({ ...made, ...(await sql.begin((transaction) => identities.rotateProbe(transaction, made.id))) }),
     addProbe: async (continent, name, more = {}) => {
@@ -217,6 +230,7 @@ export const createNetwork = async ({ busVia, services }: NetworkOptions = {}): 
     },
     close: async () => {
       for (const part of [...running].toReversed()) await part.close();
+      for (const target of targets) await target.close();
       await sql.end();
       await database.drop();
       await rm(folder, { recursive: true, force: true });
