@@ -39,7 +39,7 @@ export const operate = async (
         backup: (file, progress) => writeBackup(sql, file, progress),
         restore: (file, replace, progress) => readBackup(sql, file, replace, progress),
         rotateKey: () => secrets.rotate(sql),
-        replaceSecretKey: (progress) => secrets.replaceSecretKey(sql, progress),
+        replaceSecretKey: config.SECRET_KEY_PREVIOUS === undefined ? undefined : (progress) => secrets.replaceSecretKey(sql, progress),
       },
       streams,
     );

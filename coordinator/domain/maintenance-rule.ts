@@ -40,15 +40,17 @@ const known = [
   ...['BYMINUTE', 'BYSECOND', 'BYSETPOS'],
 ];
 
-/** `NAME=VALUE` parts by name. A leading "RRULE:" is taken off, because people copy whole lines from calendars. */
+/** The value alone: people copy whole lines from calendars, with "RRULE:" at their head. */
+export const ruleValue = (text: string): string =>
+  text
+    .trim()
+    .replace(/^RRULE:\s*/i, '')
+    .replace(/;$/, '');
+
+/** `NAME=VALUE` parts by name. */
 const partsOf = (text: string): ReadonlyMap<string, string> => {
   const parts = new Map<string, string>();
-  const value = text
-    .trim()
-    .toUpperCase()
-    .replace(/^RRULE:/, '')
-    .replace(/;$/, '');
-  for (const part of value.split(';')) {
+  for (const part of ruleValue(text).toUpperCase().split(';')) {
     const [name = '', content, ...more] = part.split('=');
     if (name === 'DTSTART' || name.startsWith('DTSTART')) throw refuseRule('must not hold DTSTART; starts_at says when it begins.');
     if (!known.includes(name)) throw refuseRule(`"${part.slice(0, 40)}" is no part of a rule; write such as FREQ=WEEKLY;BYDAY=SU.`);

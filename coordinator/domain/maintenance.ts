@@ -1,7 +1,7 @@
 import type { Interval } from '../../shared/base/interval.ts';
 import { Refusal } from '../../shared/base/refusal.ts';
 import { recurrences } from './maintenance-recurrence.ts';
-import { type Rule, refuseRule, ruleFrom } from './maintenance-rule.ts';
+import { type Rule, refuseRule, ruleFrom, ruleValue } from './maintenance-rule.ts';
 import { nameFrom } from './name.ts';
 import { instantOf, instantsIn, localOf, margin } from './zone-clock.ts';
 
@@ -137,7 +137,7 @@ export const draftWindow = (input: WindowInput, time_zone: string): WindowDraft 
     if (!(value >= earliest && value <= latest)) throw new Refusal('window_invalid', `${key}: must lie between the years 1970 and 2900.`);
   if (ends_at <= starts_at) throw new Refusal('window_invalid', 'ends_at: must be after starts_at.');
   const local_start = input.starts_at.is === 'local' ? Date.parse(`${input.starts_at.local}Z`) : localOf(starts_at, time_zone);
-  const schedule = { starts_at, ends_at, local_start, rrule: input.rrule?.trim() ?? null, time_zone };
+  const schedule = { starts_at, ends_at, local_start, rrule: input.rrule === null ? null : ruleValue(input.rrule), time_zone };
   if (schedule.rrule !== null) refuseUseless(schedule, ruleFrom(schedule.rrule));
   return { name, schedule };
 };

@@ -13,6 +13,9 @@ export const characters = (text: string): number => {
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it looks for.
 const control = /[\u0000-\u001f\u007f-\u009f\u2028\u2029]/;
 
+/** Blanks and what has no shape: a name of nothing else cannot be seen. */
+const visible = /[^\p{C}\p{Z}]/u;
+
 /** Whether a text can be stored at all: Postgres keeps neither NUL nor halves of surrogate pairs. */
 export const storable = (text: string): boolean => !text.includes('\u0000') && text.isWellFormed();
 
@@ -23,11 +26,12 @@ export const nameFrom = (text: string, key = 'name'): string => {
   if (name === '') throw refuse(`must not be empty; give 1 to ${longestName} characters.`);
   if (characters(name) > longestName) throw refuse(`is longer than ${longestName} characters; shorten it.`);
   if (!name.isWellFormed() || control.test(name)) throw refuse('holds a control character or a broken one; leave it out.');
+  if (!visible.test(name)) throw refuse('holds nothing that can be seen; give it a letter or a digit.');
   return name;
 };
 
-/** What names are compared by: trimmed, without case, in one form of Unicode. */
-export const folded = (name: string): string => name.trim().normalize('NFC').toLowerCase();
+/** What names are compared by: trimmed, without case, in one form of Unicode. By way of capitals, where ß is SS and ς is Σ. */
+export const folded = (name: string): string => name.trim().toLowerCase().toUpperCase().toLowerCase().normalize('NFC');
 
 /** A description, trimmed at neither end; an empty one is none. @throws Refusal `description_invalid`. */
 export const descriptionFrom = (text: string | null): string | null => {

@@ -10,7 +10,8 @@ export type OperatorParts = {
   readonly backup: (file: string, progress: Progress) => Promise<Copied>;
   readonly restore: (file: string, replace: boolean, progress: Progress) => Promise<Copied>;
   readonly rotateKey: () => Promise<{ readonly id: string; readonly rewritten: number }>;
-  readonly replaceSecretKey: (progress: Progress) => Promise<{ readonly id: string; readonly rewritten: number }>;
+  /** Missing where no key before this one was named. */
+  readonly replaceSecretKey?: ((progress: Progress) => Promise<{ readonly id: string; readonly rewritten: number }>) | undefined;
 };
 
 export type Progress = (table: string, rows: number) => void;

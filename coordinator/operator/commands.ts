@@ -282,6 +282,11 @@ export const commands: readonly Command[] = [
     words: ['secret-key', 'replace'],
     what: 'Put everything under the new SECRET_KEY, while SECRET_KEY_PREVIOUS holds the one before it',
     flags: {},
-    run: ({ replaceSecretKey }, _given, progress) => replaceSecretKey(progress),
+    run: ({ replaceSecretKey }, _given, progress) => {
+      if (replaceSecretKey) return replaceSecretKey(progress);
+      throw new UsageFault(
+        'SECRET_KEY_PREVIOUS is not set: restart all coordinators with the new SECRET_KEY and the old one as SECRET_KEY_PREVIOUS, then run this with the same.',
+      );
+    },
   },
 ];

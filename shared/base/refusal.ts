@@ -52,6 +52,7 @@ export const refusalCodes = {
   password_invalid: 'invalid',
   role_unknown: 'invalid',
   scope_unknown: 'invalid',
+  expiry_invalid: 'invalid',
   plan_unknown: 'invalid',
   continent_unknown: 'invalid',
   slug_invalid: 'invalid',

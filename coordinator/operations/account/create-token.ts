@@ -23,9 +23,11 @@ export const createToken = async (
   if (input.email !== null && caller.is !== 'operator')
     throw new Refusal('role_insufficient', 'email: tokens are made by the user whom they belong to.');
   const user = caller.user ?? found(await memberByEmail(sql, organisation.id, (input.email ?? '').trim()), 'member_not_found').user_id;
+  const expires_at = endOf(input.expires_at, organisation.time_zone);
+  if (expires_at !== null && expires_at.getTime() <= now)
+    throw new Refusal('expiry_invalid', 'expires_at: has passed already; give a later one, or none for a token that does not end.');
   const { token, fingerprint, shown } = await mintToken();
   const id = newId();
-  const expires_at = endOf(input.expires_at, organisation.time_zone);
   await insertToken(sql, {
     id,
     organisation: organisation.id,

@@ -58,7 +58,7 @@ export const createToken = innerOperation({
     expires_at: maybe(moment()),
   }),
   response: object('TokenOut', { id: uuid(), name: string(), scope: string(), token: string() }),
-  refusals: ['member_not_found', 'name_invalid', 'scope_unknown', 'role_insufficient'],
+  refusals: ['member_not_found', 'name_invalid', 'scope_unknown', 'expiry_invalid', 'role_insufficient'],
 });
 
 export const revokeToken = innerOperation({

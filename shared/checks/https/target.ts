@@ -1,3 +1,4 @@
+import { domainToUnicode } from 'node:url';
 import type { KindTarget } from '../kind-config.ts';
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is looked for; URL would drop them silently.
@@ -25,5 +26,9 @@ export const httpsTarget: KindTarget = {
     if (isTooLong(url.hostname)) return '`target` must name a host of at most 253 characters, and 63 between two dots';
     return undefined;
   },
-  defaultName: (target) => httpsUrl(target)?.host,
+  // As people write it: what the address has is the form of the name system.
+  defaultName: (target) => {
+    const url = httpsUrl(target);
+    return url && (domainToUnicode(url.hostname) || url.hostname) + (url.port === '' ? '' : `:${url.port}`);
+  },
 };

@@ -3,13 +3,14 @@ import { createKeptKey, inForce } from '../../../coordinator/access/master-keys.
 import { beatTokenOf, createSecretsAtRest, secretsOf } from '../../../coordinator/access/secrets.ts';
 import { createTokens } from '../../../coordinator/access/tokens.ts';
 import { createNetworkKeys } from '../../../coordinator/actors/network-keys.ts';
+import { operate } from '../../../coordinator/operate.ts';
 import { createCursors } from '../../../coordinator/operations/cursors.ts';
 import { connect, type Sql } from '../../../coordinator/store/database.ts';
 import { systemClock } from '../../../shared/base/clock.ts';
 import { newId } from '../../../shared/base/ids.ts';
 import { createLog } from '../../../shared/base/log.ts';
 import { createHouse, type House, testSecretKey } from '../../support/people.ts';
-import { createDatabase, type TestDatabase } from '../../support/services.ts';
+import { createAccount, createDatabase, environmentOf, type TestDatabase } from '../../support/services.ts';
 
 let database: TestDatabase;
 let sql: Sql;
@@ -126,6 +127,22 @@ test('done, it does nothing more, and another replacement after it keeps the tok
   const last = startedWith(third);
   expect(await opensAll(last)).toBe(true);
   expect(await last.authenticate(house.viewer.read)).toBe('viewer');
+});
+
+test('the command says what is missing when the key before is not named, and changes nothing', async () => {
+  const said = { out: '', err: '' };
+  const environment = { ...environmentOf(database, await createAccount()), SECRET_KEY: 'a third key, because this is done every year' };
+  const code = await operate(['secret-key', 'replace'], environment, {
+    out: (text) => {
+      said.out += text;
+    },
+    err: (text) => {
+      said.err += text;
+    },
+    watched: false,
+  });
+  expect([code, said.out]).toEqual([2, '']);
+  expect(said.err).toMatch(/SECRET_KEY_PREVIOUS is not set: restart all coordinators/);
 });
 
 test('an installation without secrets yet goes by the older of both until the command has run', async () => {

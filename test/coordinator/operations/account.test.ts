@@ -125,6 +125,8 @@ describe('tokens', () => {
       expires_at: new Date(bench.now + 60_000).toISOString(),
     });
     expect(await works(made.token)).toBe(true);
+    const past = { name: 'x', scope: 'read', expires_at: new Date(bench.now).toISOString() };
+    expect(await bench.refusal(createToken, house.owner, past)).toBe('expiry_invalid');
     bench.now += 60_000;
     expect(await works(made.token)).toBe(false);
   });

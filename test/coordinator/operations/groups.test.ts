@@ -21,6 +21,8 @@ describe('createGroup', () => {
     expect(made.body).toMatchObject({ name: 'Größe', description: 'First', monitors: 0 });
     const again = await bench.answer(createGroup, house.owner, { name: 'GRÖßE', description: 'Second' });
     expect(again).toEqual({ status: 200, body: made.body });
+    for (const name of ['GRÖSSE', 'grösse', 'GRÖẞE', 'Gro\u0308ße'])
+      expect((await bench.answer(createGroup, house.owner, { name })).body).toEqual(made.body);
     expect((await bench.answer(createGroup, stranger.owner, { name: 'Größe' })).status).toBeUndefined();
   });
 
@@ -33,7 +35,7 @@ describe('createGroup', () => {
   });
 
   test('wants a name of one line and a description that is not too long', async () => {
-    for (const name of ['', '   ', 'x'.repeat(201), 'a\nb', 'a\u007f'])
+    for (const name of ['', '   ', 'x'.repeat(201), 'a\nb', 'a\u007f', '\u200b', '\u00a0\u2060\u00ad'])
       expect(await bench.refusal(createGroup, house.owner, { name }), JSON.stringify(name)).toBe('name_invalid');
     expect(await bench.refusal(createGroup, house.owner, { name: '😀'.repeat(200) })).toBe('taken');
     for (const description of ['x'.repeat(2001)])
