@@ -29,7 +29,7 @@ export const askUnseen = (state: PartitionState, round: Round, roster: Roster, n
       state.unseen.delete(monitor);
       continue;
     }
-    const continent = firstLook({ ...known.watched, monitor, ordinal }, roster, now);
-    if (continent !== undefined) round.lookAt(monitor, continent);
+    const first = firstLook({ ...known.watched, monitor, ordinal }, roster, now);
+    if (first !== undefined) round.lookAt(monitor, first);
   }
 };

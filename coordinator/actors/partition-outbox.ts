@@ -4,11 +4,11 @@ import type { Watched } from '../domain/incident-types.ts';
 import { type OutboxLine, waitingLines } from '../store/outbox.ts';
 import { type MonitorRow, monitorsById, targetHash, watchedOf } from '../store/watched.ts';
 import type { AssignmentChange } from './assignments.ts';
-import { placedOf } from './looks.ts';
 import { noteUnseen } from './partition-first-looks.ts';
 import type { PartitionParts } from './partition-parts.ts';
 import { createRound, type Round } from './partition-round.ts';
 import type { PartitionState } from './partition-state.ts';
+import { placedOf } from './placed.ts';
 
 const most = 500;
 
@@ -47,8 +47,8 @@ const isSlower = (known: Watched | undefined, row: MonitorRow): boolean =>
   known !== undefined && row.type !== 'heartbeat' && row.paused_at === null && watchedOf(row).interval_ms > known.interval_ms;
 
 const askForFirst = (round: Round, row: MonitorRow, roster: Roster, now: number): void => {
-  const continent = firstLook(placedOf(row), roster, now);
-  if (continent !== undefined) round.lookAt(row.id, continent);
+  const first = firstLook(placedOf(row), roster, now);
+  if (first !== undefined) round.lookAt(row.id, first);
 };
 
 export type OutboxRound = {

@@ -2,6 +2,7 @@ import type { Continent } from '../../shared/base/continents.ts';
 import { newId } from '../../shared/base/ids.ts';
 import type { Roster } from '../../shared/checks/assignment.ts';
 import { decide } from '../domain/decide.ts';
+import type { FirstLook } from '../domain/first-look.ts';
 import type { Effect, Incident, MonitorEvent, MonitorState, SeenResult, Watched } from '../domain/incident-types.ts';
 import { createState, nextTick } from '../domain/restore.ts';
 import { emptyUnit, type Unit } from '../store/commit.ts';
@@ -16,7 +17,8 @@ export type LookWish = {
   readonly monitor: string;
   readonly look: string;
   readonly continents: readonly Continent[];
-  readonly sample: boolean;
+  /** `now`: somebody waits for the answer; `sample`: may be left out; or the time of the turn before which a first look waits for room. */
+  readonly when: 'now' | 'sample' | { readonly before: number };
 };
 
 export type Mark = Omit<Watermark, 'ahead'>;
@@ -36,8 +38,8 @@ export type Round = {
   /** A monitor that this partition did not hold yet. */
   readonly add: (key: number, watched: Watched, target: number) => void;
   readonly remove: (monitor: string) => void;
-  /** Somebody there is to look at it when this round is committed; left out when too many are asked for. */
-  readonly lookAt: (monitor: string, continent: Continent) => void;
+  /** Somebody there is to look at it when this round is committed, as soon as there is room. */
+  readonly lookAt: (monitor: string, first: FirstLook) => void;
   readonly chart: (row: ResultRow) => void;
   readonly pass: (watermark: Mark) => void;
   /** These results beyond the watermark are decided in this round, ahead of those before them. */
@@ -134,7 +136,7 @@ export const createRound = (partition: PartitionState, network: Roster, now: num
       else if (effect.is === 'ledger') rows.ledger.push({ monitor, kind: effect.kind, put: effect.put, drop: effect.drop });
       else if (effect.is === 'alert') rows.alerts.push(effect);
       else if (effect.is === 'notice') rows.alone.push(effect.continent);
-      else looks.push({ monitor, look: effect.look, continents: effect.continents, sample: effect.why === 'sample' });
+      else looks.push({ monitor, look: effect.look, continents: effect.continents, when: effect.why === 'sample' ? 'sample' : 'now' });
     }
   };
 
@@ -194,7 +196,7 @@ export const createRound = (partition: PartitionState, network: Roster, now: num
       entry.passes = null;
       entry.state = undefined;
     },
-    lookAt: (monitor, continent) => looks.push({ monitor, look: newId(), continents: [continent], sample: true }),
+    lookAt: (monitor, { continent, turn_at }) => looks.push({ monitor, look: newId(), continents: [continent], when: { before: turn_at } }),
     chart: (row) => {
       rows.results.push(row);
       const its = hourOf(row.at);

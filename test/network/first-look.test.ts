@@ -59,3 +59,17 @@ test('a monitor that is to be checked less often is looked at once more, for wha
   });
   await eventually(() => target.hits.length > hits);
 });
+
+test('a thousand monitors of a day, made at once, have each been seen within seconds, though one probe has to look at all of them', async () => {
+  await network.startCoordinator();
+  await network.addProbe('Europe');
+  const made = await Promise.all(
+    Array.from({ length: 1_000 }, (_, index) => network.addMonitor({ target: target.url(`/${index}`), interval_s: 86_400 })),
+  );
+  await eventually(async () => {
+    const [row] = await network.sql<{ seen: number }[]>`select count(distinct monitor_key)::int as seen from results`;
+    return row?.seen === made.length;
+  }, 60_000);
+  // Each once, but for the few whose turn of the day falls into these seconds: a look that waits is no second one.
+  expect(target.hits.length).toBeLessThan(made.length * 1.05);
+}, 180_000);

@@ -20,7 +20,7 @@ const turnOf = (placed: Placed, continent: Continent, from: number): number => {
 describe('A first look', () => {
   test('is asked of the continent whose turn is next', () => {
     const next = places.toSorted((one, other) => turnOf(hourly, one, now) - turnOf(hourly, other, now))[0];
-    expect(firstLook(hourly, roster, now)).toBe(next);
+    expect(firstLook(hourly, roster, now)).toEqual({ continent: next, turn_at: turnOf(hourly, next ?? 'Asia', now) });
   });
 
   test('is not asked when a turn comes within ten seconds anyway', () => {
@@ -31,7 +31,7 @@ describe('A first look', () => {
   });
 
   test('is asked only where the monitor may be checked, and of nobody when nobody can', () => {
-    expect(firstLook({ ...hourly, continents: ['Asia'] }, roster, now)).toBe('Asia');
+    expect(firstLook({ ...hourly, continents: ['Asia'] }, roster, now)?.continent).toBe('Asia');
     expect(firstLook({ ...hourly, continents: ['Africa'] }, roster, now)).toBeUndefined();
     expect(firstLook(hourly, { epoch: 2, probes: [] }, now)).toBeUndefined();
   });
