@@ -1,31 +1,22 @@
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Exit, exits, runCli, type Surroundings } from '../../../shared/client/cli.ts';
-import { type Api, openApi } from '../../support/api.ts';
 import { createHouse, type House } from '../../support/people.ts';
-import { downloaded, machineNode, runProgram } from '../../support/programs.ts';
-import { createDatabase, type TestDatabase } from '../../support/services.ts';
+import { machineNode, runProgram } from '../../support/programs.ts';
+import { openServed, type Served } from '../../support/served.ts';
 
-let database: TestDatabase;
-let api: Api;
+let served: Served;
 let house: House;
 let stranger: House;
 let url: string;
-let scripts: Awaited<ReturnType<typeof downloaded>>;
 
 beforeAll(async () => {
-  database = await createDatabase();
-  api = await openApi(database.url);
-  [house, stranger] = [await createHouse(api.sql), await createHouse(api.sql)];
-  url = await api.listen();
-  scripts = await downloaded();
+  served = await openServed();
+  ({ house, url } = served);
+  stranger = await createHouse(served.api.sql);
 });
 
-afterAll(async () => {
-  scripts.remove();
-  await api.close();
-  await database.drop();
-});
+afterAll(() => served.close());
 
 type Ran = { readonly code: Exit; readonly out: string; readonly err: string; readonly asked: string[] };
 type World = { token?: string | undefined; url?: string; terminal?: boolean; answer?: string };
@@ -203,7 +194,7 @@ describe('antipode', () => {
   test('the download is one file that the Node of users runs, alone in its folder', async () => {
     const node = machineNode() ?? process.execPath;
     const env = { PATH: process.env.PATH, ANTIPODE_URL: url, ANTIPODE_TOKEN: house.member.read, XDG_CONFIG_HOME: '/nonexistent' };
-    const { code, out, err } = await runProgram([node, scripts.files['antipode.mjs'], 'whoami'], { env });
+    const { code, out, err } = await runProgram([node, served.files['antipode.mjs'], 'whoami'], { env });
     expect({ code, err }).toEqual({ code: 0, err: '' });
     expect(JSON.parse(out)).toMatchObject({ scope: 'read', role: 'member' });
   });

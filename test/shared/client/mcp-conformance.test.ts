@@ -2,37 +2,21 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type Api, openApi } from '../../support/api.ts';
 import { createMcpBridge } from '../../support/mcp-bridge.ts';
-import { createHouse } from '../../support/people.ts';
-import { downloaded, machineNode, runProgram } from '../../support/programs.ts';
-import { createDatabase, type TestDatabase } from '../../support/services.ts';
+import { machineNode, runProgram } from '../../support/programs.ts';
+import { openServed, type Served } from '../../support/served.ts';
 
-let database: TestDatabase;
-let api: Api;
-let env: Record<string, string>;
+let served: Served;
+let env: Readonly<Record<string, string>>;
 let script: string;
-let scripts: Awaited<ReturnType<typeof downloaded>>;
 
 beforeAll(async () => {
-  database = await createDatabase();
-  api = await openApi(database.url);
-  const house = await createHouse(api.sql);
-  scripts = await downloaded();
-  script = scripts.files['antipode-mcp.mjs'];
-  env = {
-    PATH: process.env.PATH ?? '',
-    ANTIPODE_URL: await api.listen(),
-    ANTIPODE_TOKEN: house.viewer.read,
-    XDG_CONFIG_HOME: '/nonexistent',
-  };
+  served = await openServed();
+  env = served.environment;
+  script = served.files['antipode-mcp.mjs'];
 });
 
-afterAll(async () => {
-  scripts.remove();
-  await api.close();
-  await database.drop();
-});
+afterAll(() => served.close());
 
 const node = machineNode() ?? process.execPath;
 

@@ -5,30 +5,22 @@ import { commandName } from '../../../shared/client/commands.ts';
 import { CallRefused, createHttpClient } from '../../../shared/client/http-client.ts';
 import { tools } from '../../../shared/client/mcp-tools.ts';
 import { toolCall } from '../../../shared/client/stdio-mcp.ts';
-import { type Api, call, openApi } from '../../support/api.ts';
-import { createHouse, type House } from '../../support/people.ts';
-import { downloaded, runProgram } from '../../support/programs.ts';
-import { createDatabase, type TestDatabase } from '../../support/services.ts';
+import { type Api, call } from '../../support/api.ts';
+import type { House } from '../../support/people.ts';
+import { runProgram } from '../../support/programs.ts';
+import { openServed, type Served } from '../../support/served.ts';
 
-let database: TestDatabase;
+let served: Served;
 let api: Api;
 let house: House;
 let url: string;
-let scripts: Awaited<ReturnType<typeof downloaded>>;
 
 beforeAll(async () => {
-  database = await createDatabase();
-  api = await openApi(database.url);
-  house = await createHouse(api.sql);
-  url = await api.listen();
-  scripts = await downloaded();
+  served = await openServed();
+  ({ api, house, url } = served);
 });
 
-afterAll(async () => {
-  scripts.remove();
-  await api.close();
-  await database.drop();
-});
+afterAll(() => served.close());
 
 const unknownId = '0190a7c4-5b1e-7c3d-9f42-6a8b1c2d3e4f';
 
@@ -73,7 +65,7 @@ describe('a refusal carries the same code through each face', () => {
     const env = { PATH: process.env.PATH, ANTIPODE_URL: url, ANTIPODE_TOKEN: house.owner.read };
     const command = commands.find(({ operation }) => operation.id === tool.operation.id);
     const cli = await runProgram(
-      [process.execPath, scripts.files['antipode.mjs'], ...commandName(command ?? { words: [] }).split(' '), unknownId],
+      [process.execPath, served.files['antipode.mjs'], ...commandName(command ?? { words: [] }).split(' '), unknownId],
       { env },
     );
     expect(cli).toMatchObject({ code: 1, out: '', err: expect.stringContaining(`(${refused.code})`) });
@@ -88,7 +80,7 @@ describe('a refusal carries the same code through each face', () => {
       { jsonrpc: '2.0', method: 'notifications/initialized' },
       { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: tool.name, arguments: { id: unknownId } } },
     ];
-    const mcp = await runProgram([process.execPath, scripts.files['antipode-mcp.mjs']], {
+    const mcp = await runProgram([process.execPath, served.files['antipode-mcp.mjs']], {
       env,
       input: `${lines.map((line) => JSON.stringify(line)).join('\n')}\n`,
     });
