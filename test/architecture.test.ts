@@ -170,6 +170,11 @@ describe('the house', () => {
     expect(breaches).toEqual([]);
   });
 
+  test('never imports node:http, whose namespace loads the whole of undici in every process; process.getBuiltinModule gives the same', () => {
+    const breaches = files.filter((file) => !isInside(file, 'test') && /^import (?!type )[^;]*'node:http'/m.test(source.get(file) ?? ''));
+    expect(breaches).toEqual([]);
+  });
+
   test('lists the packages that it uses, and no others', () => {
     const manifest = readFileSync(join(root, 'package.json'), 'utf8');
     const { dependencies, devDependencies } = manifestShape.parse(JSON.parse(manifest));
