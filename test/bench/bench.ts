@@ -42,12 +42,17 @@ const onTerminal = process.stderr.isTTY;
 const results: { readonly bench: string; readonly figures: readonly Figure[] }[] = [];
 let failed = false;
 for (const [nth, bench] of wanted.entries()) {
+  const began = performance.now();
+  const seconds = (): string => `${((performance.now() - began) / 1_000).toFixed(0)} s`;
+  // On a terminal one line that changes; in a file a line for each step, so that it can be told from one that hangs.
   const say = (progress: string) => {
-    if (onTerminal) process.stderr.write(`\r\u001b[K[${nth + 1}/${wanted.length}] ${bench.name}: ${progress}`);
+    const step = `[${nth + 1}/${wanted.length}] ${bench.name}, ${seconds()}: ${progress}`;
+    process.stderr.write(onTerminal ? `\r\u001b[K${step}` : `${step}\n`);
   };
   say(bench.about);
   try {
     results.push({ bench: bench.name, figures: await bench.run(say, options) });
+    say('done');
   } catch (error) {
     failed = true;
     process.stderr.write(

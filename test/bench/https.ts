@@ -65,7 +65,7 @@ const against = (what: string, ours: number, peer: number | undefined, name: str
 
 export const https: Bench = {
   name: 'https',
-  about: 'CPU of one https check, bare and in the whole probe, against blackbox exporter; memory of checks in flight',
+  about: 'CPU of one https check, bare and in the whole probe, against blackbox exporter; memory of checks in flight (5 min)',
   run: async (say) => {
     const folder = await mkdtemp(join(tmpdir(), 'antipode-bench-https-'));
     const ends: (() => Promise<unknown>)[] = [() => rm(folder, { recursive: true, force: true })];

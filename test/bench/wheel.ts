@@ -12,14 +12,15 @@ import { cores, start, stop } from './processes.ts';
 const monitors = 100_000;
 const usualWindowMs = 60_000;
 
+const lateness = z.object({ p50: z.number(), p99: z.number(), max: z.number() });
 const said = z.object({
   ...{ fired: z.number(), per_second: z.number(), cpu_percent: z.number(), bytes_each: z.number() },
-  ...{ p50: z.number(), p99: z.number(), max: z.number(), busiest: z.number() },
+  ...{ all: lateness, own: lateness, busiest: z.number() },
 });
 
 export const wheel: Bench = {
   name: 'wheel',
-  about: '100,000 monitors at 60 s on the probe’s schedule: CPU with publish, lateness, spread, memory',
+  about: '100,000 monitors at 60 s on the probe’s schedule: CPU with publish, lateness, spread, memory (2 min)',
   run: async (say, { windowMs = usualWindowMs } = {}) => {
     const { services, stop: end } = await startServices(async () => undefined);
     try {
@@ -49,13 +50,15 @@ export const wheel: Bench = {
       const [ticker, ours] = await Promise.all([measure('ticker'), measure('wheel')]);
       const timers = await measure('timers');
       const ms = (value: number): string => `${value.toFixed(2)} ms`;
-      const lateness = (name: 'p50' | 'p99' | 'max', most: number): Figure => ({
-        what: `lateness of a turn against the end of its slot, ${name}`,
-        ours: ms(ours[name]),
-        against: `bare 50 ms ticker beside it ${ms(ticker[name])}, timers ${ms(timers[name])}`,
-        ratio: ours[name] / ticker[name],
+      // What it stood ready for while others had the core is the machine's doing, not the schedule's: the kernel counts it.
+      const late = (name: 'p50' | 'p99' | 'max', most: number): Figure => ({
+        what: `lateness of a turn against the end of its slot, without waiting for the core, ${name}`,
+        ours: ms(ours.own[name]),
+        against: `bare 50 ms ticker beside it ${ms(ticker.own[name])}, timers ${ms(timers.own[name])}`,
+        ratio: ours.own[name] / ticker.own[name],
+        // A machine that stood still (its host's doing, which no kernel counts) kept the ticker too.
         goal: `≤ ${most} ms more`,
-        holds: ours[name] - ticker[name] <= most,
+        holds: ours.own[name] - Math.max(0, ticker.own[name]) <= most,
       });
       return [
         {
@@ -74,9 +77,17 @@ export const wheel: Bench = {
           goal: '–',
           holds: null,
         },
-        lateness('p50', 2),
-        lateness('p99', 2),
-        lateness('max', 10),
+        late('p50', 2),
+        late('p99', 2),
+        late('max', 10),
+        {
+          what: 'greatest lateness with waiting for the core',
+          ours: ms(ours.all.max),
+          against: `bare 50 ms ticker beside it ${ms(ticker.all.max)}, timers ${ms(timers.all.max)}`,
+          ratio: ours.all.max / ticker.all.max,
+          goal: '–',
+          holds: null,
+        },
         {
           what: 'busiest second over the mean',
           ours: ours.busiest.toFixed(3),

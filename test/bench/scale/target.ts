@@ -25,7 +25,8 @@ const listen = (server: Server): Promise<number> =>
 process.stdin.on('data', (said) => {
   isFailing = said.toString().includes('fail');
 });
-const tls = { cert: readFileSync(`${folder}/leaf.pem`), key: readFileSync(`${folder}/leaf.key`) };
+// As nginx does: the client chooses the cipher.
+const tls = { honorCipherOrder: false, cert: readFileSync(`${folder}/leaf.pem`), key: readFileSync(`${folder}/leaf.key`) };
 const ports = {
   well: await listen(createHttp(well)),
   breakable: await listen(createHttp(breakable)),
