@@ -191,8 +191,10 @@ export const callOf = (command: Command, rest: readonly string[], line: Line, re
     }
     if (value === undefined && flag.kind !== 'boolean') throw new UsageFault(`--${typed} needs a value.`);
     if (negated && value !== undefined) throw new UsageFault(`--${typed} takes no value.`);
-    if (given.has(typed) && flag.kind !== 'list') throw new UsageFault(`--${typed} is given twice.`);
-    given.add(typed);
+    // One flag has several spellings: --no-enabled is --enabled, --interval_s is --interval-s.
+    const meant = [flag.key, ...inner].join('.');
+    if (given.has(meant) && flag.kind !== 'list') throw new UsageFault(`--${typed} is given twice.`);
+    given.add(meant);
     const text = value ?? String(!negated);
     if (flag.where === 'query') query[flag.key] = String(typedValue(flag, text));
     else if (flag.kind === 'list') {

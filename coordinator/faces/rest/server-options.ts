@@ -20,13 +20,15 @@ const unknownMethod = (error: Error): Bare | undefined => {
   return { status: '405 Method Not Allowed', body, headers: `Allow: ${allowed.join(', ')}\r\n` };
 };
 
-const unreadable = (error: Error): Bare =>
-  codeOf(error) === 'HPE_HEADER_OVERFLOW'
-    ? {
-        status: '431 Request Header Fields Too Large',
-        body: errorBody('headers_too_large', 'The headers are larger than 16 KiB.'),
-      }
-    : { status: '400 Bad Request', body: errorBody('request_malformed', 'The request could not be read.') };
+const malformed = (status: string, message: string): Bare => ({ status, body: errorBody('request_malformed', message) });
+
+const unreadable = (error: Error): Bare => {
+  if (codeOf(error) === 'HPE_HEADER_OVERFLOW')
+    return { status: '431 Request Header Fields Too Large', body: errorBody('headers_too_large', 'The headers are larger than 16 KiB.') };
+  return codeOf(error) === 'ERR_HTTP_REQUEST_TIMEOUT'
+    ? malformed('408 Request Timeout', 'The request did not arrive in time; send all of it.')
+    : malformed('400 Bad Request', 'The request could not be read.');
+};
 
 /** What cannot be read as HTTP at all is answered here, on the bare socket: no route has been found yet. */
 const refuseUnreadable = (error: Error, socket: Socket): void => {
@@ -50,6 +52,8 @@ const noSchemas = (): never => {
 export const restServerOptions = {
   bodyLimit,
   exposeHeadRoutes: false,
+  /** A body that stalls does not hold its connection for ever; no call of the API has more than can be sent in this time. */
+  requestTimeout: 60_000,
   rewriteUrl: (request) => soundUrl(request.url ?? '/'),
   clientErrorHandler: refuseUnreadable,
   // An id of any length is judged by the API, not lost by the router.

@@ -117,6 +117,8 @@ test.each<[string[], RegExp]>([
   [['monitors', 'create', '--type', 'https', '--interval-s', 'often'], /--interval-s takes a number/],
   [['monitors', 'create', '--type', 'https', '--interval-s'], /--interval-s needs a value/],
   [['monitors', 'create', '--type', 'https', '--type', 'dns'], /given twice/],
+  [['monitors', 'update', 'm', '--enabled', '--no-enabled'], /--no-enabled is given twice/],
+  [['monitors', 'update', 'm', '--interval-s', '60', '--interval_s', '70'], /--interval_s is given twice/],
   [['monitors', 'create', '--type', 'https', '--config', '{'], /not valid JSON/],
   [['monitors', 'create', '--type', 'https', '--config', '[]'], /must be a JSON object/],
   [['monitors', 'create', '--type', 'https', '--config.__proto__.x', '1'], /__proto__/],

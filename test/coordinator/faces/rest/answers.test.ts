@@ -1,6 +1,7 @@
 import { once } from 'node:events';
+import type { Server } from 'node:http';
 import { connect } from 'node:net';
-import type { FastifyInstance, InjectOptions } from 'fastify';
+import type { FastifyHttpOptions, FastifyInstance, InjectOptions } from 'fastify';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { RestParts, TokenCaller } from '../../../../coordinator/faces/rest/index.ts';
 import { Refusal } from '../../../../shared/base/refusal.ts';
@@ -11,8 +12,8 @@ afterEach(async () => {
   for (const app of open.splice(0)) await app.close();
 });
 
-const start = async (over: Partial<RestParts<TokenCaller>> = {}) => {
-  const server = await restServer(over);
+const start = async (over: Partial<RestParts<TokenCaller>> = {}, options: FastifyHttpOptions<Server> = {}) => {
+  const server = await restServer(over, options);
   open.push(server.app);
   return server;
 };
@@ -22,6 +23,8 @@ const ask = async (options: InjectOptions, over: Partial<RestParts<TokenCaller>>
   return app.inject({ ...options, headers: { authorization: token, ...options.headers } });
 };
 
+/** The server of HTTP looks for requests that are overdue every half minute. */
+const quick = { connectionsCheckingInterval: 50, headersTimeout: 100, requestTimeout: 100 };
 const id = '019a9c12-8d3a-7c61-b4e0-5f7a9c2d1b44';
 const jsonBody = { 'content-type': 'application/json' };
 const rest = ['ratelimit-remaining', 'ratelimit-reset'] as const;
@@ -140,6 +143,13 @@ describe('Answers of the REST face', () => {
       const response = await ask({ method, url: `/api/v1${path}` });
       expect([path, response.statusCode, codeOf(response)]).toEqual([path, 404, 'route_not_found']);
     }
+  });
+
+  it('does not wait for ever for a body that stalls', async () => {
+    const { app } = await start({}, { requestTimeout: 100, http: quick });
+    await app.listen({ port: 0, host: '127.0.0.1' });
+    const head = `POST /api/v1/groups HTTP/1.1\r\nHost: a\r\nAuthorization: ${token}\r\nContent-Type: application/json\r\n`;
+    expect(await talk(app, `${head}Content-Length: 50\r\n\r\n{"name":`)).toMatch(/^HTTP\/1.1 408 .*request_malformed/s);
   });
 
   it('answers a method that HTTP itself does not know as any other wrong method', async () => {

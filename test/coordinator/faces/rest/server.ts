@@ -1,4 +1,5 @@
-import Fastify, { type FastifyInstance } from 'fastify';
+import type { Server } from 'node:http';
+import Fastify, { type FastifyHttpOptions, type FastifyInstance } from 'fastify';
 import {
   type Answered,
   type RestParts,
@@ -21,9 +22,10 @@ const echoing = async (operation: Operation, _caller: TokenCaller, raw: Paramete
 
 export const restServer = async (
   over: Partial<RestParts<TokenCaller>> = {},
+  options: FastifyHttpOptions<Server> = {},
 ): Promise<{ readonly app: FastifyInstance; readonly logged: unknown[] }> => {
   const logged: unknown[] = [];
-  const app = Fastify({ ...restServerOptions });
+  const app = Fastify({ ...restServerOptions, ...options });
   restRoutes(app, {
     execute: echoing,
     authenticate: async (authorization) => {
