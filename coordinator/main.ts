@@ -38,8 +38,11 @@ const serve = async (): Promise<void> => {
   try {
     await app.start();
   } catch (error) {
-    log.fatal({ err: error }, 'the coordinator could not start');
-    await stop('failed start', 1);
+    // What is wrong with the configuration is told as plainly as what is wrong with its form.
+    const isFault = error instanceof ConfigurationFault;
+    if (isFault) process.stderr.write(`${error.message}\n`);
+    else log.fatal({ err: error }, 'the coordinator could not start');
+    await stop('failed start', isFault ? 2 : 1);
   }
 };
 

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { decrypt, encrypt } from '../../shared/base/encryption.ts';
+import { ConfigurationFault } from '../../shared/base/env.ts';
 import { newId } from '../../shared/base/ids.ts';
 import { doAlone } from '../store/advisory-locks.ts';
 import type { Queryable, Sql } from '../store/database.ts';
@@ -30,7 +31,7 @@ export type SecretsAtRest = {
    * the network are others from its first transaction on.
    */
   readonly replaceSecretKey: (sql: Sql, progress?: (what: string, rows: number) => void) => Promise<Rotated>;
-  /** Finds out at the start whether what is stored can be read. @throws when it cannot. */
+  /** Finds out at the start whether what is stored can be read. @throws ConfigurationFault when it cannot. */
   readonly check: (sql: Sql) => Promise<void>;
 };
 
@@ -130,7 +131,14 @@ export const createSecretsAtRest = (secretKey: string, previousKey?: string): Se
       return rewriteAll(sql, key, (rows) => progress('secrets', rows));
     },
     check: async (sql) => {
-      unwrapped(await inTransaction(sql, current));
+      const key = await inTransaction(sql, current);
+      try {
+        unwrapped(key);
+      } catch (error) {
+        const fault =
+          'is not the one that the secrets in the database were stored with; while it is being replaced, SECRET_KEY_PREVIOUS is';
+        throw Object.assign(new ConfigurationFault([`SECRET_KEY: ${fault} the one before it`]), { cause: error });
+      }
     },
   };
 };
