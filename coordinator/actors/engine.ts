@@ -73,8 +73,7 @@ export type EngineOptions = {
     readonly account: string;
     readonly operatorSeed: string;
   };
-  /** What the keys of the network are derived from. */
-  /** The SECRET_KEY in force, by the newest key that secrets lie under. */
+  /** The SECRET_KEY in force, which the keys of the network are derived from, by the newest key that secrets lie under. */
   readonly masterOf: (newest: WrappedKey | undefined) => string;
   /** The file that keeps beats while the bus is away. */
   readonly beatSpool: string;
