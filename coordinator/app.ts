@@ -42,7 +42,8 @@ export const createApp = (config: Config, overrides: Overrides = {}): App => {
   let engine: Engine | undefined;
   let baseUrl = config.BASE_URL ?? '';
 
-  web.get('/health', async (_request, reply) => {
+  // Load balancers often ask for the head alone.
+  web.get('/health', { exposeHeadRoute: true }, async (_request, reply) => {
     // Why its health cannot be told stands in the log of the part that failed; here it is simply not well.
     const [database, seen] = await Promise.all([answersSoon(sql), engine?.health().catch(() => undefined)]);
     const { bus = false, partitions = false, probes = [] } = seen ?? {};

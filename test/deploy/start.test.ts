@@ -44,6 +44,7 @@ describe.runIf(hasBinaries())('npm start', { timeout: 150_000 }, () => {
     expect(service.said()).toContain(first.api_token);
     expect(service.said()).toContain(`${first.base_url}/api/v1/me`);
     expect(await ask(`${first.base_url}/api/v1/me`, first.api_token)).toMatchObject({ status: 200 });
+    expect((await fetch(`${first.base_url}/health`, { method: 'HEAD' })).status).toBe(200);
     const { status, body } = await ask(`${first.base_url}/health`);
     expect(status).toBe(200);
     expect(body).toMatchObject({

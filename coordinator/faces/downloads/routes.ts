@@ -28,10 +28,12 @@ export const downloadRoutes = (
   };
 
   for (const name of downloadNames) {
-    app.get(`/downloads/${name}`, async (request, reply) => {
+    // Whoever asks only for the head, to see whether there is a newer one, gets it.
+    app.get(`/downloads/${name}`, { exposeHeadRoute: true }, async (request, reply) => {
       const { text, etag } = await download(name);
       reply.headers({ etag, 'cache-control': 'no-cache', 'x-content-type-options': 'nosniff' });
-      if (request.headers['if-none-match'] === etag) return reply.code(304).send();
+      // A proxy that compresses calls it weak.
+      if (request.headers['if-none-match']?.includes(etag)) return reply.code(304).send();
       return reply.type('text/javascript; charset=utf-8').header('content-disposition', `attachment; filename="${name}"`).send(text);
     });
   }

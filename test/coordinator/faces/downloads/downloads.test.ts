@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import Fastify, { type FastifyInstance } from 'fastify';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { downloadRoutes } from '../../../../coordinator/faces/downloads/routes.ts';
+import { restServerOptions } from '../../../../coordinator/faces/rest/index.ts';
 
 let cacheFolder: string;
 let app: FastifyInstance;
@@ -11,7 +12,7 @@ const failures: unknown[] = [];
 
 beforeEach(async () => {
   cacheFolder = await mkdtemp(join(tmpdir(), 'antipode-cache-'));
-  app = Fastify();
+  app = Fastify({ ...restServerOptions });
   downloadRoutes(app, { cacheFolder, onFailure: (error) => failures.push(error) });
 });
 
@@ -31,6 +32,15 @@ test.each(['antipode.mjs', 'antipode-mcp.mjs'])('%s is served as a file to keep,
   expect(first.body.startsWith('#!/usr/bin/env node\n')).toBe(true);
   const again = await app.inject({ url: `/downloads/${name}`, headers: { 'if-none-match': String(first.headers.etag) } });
   expect(again.statusCode).toBe(304);
+  const weak = await app.inject({ url: `/downloads/${name}`, headers: { 'if-none-match': `"x", W/${first.headers.etag}` } });
+  expect(weak.statusCode).toBe(304);
+  const head = await app.inject({ method: 'HEAD', url: `/downloads/${name}` });
+  expect([head.statusCode, head.headers.etag, head.headers['content-length'], head.body]).toEqual([
+    200,
+    first.headers.etag,
+    first.headers['content-length'],
+    '',
+  ]);
 });
 
 test('a second start finds the bundles by their content', async () => {
