@@ -22,6 +22,8 @@ export type WaitingRoom = {
   readonly until: number;
   readonly ahead: Set<string>;
   readonly about: Map<string, InHand[]>;
+  /** How many results are in hand: beyond `most` no more are taken in, and what they tell waits. */
+  size: number;
   /** `<probe key>:<generation>` → the last result in hand before which none is missing. */
   readonly reached: Map<string, number>;
 };
@@ -30,8 +32,12 @@ export const createWaitingRoom = (began: number, until: number): WaitingRoom => 
   ...{ began, until },
   ahead: new Set(),
   about: new Map(),
+  size: 0,
   reached: new Map(),
 });
+
+/** After hours of absence there may be a hundred thousand: nothing that a glitch leaves. */
+const most = 10_000;
 
 /** Takes in what has come since the last time. @returns the monitors that it tells of. */
 const takeIn = async (
@@ -42,6 +48,7 @@ const takeIn = async (
 ): Promise<ReadonlySet<string>> => {
   const touched = new Set<string>();
   for (const delivered of deliveries) {
+    if (room.size >= most) break;
     const judged = await judge(delivered, state.lease.partition, directory, clock.now());
     // What is refused is counted when the hold ends and it is taken.
     if (judged.is !== 'accepted') continue;
@@ -54,6 +61,7 @@ const takeIn = async (
       const inHand = room.about.get(result.monitor) ?? [];
       inHand.push({ probe, generation: batch.generation, result });
       room.about.set(result.monitor, inHand);
+      room.size += 1;
       touched.add(result.monitor);
     }
     room.reached.set(name, Math.max(reached, batch.results.at(-1)?.seq ?? 0));
@@ -65,7 +73,8 @@ const mayGo = (room: WaitingRoom, monitor: string, round: Round): boolean => {
   if (room.ahead.has(monitor)) return true;
   const inHand = room.about.get(monitor) ?? [];
   // Nearly always nothing failed, and nobody need ask for the state.
-  if (!inHand.some(({ result }) => result.outcome === 'fail')) return false;
+  const isPrivate = inHand.some(({ probe }) => probe.organisation_id !== null);
+  if (!isPrivate && !inHand.some(({ result }) => result.outcome === 'fail')) return false;
   const known = round.stateOf(monitor);
   const seen = inHand.map(({ probe, result: { at, outcome } }) => ({ at, outcome, quarantined: probe.quarantined_at !== null }));
   return known !== undefined && goesAhead(known, seen, room.began);
@@ -90,11 +99,10 @@ export const decideAhead = async (
   const seqs = new Map<string, { readonly of: { readonly probe_key: number; readonly generation: string }; readonly seqs: number[] }>();
   for (const monitor of monitors) {
     const known = round.termsOf(monitor);
-    const key = round.rowOf(monitor)?.key;
     for (const { probe, generation, result } of room.about.get(monitor) ?? []) {
       // What cannot count yet is judged again when the hold ends.
-      if (!known || key === undefined || reasonAgainst(probe, result, known, { now, oldest: oldestKept(now) })) continue;
-      judged.push({ key, probe, seen: seenBy(probe, result, now, timing.lateMs) });
+      if (!known || reasonAgainst(probe, result, known, { now, oldest: oldestKept(now) })) continue;
+      judged.push({ key: known.key, probe, seen: seenBy(probe, result, now, timing.lateMs) });
       const name = watermarkName(probe.key, generation);
       const entry = seqs.get(name) ?? { of: { probe_key: probe.key, generation }, seqs: [] };
       entry.seqs.push(result.seq);

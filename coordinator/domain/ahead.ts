@@ -5,7 +5,8 @@ import { allRules, type Rules } from './rules.ts';
 /**
  * What need not wait for a hand-over (rule 4). Of a monitor that is well, and that nobody who has handed over saw failing before, an outage
  * that begins now is decided at once: all that others may still bring is that they saw it sooner, and that only dates it anew (beginning.ts).
- * What else is known of a monitor (that it failed meanwhile, that it was down before) can come out otherwise by what comes, and waits.
+ * What else is known of a monitor (that it failed meanwhile, that it was down before) can come out otherwise by what comes, and waits. What a
+ * private probe says of its monitors waits for nobody: it hands over in order, and nobody else sees them.
  */
 
 type InHand = Pick<SeenResult, 'at' | 'outcome' | 'quarantined'>;
@@ -18,7 +19,9 @@ export const goesAhead = (
   rules: Rules = allRules,
 ): boolean => {
   // Beats that ears kept may still come, and tell that it was not late.
-  if (!rules.live_goes_ahead || incident !== null || watched.kind === 'heartbeat') return false;
+  if (!rules.live_goes_ahead || watched.kind === 'heartbeat') return false;
+  if (watched.probe !== null) return inHand.length > 0;
+  if (incident !== null) return false;
   const failures = inHand.filter(({ outcome, quarantined }) => outcome === 'fail' && !quarantined);
   return failures.length > 0 && failures.every(({ at }) => at >= began);
 };

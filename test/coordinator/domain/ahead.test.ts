@@ -71,6 +71,14 @@ describe('rule 4: an outage that begins while the past is waited for', () => {
     expect(goesAhead(well, [{ ...failed('Asia', 85), quarantined: true }], began)).toBe(false);
   });
 
+  test('goes ahead whatever was before when a private probe alone sees the monitor, and hands over in order', () => {
+    const told = story(places, { probe: 'probe-Asia' });
+    expect(goesAhead(told.state(), [failed('Asia', 70), failed('Asia', 85)], began)).toBe(true);
+    told.fail('Asia', 10);
+    expect(goesAhead(told.state(), [passed('Asia', 70)], began)).toBe(true);
+    expect(goesAhead(told.state(), [], began)).toBe(false);
+  });
+
   test('is confirmed at once, and keeps its dates when what is handed over are passes', () => {
     const told = live();
     told.ahead(failed('Asia', 85), failed('Europe', 86));

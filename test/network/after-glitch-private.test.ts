@@ -1,0 +1,53 @@
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { type CutProxy, createCutProxy } from '../probe/support/cut-proxy.ts';
+import { eventually } from '../support/eventually.ts';
+import { incidentThat, isConfirmed, resultsOf, seenFrom } from '../support/incidents.ts';
+import { createNetwork, type Network } from '../support/network.ts';
+import { broken, type Target } from '../support/targets.ts';
+
+/** After a glitch of the bus what is seen by one private probe alone waits for nobody (rules 4 and 14): it hands over in order. */
+
+let network: Network;
+let target: Target;
+let everybody: CutProxy;
+let africa: CutProxy;
+
+beforeEach(async () => {
+  network = await createNetwork({
+    busVia: async (url) => {
+      everybody = await createCutProxy(url);
+      return everybody.url;
+    },
+  });
+  target = await network.startTarget();
+  africa = await createCutProxy(network.account.url);
+  // Nobody is given up for lost in this test: who is away is waited for as long as may be.
+  await network.startCoordinator({ timing: { lostAfterMs: 120_000 } });
+  await network.addProbe('Asia');
+  await network.addProbe('Africa', 'away', { url: africa.url });
+});
+afterEach(async () => {
+  everybody.heal();
+  africa.heal();
+  await network.close();
+  await africa.close();
+  await everybody.close();
+});
+
+test('an outage that a private probe saw during a glitch is confirmed and dated at once, though a public probe is still away', async () => {
+  const made = await network.makeProbe('Asia', 'office', network.organisation);
+  await network.startProbe(made);
+  const monitor = await network.addMonitor({ target: target.url(), interval_s: 1, config: { probe: made.id } });
+  await seenFrom(network.sql, monitor, 1);
+  africa.cut();
+  everybody.cut();
+  const before = target.hits.length;
+  await eventually(() => target.hits.length >= before + 3);
+  target.answer(broken);
+  await eventually(() => target.hits.length >= before + 8, 30_000);
+  everybody.heal();
+  // All that public probes kept waits for up to thirty seconds for the one in Africa.
+  const { started_at } = await incidentThat(network.sql, monitor, isConfirmed, 15_000);
+  const fails = (await resultsOf(network.sql, monitor)).filter(({ outcome }) => outcome === 1).map(({ at }) => Number(at));
+  expect(Number(started_at)).toBe(Math.min(...fails));
+}, 120_000);
