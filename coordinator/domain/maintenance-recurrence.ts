@@ -92,10 +92,19 @@ const timesOf = (rule: Rule, start: number, hours: readonly number[], minutes: r
   return hours.flatMap((hour) => minutes.flatMap((minute) => seconds.map((s) => hour * hourMs + minute * minuteMs + s * 1000 + fraction)));
 };
 
-const chosen = (rule: Rule, candidates: readonly number[]): readonly number[] => {
-  if (rule.bysetpos.length === 0) return candidates;
-  return candidates.filter((_, index) => placed(rule.bysetpos, index + 1, candidates.length));
+/** The positions, from 0, that BYSETPOS names among so many candidates, ascending. */
+const positions = (rule: Rule, size: number): readonly number[] => {
+  const named = rule.bysetpos.map((position) => (position > 0 ? position - 1 : size + position));
+  return [...new Set(named)].filter((position) => position >= 0 && position < size).toSorted((a, b) => a - b);
 };
+
+/** Each time of each day, both ascending, of which BYSETPOS chooses; a year has a hundred thousand, so that they are not laid out to choose one. */
+function* chosen(rule: Rule, days: readonly number[], times: readonly number[]): Generator<number> {
+  if (rule.bysetpos.length === 0) for (const day of days) for (const time of times) yield day + time;
+  else
+    for (const position of positions(rule, days.length * times.length))
+      yield (days[Math.floor(position / times.length)] ?? 0) + (times[position % times.length] ?? 0);
+}
 
 /** Periods of whole days: first and last day of the period that is `steps` steps of one (not of interval) after that of the start. */
 const daysOfPeriod = (rule: Rule, start: Day, steps: number): readonly [first: number, after: number] => {
@@ -128,8 +137,7 @@ function* overDays(rule: Rule, start: number, from: number, to: number): Generat
     if (first * dayMs >= to) return;
     const days: number[] = [];
     for (let number = first; number < after; number += 1) if (onDay(rule, dayOf(number))) days.push(number * dayMs);
-    const candidates = days.flatMap((day) => times.map((time) => day + time));
-    yield* chosen(rule, candidates);
+    yield* chosen(rule, days, times);
   }
 }
 
@@ -150,7 +158,7 @@ function* withinDays(rule: Rule, start: number, from: number, to: number): Gener
   const ofHour = rule.byminute.length > 0 ? rule.byminute : [startMinute];
   // After the beginning of its period; a rule that lists no minutes or seconds has one time in each.
   const offsets = timesOf(rule, start, [0], rule.freq === 'MINUTELY' ? [0] : ofHour);
-  const chosenOffsets = chosen(rule, offsets);
+  const chosenOffsets = [...chosen(rule, [0], offsets)];
   let dayEnd = Number.NEGATIVE_INFINITY;
   let counts = false;
   // One step earlier, as the period that `from` lies in counts too.

@@ -135,10 +135,12 @@ export const createLineTransport = (options: {
   };
 
   const onLine = (line: string): void => {
-    if (line.trim() === '') return;
+    // A byte order mark, which some tools begin with, counts among the blanks.
+    const text = line.trim();
+    if (text === '') return;
     let value: unknown;
     try {
-      value = JSON.parse(line);
+      value = JSON.parse(text);
     } catch {
       answerError(null, { code: -32700, message: 'Parse error: the line is not JSON' });
       return;

@@ -28,7 +28,7 @@ const request = (id: number) => `{"jsonrpc":"2.0","id":${id},"method":"tools/lis
 test('a message may come in pieces, and several in one piece', async () => {
   const { transport, messages, send } = setUp();
   await transport.start();
-  await send('{"jsonrpc":"2.0",');
+  await send('\ufeff{"jsonrpc":"2.0",');
   await send(`"id":1,"method":"a"}\n${request(2)}\n`);
   expect(messages).toMatchObject([{ id: 1 }, { id: 2 }]);
 });
