@@ -23,6 +23,7 @@ export type Monitors = {
   readonly stateAt: (slot: number) => MonitorState | undefined;
   /** Whether it is told by numbers: then nothing about it is not well. */
   readonly isQuietAt: (slot: number) => boolean;
+  readonly areAllQuiet: () => boolean;
   /** What is decided about, without the making of a state. */
   readonly termsAt: (slot: number) => { readonly terms: Terms | undefined; readonly version: number };
   /** Whether this result may be left to `pass`: all that it would do is what that does. */
@@ -202,6 +203,7 @@ export const createMonitors = (): Monitors => {
     rowAt: (slot) => ({ key: columns.key[slot] ?? 0, target: columns.target[slot] ?? 0, changedAt: columns.changedAt[slot] ?? 0 }),
     stateAt,
     isQuietAt: (slot) => !full.has(slot),
+    areAllQuiet: () => full.size === 0,
     termsAt: (slot) => ({ terms: full.get(slot)?.watched ?? terms[slot], version: columns.version[slot] ?? 0 }),
     passesQuietly: (slot, result, { now, network }) => {
       const common = terms[slot];

@@ -117,12 +117,11 @@ export const receiveBatches = (
     for (const result of fresh ?? []) {
       if (ahead.has(result.seq)) continue;
       const known = round.termsOf(result.monitor);
-      const key = round.rowOf(result.monitor)?.key;
       // Deleted in the meantime, or never there: nothing to decide about.
-      if (!known || key === undefined) continue;
+      if (!known) continue;
       const reason = reasonAgainst(probe, result, known, { now, oldest });
       if (reason) refused.push({ probe: probe.id, reason });
-      else judged.push({ key, probe, seen: seenBy(probe, result, now, timing.lateMs) });
+      else judged.push({ key: known.key, probe, seen: seenBy(probe, result, now, timing.lateMs) });
     }
   }
 

@@ -29,11 +29,9 @@ export type Mark = Omit<Watermark, 'ahead'>;
  */
 export type Round = {
   readonly stateOf: (monitor: string) => MonitorState | undefined;
-  /** What the database and the probes call it by. */
-  readonly rowOf: (monitor: string) => Pick<MonitorRow, 'key' | 'target'> | undefined;
   readonly incidentOf: (monitor: string) => Incident | null;
-  /** What of its config says who may check it; undefined when it is not held here. */
-  readonly termsOf: (monitor: string) => { readonly terms: Terms; readonly version: number } | undefined;
+  /** What of its config says who may check it, and what the database calls it by; undefined when it is not held here. */
+  readonly termsOf: (monitor: string) => { readonly key: number; readonly terms: Terms; readonly version: number } | undefined;
   readonly decide: (monitor: string, event: MonitorEvent) => void;
   /** A monitor that this partition did not hold yet. */
   readonly add: (key: number, watched: Watched, target: number) => void;
@@ -61,13 +59,15 @@ export type Round = {
   readonly adopt: () => void;
 };
 
+type Row = Pick<MonitorRow, 'key' | 'target'>;
+/** `row`: what a monitor is added with in this round; null for one whose row stands where it is kept. */
+type Kept = { readonly slot: number; readonly row: null } | { readonly slot: number | null; readonly row: Row };
+
 /**
  * A monitor in this round, and where it is kept; null for one that the partition does not hold yet. Modes: `untouched` (nothing was asked) →
  * `passing` (passes came that move only numbers) → `made` (its state is there as an object; undefined when it was removed).
  */
-type Entry = {
-  readonly slot: number | null;
-  readonly row: Pick<MonitorRow, 'key' | 'target'>;
+type Entry = Kept & {
   isMade: boolean;
   passes: SeenResult[] | null;
   state: MonitorState | undefined;
@@ -80,6 +80,8 @@ type Entry = {
 export const createRound = (partition: PartitionState, network: Roster, now: number, past_until?: number): Round => {
   const { monitors } = partition;
   const entries = new Map<string, Entry>();
+  /** As long as no state was made of numbers, and all are told by numbers, nobody has an incident. */
+  let isAnyMade = false;
   const marks = new Map<string, Watermark>();
   let hour = Number.NaN;
   const hours = new Set<number>();
@@ -101,7 +103,7 @@ export const createRound = (partition: PartitionState, network: Roster, now: num
     if (known) return known;
     const slot = monitors.slotOf(monitor);
     if (slot === undefined) return undefined;
-    const entry = { slot, row: monitors.rowAt(slot), isMade: false, passes: null, state: undefined, isMoved: false, isChanged: false };
+    const entry: Entry = { slot, row: null, isMade: false, passes: null, state: undefined, isMoved: false, isChanged: false };
     entries.set(monitor, entry);
     return entry;
   };
@@ -109,6 +111,7 @@ export const createRound = (partition: PartitionState, network: Roster, now: num
   const stateIn = (entry: Entry): MonitorState | undefined => {
     if (entry.isMade || entry.slot === null) return entry.state;
     entry.isMade = true;
+    isAnyMade = true;
     entry.state = monitors.stateAt(entry.slot);
     const passes = entry.passes ?? [];
     entry.passes = null;
@@ -116,6 +119,7 @@ export const createRound = (partition: PartitionState, network: Roster, now: num
     if (passes.length > 0) entry.isMoved = true;
     return entry.state;
   };
+  const rowOf = ({ slot, row }: Entry): Row => (row === null ? monitors.rowAt(slot) : row);
   const changedAtOf = ({ slot, isChanged }: Entry): number => (isChanged ? now : slot === null ? 0 : monitors.rowAt(slot).changedAt);
 
   function* future(): Generator<Packed> {
@@ -126,7 +130,7 @@ export const createRound = (partition: PartitionState, network: Roster, now: num
       if (state) yield { key, changedAt: entry ? changedAtOf(entry) : changedAt, state };
     }
     for (const entry of entries.values())
-      if (entry.slot === null && entry.state) yield { key: entry.row.key, changedAt: changedAtOf(entry), state: entry.state };
+      if (entry.slot === null && entry.state) yield { key: rowOf(entry).key, changedAt: changedAtOf(entry), state: entry.state };
   }
 
   const keep = (monitor: string, effects: readonly Effect[]): void => {
@@ -146,6 +150,7 @@ export const createRound = (partition: PartitionState, network: Roster, now: num
       return entry && stateIn(entry);
     },
     incidentOf: (monitor) => {
+      if (!isAnyMade && monitors.areAllQuiet()) return null;
       const entry = entryOf(monitor);
       // A monitor that is told by numbers has none.
       const isQuiet = entry && !entry.isMade && entry.slot !== null && monitors.isQuietAt(entry.slot);
@@ -156,11 +161,10 @@ export const createRound = (partition: PartitionState, network: Roster, now: num
       if (!entry || (entry.isMade && !entry.state)) return undefined;
       if (!entry.isMade && entry.slot !== null) {
         const { terms, version } = monitors.termsAt(entry.slot);
-        return terms && { terms, version };
+        return terms && { key: rowOf(entry).key, terms, version };
       }
-      return entry.state && { terms: entry.state.watched, version: entry.state.watched.config_version };
+      return entry.state && { key: rowOf(entry).key, terms: entry.state.watched, version: entry.state.watched.config_version };
     },
-    rowOf: (monitor) => entryOf(monitor)?.row,
     decide: (monitor, event) => {
       const entry = entryOf(monitor);
       if (!entry) return;
@@ -179,6 +183,7 @@ export const createRound = (partition: PartitionState, network: Roster, now: num
     },
     add: (key, watched, target) => {
       const slot = monitors.slotOf(watched.id) ?? null;
+      isAnyMade = true;
       entries.set(watched.id, {
         slot,
         row: { key, target },
@@ -232,13 +237,14 @@ export const createRound = (partition: PartitionState, network: Roster, now: num
     hasRows: () => marks.size > 0 || Object.values(rows).some((list) => list.length > 0),
     adopt: () => {
       for (const [monitor, entry] of entries) {
-        const { slot, row, isMade, passes, state, isMoved } = entry;
+        const { slot, isMade, passes, state, isMoved } = entry;
         if (!isMade) {
           if (slot !== null) for (const pass of passes ?? []) partition.nextDue = Math.min(partition.nextDue, monitors.pass(slot, pass));
         } else if (!state) monitors.remove(monitor);
         else if (isMoved) {
           const due = nextTick(state, network) ?? Number.POSITIVE_INFINITY;
-          monitors.put(state, { key: row.key, target: row.target, changedAt: changedAtOf(entry), due }, slot);
+          const { key, target } = rowOf(entry);
+          monitors.put(state, { key, target, changedAt: changedAtOf(entry), due }, slot);
           partition.nextDue = Math.min(partition.nextDue, due);
         }
       }

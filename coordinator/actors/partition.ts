@@ -136,8 +136,8 @@ const keptIn = (state: PartitionState, batches: readonly Accepted[], now: number
   const kept = batches.flatMap(({ delivered, probe, batch }) => {
     if (probe.organisation_id !== null) return [];
     const committed = state.watermarks.get(watermarkName(probe.key, batch.generation)) ?? 0;
-    const ages = batch.results.filter(({ seq }) => seq > committed).map(({ at, took_ms }) => now - (at + took_ms));
-    const oldest = Math.max(0, ...ages);
+    let oldest = 0;
+    for (const { seq, at, took_ms } of batch.results) if (seq > committed) oldest = Math.max(oldest, now - (at + took_ms));
     const waitedForUs = Math.max(0, now - delivered.storedAt);
     return oldest - waitedForUs > keptAfter ? [{ probe: probe.id, oldest }] : [];
   });
