@@ -6,7 +6,7 @@ import type { Organisation } from './caller.ts';
 
 /** How the operator, who belongs to no organisation, finds the one to act in. */
 export type OrganisationLookup = {
-  /** By id, or by name without case. @throws Refusal `organisation_not_found`. */
+  /** By id, or by name without case; one that is spelt the same goes before others. @throws Refusal `organisation_not_found`. */
   readonly named: (idOrName: string) => Promise<Organisation>;
   /** The one that something belongs to. @throws Refusal that there is no such thing. */
   readonly owning: (kind: keyof typeof ownerOf, id: string) => Promise<Organisation>;
@@ -23,7 +23,8 @@ export const createOrganisationLookup = (sql: Sql): OrganisationLookup => ({
     const byId = isId(text.toLowerCase()) ? await organisationById(sql, text.toLowerCase()) : undefined;
     if (byId) return byId;
     const [one, another] = await organisationsNamed(sql, text);
-    if (another) throw new Refusal('organisation_not_found', `Several organisations are called "${text}"; give the id.`);
+    if (another && (one?.name !== text || another.name === text))
+      throw new Refusal('organisation_not_found', `Several organisations are called "${text}"; give the id.`);
     if (!one) throw new Refusal('organisation_not_found', `There is no organisation "${text}".`);
     return one;
   },

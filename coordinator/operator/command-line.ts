@@ -32,7 +32,7 @@ export const readFlags = (command: Command, rest: readonly string[]): Given => {
   const known = { ...command.flags, ...everywhere };
   const values = new Map<string, string>();
   for (let at = 0; at < rest.length; at += 1) {
-    const word = rest[at] ?? '';
+    const word = rest[at] === '-h' ? '--help' : (rest[at] ?? '');
     const [, name, joined] = /^--([^=]+)(?:=([\s\S]*))?$/.exec(word) ?? [];
     if (name === undefined) throw new UsageFault(`"${word}" is no flag; flags begin with --. ${usage(command)}`);
     const flag = Object.hasOwn(known, name) ? known[name] : undefined;
@@ -45,7 +45,7 @@ export const readFlags = (command: Command, rest: readonly string[]): Given => {
     }
     const next = joined ?? rest[at + 1];
     // A value that itself begins with -- is more likely a forgotten one; with = it can be given all the same.
-    if (next === undefined || (joined === undefined && next.startsWith('--')))
+    if (next === undefined || (joined === undefined && next.startsWith('--')) || (flag.required && next === ''))
       throw new UsageFault(`--${name} needs a value: ${flag.what}.`);
     if (joined === undefined) at += 1;
     values.set(name, next);

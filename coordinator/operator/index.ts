@@ -22,11 +22,20 @@ const done = 0;
 const failed = 1;
 const misused = 2;
 
+const isHelp = (word: string | undefined): boolean => word === 'help' || word === '--help' || word === '-h';
+
 /** Reads the line alone: help and faults of use are answered without a database. Gives the exit code, or what there is to run. */
 export const understand = (argv: readonly string[], { out, err }: Streams): number | Understood => {
-  if (argv.length === 0 || argv[0] === 'help' || argv[0] === '--help') {
-    out(`${helpOfAll(commands)}\n`);
+  const [first, second] = argv;
+  if (argv.length === 0 || isHelp(first)) {
+    const asked = commands.filter(({ words }) => words[0] === second);
+    out(`${helpOfAll(asked.length > 0 ? asked : commands)}\n`);
     return argv.length === 0 ? misused : done;
+  }
+  const ofNoun = commands.filter(({ words }) => words[0] === first && words.length > 1);
+  if (ofNoun.length > 0 && argv.length === 2 && isHelp(second)) {
+    out(`${helpOfAll(ofNoun)}\n`);
+    return done;
   }
   try {
     const { command, rest } = findCommand(commands, argv);
@@ -46,7 +55,9 @@ const faultsOf = (command: Command, { faults }: InvalidInput): string =>
   faults
     .map(({ loc, msg }) => {
       const key = String(loc.at(-1) ?? '').replaceAll('_', '-');
-      return `${Object.hasOwn(command.flags, key) ? `--${key}` : Object.hasOwn(command.flags, 'id') ? '--id' : key}: ${msg}`;
+      // An id stands behind the name of its thing, or behind --id where it is the one thing that is meant.
+      const flag = [key, key.replace(/-id$/, ''), 'id'].find((name) => Object.hasOwn(command.flags, name));
+      return `${flag === undefined ? key : `--${flag}`}: ${msg}`;
     })
     .join('\n');
 

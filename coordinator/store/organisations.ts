@@ -13,8 +13,10 @@ export const organisationById = async (sql: Queryable, id: string): Promise<Orga
 };
 
 /** Organisations of exactly this name, without case; two may have the same. */
+/** Without case; at most two, those that are spelt the same before others. */
 export const organisationsNamed = (sql: Queryable, name: string): Promise<OrganisationRow[]> =>
-  sql<OrganisationRow[]>`select id, name, plan, time_zone from organisations where lower(name) = lower(${name}) order by key limit 2`;
+  sql<OrganisationRow[]>`select id, name, plan, time_zone from organisations where lower(name) = lower(${name})
+    order by name = ${name} desc, key limit 2`;
 
 /**
  * One writer of an organisation at a time, until the end of the transaction: what it counts stays true (plan limits), and keys of its
