@@ -29,6 +29,8 @@ export type Exchanged = {
 /** As it goes over the wire: a list of names would be put together anew for each connection. */
 const alpn = Buffer.from('\u0008http/1.1', 'latin1');
 const noOwnCheck = () => undefined;
+/** An error after the end is the other side's answer to our closing, and is of no interest. */
+const ignored = () => undefined;
 
 /**
  * One request and its response over a fresh connection, which is closed in every case.
@@ -51,8 +53,9 @@ export const exchange = (tcp: Socket, request: ExchangeRequest, trust: Trust, de
     const finish = (code: string | null) => {
       if (over) return;
       over = true;
-      // An error after this is the other side's answer to our closing, and is of no interest.
-      for (const one of [socket, tcp]) one.on('error', () => undefined);
+      // Node keeps a closed TLS connection until the heap is collected as a whole: nothing of ours is to be kept with it.
+      socket.off('data', read).off('end', ended).off('close', ended);
+      for (const one of [socket, tcp]) one.off('error', failed).on('error', ignored);
       socket.destroy();
       tcp.destroy();
       resolve({ tls, reader, failure: code === null ? null : { phase, code }, tls_ms, first_byte_ms });
