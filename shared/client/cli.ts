@@ -123,6 +123,11 @@ const dispatch = async (line: Line, world: Surroundings): Promise<Exit> => {
     world.out(completion(shell, commands));
     return exits.done;
   }
+  const [early] = line.flags;
+  if (words.length === 0 && early && !switches.help) {
+    const example = 'antipode monitors list --limit 5';
+    throw new UsageFault(`--${early.name} stands without a command; flags come after it, as in ${example}.`);
+  }
   if (words.length === 0 || words[0] === 'help') {
     if (words.length === 0 && !switches.help) {
       world.err(generalHelp(commands, paint));

@@ -23,7 +23,10 @@ const readText = (path: string): string => {
 /** The world of a real process. A reader that goes away early (`| head`) ends the command without a fuss. */
 export const surroundings = (settingsFiles: readonly string[] = []): Surroundings => {
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-    if (error.code !== 'EPIPE') throw error;
+    if (error.code === 'EPIPE') return;
+    // The call has been made; only its answer is lost, and whoever wrote it to a full disk must hear so.
+    process.stderr.write(`antipode: the answer cannot be written (${error.message})\n`);
+    process.exit(1);
   });
   return {
     given: process.argv.slice(2),

@@ -197,5 +197,18 @@ describe('antipode', () => {
     const { code, out, err } = await runProgram([node, served.files['antipode.mjs'], 'whoami'], { env });
     expect({ code, err }).toEqual({ code: 0, err: '' });
     expect(JSON.parse(out)).toMatchObject({ scope: 'read', role: 'member' });
+    // An answer that cannot be written is no stack of ours, and one that is not wanted any more is no fault.
+    const full = await runProgram(['sh', '-c', '"$0" "$1" whoami > /dev/full', node, served.files['antipode.mjs']], { env });
+    expect(full).toMatchObject({ code: 1, err: expect.stringMatching(/^antipode: the answer cannot be written \(ENOSPC[^\n]*\)\n$/) });
+    const closed = await runProgram(['sh', '-c', '"$0" "$1" monitors list --all | true', node, served.files['antipode.mjs']], { env });
+    expect(closed).toMatchObject({ code: 0, err: '' });
+  });
+
+  test('a flag before the command is told where flags stand', async () => {
+    expect(await run(['--limit', 'monitors'])).toMatchObject({
+      code: exits.usage,
+      err: expect.stringContaining('--limit stands without a command'),
+    });
+    expect(await run(['--limit', '5', '--help'])).toMatchObject({ code: exits.done });
   });
 });
