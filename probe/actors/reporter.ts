@@ -10,6 +10,7 @@ import type { Result } from '../../shared/checks/result.ts';
 import { createDepartures } from './departures.ts';
 import { atSharedBeat } from './shared-beat.ts';
 import type { Spool, Taken } from './spool.ts';
+import { createSpoolKeeper } from './spool-keeper.ts';
 
 /**
  * Hands the spool over to the bus: batches of one partition, signed, in order.
@@ -53,8 +54,6 @@ type Route = {
 const sendEveryMs = 1_000;
 const tickMs = 500;
 const slotMs = 50;
-/** Results of one slot of the schedule go to the disk in one write; a failure takes what waits with it at once. */
-const saveAfterMs = 50;
 const mostFlights = 4;
 /** A coordinator holds back what it stores for up to 30 s after an absence (rule 4): longer than that, and the bus must have lost it. */
 const defaultPatienceMs = 40_000;
@@ -183,17 +182,6 @@ export const createReporter = (options: {
     }
   };
 
-  let isSaveAsked = false;
-  /** On disk within a moment and not when it is sent: a probe that is killed in between has seen it all the same. */
-  const saveSoon = (): void => {
-    if (isSaveAsked) return;
-    isSaveAsked = true;
-    setTimeout(() => {
-      isSaveAsked = false;
-      void spool.save();
-    }, saveAfterMs);
-  };
-
   const pumpUrgent = (): void => {
     const partitions = urgent;
     urgent = new Set();
@@ -227,16 +215,7 @@ export const createReporter = (options: {
     while (marks.length > 1 && at - (marks[1]?.at ?? at) >= oldAfterMs) marks.shift();
   };
   const ticker = atSharedBeat(tickMs, tick, { clock, phase });
-  let syncing: Promise<void> | undefined;
-  const sync = (): void => {
-    syncing ??= spool
-      .tick()
-      .catch((error: unknown) => log.error({ err: error }, 'the spool could not be synced'))
-      .finally(() => {
-        syncing = undefined;
-      });
-  };
-  const syncer = atSharedBeat(1_000, sync, { clock, phase });
+  const keeper = createSpoolKeeper({ spool, clock, phase, log });
 
   /** What was in flight when the connection broke may have landed or not: it goes again, and repeats change nothing. */
   const resend = (): void => {
@@ -260,7 +239,7 @@ export const createReporter = (options: {
       const route = taken && routes[taken.partition];
       if (!taken || !route) return;
       route.waitingSince ??= now();
-      saveSoon();
+      keeper.saveSoon();
       if (!isUrgent) return;
       if (urgent.size === 0) setImmediate(pumpUrgent);
       urgent.add(taken.partition);
@@ -293,7 +272,7 @@ export const createReporter = (options: {
     },
     close: async () => {
       ticker.stop();
-      syncer.stop();
+      const synced = keeper.stop();
       if (maySend()) {
         await Promise.all(routes.map((_, partition) => pump(partition)));
         const patience = now() + 2_000;
@@ -301,7 +280,7 @@ export const createReporter = (options: {
           await new Promise((resolve) => setTimeout(resolve, 20));
       }
       closing = true;
-      await syncing;
+      await synced;
       await spool.close();
     },
   };
