@@ -2,6 +2,7 @@ import { type Actor, createActor } from '../../shared/actor/actor.ts';
 import type { Delivered, Pull } from '../../shared/bus/nats.ts';
 import { partitionConsumer, streams } from '../../shared/bus/streams.ts';
 import { beginHandover, goOn, mustWait, type Word } from '../domain/handover.ts';
+import { isPassing } from '../store/database.ts';
 import { Fenced, type Lease } from '../store/leases.ts';
 import { createPartition, type Kept, type PartitionMessage } from './partition.ts';
 import { createWaitingRoom, type WaitingRoom } from './partition-ahead.ts';
@@ -103,10 +104,12 @@ export const startPartition = ({ lease, parts, mayWork, onFenced, words }: Optio
     waiting ??= { room: createWaitingRoom(heldSince, until), taken: 0 };
     const mine = waiting;
     const deliveries = held.slice(mine.taken);
-    mine.taken = held.length;
     if (deliveries.length === 0) return;
+    mine.taken = held.length;
     await actor.tell({ is: 'waiting', deliveries, room: mine.room }).catch((error: unknown) => {
-      if (waiting === mine) waiting = undefined;
+      // What cannot be worked on would fail each time: it is found and set aside when the hold ends, and until then all of it waits.
+      if (!isPassing(error)) mine.taken = Number.POSITIVE_INFINITY;
+      else if (waiting === mine) waiting = undefined;
       if (!(error instanceof Fenced))
         log.error({ err: error, partition }, 'what waits could not be looked at; it is decided with the rest');
     });
