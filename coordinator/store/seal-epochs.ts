@@ -7,12 +7,6 @@ const everywhere = '*';
 /** Of each place that ever had a key taken out of use, and of all of them. */
 export type SealEpochs = ReadonlyMap<string, number>;
 
-export const readSealEpochs = async (sql: Queryable): Promise<SealEpochs> => {
-  const rows = await sql<{ place: string; epoch: number }[]>`
-    select place, epoch from seal_epochs union all select ${everywhere}, seal_epoch from installation`;
-  return new Map(rows.map(({ place, epoch }) => [place, epoch]));
-};
-
 /** With the newest key of secrets, whose wrapping says what the keys of the network are derived from: both as of one moment. */
 export type Sealing = { readonly epochs: SealEpochs; readonly newest: WrappedKey | undefined };
 

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { createSecretsAtRest } from '../../coordinator/access/secrets.ts';
 import type { App } from '../../coordinator/app.ts';
-import { readSealEpochs, sealEpochOf } from '../../coordinator/store/seal-epochs.ts';
+import { readSealing, sealEpochOf } from '../../coordinator/store/seal-epochs.ts';
 import { openNetworkKnowledge } from '../../probe/actors/network-knowledge.ts';
 import type { Continent } from '../../shared/base/continents.ts';
 import { type AssignmentMessage, assignmentMessage } from '../../shared/bus/messages.ts';
@@ -69,7 +69,7 @@ const keyOfBox = async (continent: Continent, monitor: string): Promise<string |
 
 /** The key that the database says is in use. */
 const keyInUse = async (place: string): Promise<string> =>
-  deriveNetworkKey(testSecretKey, place, sealEpochOf(await readSealEpochs(network.sql), place)).id;
+  deriveNetworkKey(testSecretKey, place, sealEpochOf((await readSealing(network.sql)).epochs, place)).id;
 
 const isAllowedAt = () => eventually(async () => (await network.sql`select 1 from probes where cardinality(allowed_cidrs) > 0`).length > 0);
 
@@ -163,7 +163,7 @@ describe('the key of a place', () => {
     await older.stop();
 
     await createSecretsAtRest(next, testSecretKey).replaceSecretKey(network.sql);
-    const key = deriveNetworkKey(next, 'Oceania', sealEpochOf(await readSealEpochs(network.sql), 'Oceania')).id;
+    const key = deriveNetworkKey(next, 'Oceania', sealEpochOf((await readSealing(network.sql)).epochs, 'Oceania')).id;
     await eventually(async () => (await keyOfBox('Oceania', monitor)) === key);
     await eventually(async () => (await keysOnDisk(probe.made.folder)).join() === key);
     await newer.stop();

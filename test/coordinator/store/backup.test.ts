@@ -8,7 +8,7 @@ import { tablesInOrder } from '../../../coordinator/store/backup-tables.ts';
 import { connect, type Sql } from '../../../coordinator/store/database.ts';
 import { readBackup } from '../../../coordinator/store/restore.ts';
 import { makeResultDays } from '../../../coordinator/store/results.ts';
-import { readSealEpochs, sealEpochOf } from '../../../coordinator/store/seal-epochs.ts';
+import { readSealing, sealEpochOf } from '../../../coordinator/store/seal-epochs.ts';
 import { newId } from '../../../shared/base/ids.ts';
 import { createHouse, type House } from '../../support/people.ts';
 import { createDatabase, type TestDatabase } from '../../support/services.ts';
@@ -112,7 +112,7 @@ describe('a backup', () => {
     await full`delete from coordinators`;
     await readBackup(full, file, true, quiet);
     expect(await contents(full)).toEqual(await contents(sql));
-    expect(sealEpochOf(await readSealEpochs(full), 'Europe')).toBeGreaterThan(sealEpochOf(await readSealEpochs(sql), 'Europe'));
+    expect(sealEpochOf((await readSealing(full)).epochs, 'Europe')).toBeGreaterThan(sealEpochOf((await readSealing(sql)).epochs, 'Europe'));
   });
 
   test('that is damaged, cut short or something else leaves the database as it was', async () => {

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { connect, type Sql } from '../../../coordinator/store/database.ts';
 import { addProbeKey, endOldKeys, insertProbe, revokeProbe } from '../../../coordinator/store/probes.ts';
-import { growEverySealEpoch, readSealEpochs, sealEpochOf } from '../../../coordinator/store/seal-epochs.ts';
+import { growEverySealEpoch, readSealing, sealEpochOf } from '../../../coordinator/store/seal-epochs.ts';
 import type { Continent } from '../../../shared/base/continents.ts';
 import { newId } from '../../../shared/base/ids.ts';
 import { createHouse } from '../../support/people.ts';
@@ -25,7 +25,7 @@ const make = async (continent: Continent, organisation: string | null = null): P
   return id;
 };
 const epochs = async (...places: readonly string[]): Promise<number[]> => {
-  const read = await readSealEpochs(sql);
+  const read = (await readSealing(sql)).epochs;
   return places.map((place) => sealEpochOf(read, place));
 };
 
