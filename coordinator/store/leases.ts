@@ -19,11 +19,15 @@ export const beAlive = async (sql: Queryable, owner: string, version: string, al
   return Math.max(1, row?.alive ?? 1);
 };
 
-/** Prolongs what this owner holds; what is not in the answer has been taken by another. */
+/**
+ * Prolongs what this owner holds; what is not in the answer has been taken by another. Locked in order of partition, as commits lock theirs:
+ * in any other order both can wait for each other, which ends one of them after a second.
+ */
 export const renewLeases = (sql: Queryable, owner: string, lastsMs: number): Promise<Lease[]> =>
-  sql<
-    Lease[]
-  >`update leases set expires_at = now() + ${lastsMs} * interval '1 millisecond' where owner = ${owner} returning partition, epoch`;
+  sql<Lease[]>`
+    update leases set expires_at = now() + ${lastsMs} * interval '1 millisecond'
+    where partition in (select partition from leases where owner = ${owner} order by partition for no key update)
+    returning partition, epoch`;
 
 /** Takes free partitions and those whose lease ran out, at most so many. Those that are just being written to are left for the next time. */
 export const takeLeases = (sql: Queryable, owner: string, most: number, lastsMs: number): Promise<Lease[]> =>

@@ -3,6 +3,7 @@ import { commitUnits, emptyUnit } from '../../../coordinator/store/commit.ts';
 import { connect, type Sql } from '../../../coordinator/store/database.ts';
 import { beAlive, Fenced, ownedPartitions, releaseLeases, renewLeases, sayGoodbye, takeLeases } from '../../../coordinator/store/leases.ts';
 import { newId } from '../../../shared/base/ids.ts';
+import { eventually } from '../../support/eventually.ts';
 import { createDatabase, type TestDatabase } from '../../support/services.ts';
 
 let database: TestDatabase;
@@ -55,6 +56,28 @@ describe('leases', () => {
     await heard.promise;
     expect(await takeLeases(sql, bob, 32, 60_000)).toHaveLength(32);
     await listening.unlisten();
+  });
+
+  test('are renewed beside a commit that locks several of them, in whatever order they lie', async () => {
+    await sql`delete from leases where partition = 0`;
+    await sql`insert into leases (partition) values (0)`;
+    await takeLeases(sql, ada, 32, 60_000);
+    await sql`update leases set expires_at = expires_at where partition = 0`;
+    const lie = await sql<{ partition: number }[]>`select partition from leases order by ctid`;
+    expect(lie.at(-1)?.partition).toBe(0);
+    const other = connect(database.url);
+    const renewed = await sql.begin(async (transaction) => {
+      await transaction`select 1 from leases where partition = 0 for share`;
+      const renewing = renewLeases(other, ada, 60_000);
+      renewing.catch(() => undefined); // Told below; until then nobody waits for it.
+      await eventually(
+        async () => (await sql`select 1 from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`).length > 0,
+      );
+      await transaction`select 1 from leases where partition = 1 for share`;
+      return { renewing };
+    });
+    expect(await renewed.renewing).toHaveLength(32);
+    await other.end();
   });
 
   test('let a commit through only for their owner of today', async () => {
