@@ -76,7 +76,7 @@ test.each([
     expect(incident).toMatchObject({ id, seen_continent: fails[0]?.continent, confirmed_continent: second?.continent });
     expect([Number(incident?.started_at), Number(incident?.confirmed_at)]).toEqual([Number(fails[0]?.at), Number(second?.at)]);
     // Decided once, whether it went ahead or waited.
-    const names = rows.map(({ continent, at }) => `${continent} ${at}`);
+    const names = rows.map(({ continent, at }) => `${continent} ${Number(at)}`);
     expect(new Set(names).size).toBe(names.length);
   },
   120_000,
