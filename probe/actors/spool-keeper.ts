@@ -4,19 +4,17 @@ import { atSharedBeat } from './shared-beat.ts';
 import type { Spool } from './spool.ts';
 
 /**
- * When the spool goes to the disk: what came is written within a moment, and synced once a second.
+ * When the spool goes to the disk: what came is written in the same turn of the loop, and synced once a second.
  *
  * Modes of the writing: `idle` → `asked` (more goes along) → `idle`.
  */
 export type SpoolKeeper = {
-  /** On disk within a moment and not when it is sent: a probe that is killed in between has seen it all the same. */
+  /** On disk at once and not when it is sent: a probe that is killed in between has seen it all the same. */
   readonly saveSoon: () => void;
   /** Settles when no sync is under way. */
   readonly stop: () => Promise<void>;
 };
 
-/** Results of one slot of the schedule go to the disk in one write; a failure takes what waits with it at once. */
-const saveAfterMs = 50;
 const syncEveryMs = 1_000;
 
 export const createSpoolKeeper = (parts: {
@@ -44,10 +42,11 @@ export const createSpoolKeeper = (parts: {
     saveSoon: () => {
       if (isSaveAsked) return;
       isSaveAsked = true;
-      setTimeout(() => {
+      // Results that come in one turn of the loop go in one write.
+      setImmediate(() => {
         isSaveAsked = false;
         void spool.save();
-      }, saveAfterMs);
+      });
     },
     stop: async () => {
       syncer.stop();
