@@ -4,7 +4,7 @@ import { partitionConsumer, streams } from '../../shared/bus/streams.ts';
 import { beginHandover, goOn, mustWait, type Word } from '../domain/handover.ts';
 import { isPassing } from '../store/database.ts';
 import { Fenced, type Lease } from '../store/leases.ts';
-import { createPartition, type Kept, type PartitionMessage } from './partition.ts';
+import { createPartition, isTickDue, type Kept, type PartitionMessage } from './partition.ts';
 import { createWaitingRoom, type WaitingRoom } from './partition-ahead.ts';
 import type { PartitionParts } from './partition-parts.ts';
 import type { PartitionState } from './partition-state.ts';
@@ -168,7 +168,8 @@ export const startPartition = ({ lease, parts, mayWork, onFenced, words }: Optio
     if (held.length > 0) void hand();
     if (!loaded || actor.waiting() > 10) return;
     // Nobody can be heard: silence means nothing now.
-    if (bus.isConnected()) actor.tell({ is: 'tick' }).catch(failed('tick'));
+    if (bus.isConnected() && isTickDue(parts.loaded.get(partition), parts.roster(), clock.now()))
+      actor.tell({ is: 'tick' }).catch(failed('tick'));
     if (now >= nextCheckpoint) {
       nextCheckpoint = now + timing.checkpointMs;
       actor.tell({ is: 'checkpoint' }).catch(failed('checkpoint'));
