@@ -50,8 +50,11 @@ const evasions: readonly number[] = [2, 4, 5];
 /** What old servers say to EDNS when they do not know it: format error, not implemented, bad version. */
 const ednsRefusals: readonly number[] = [1, 4, 16];
 
-/** So many datagrams in a row are refused before a port counts as closed: a resolver that is being started anew is back by then. */
+/** Each resolver refuses so many datagrams before its port counts as closed: one that is being started anew is back by then. */
 const refusalsOfClosed = 2;
+
+/** One for all, because most questions are refused by nobody. */
+const nobody: readonly Resolver[] = [];
 
 const unreachable: readonly string[] = ['ENETUNREACH', 'EHOSTUNREACH', 'EADDRNOTAVAIL', 'EAFNOSUPPORT', 'EINVAL'];
 
@@ -74,7 +77,8 @@ class UdpQuestion implements Asker, Alarm {
   #attempts = 0;
   #strays = 0;
   #failure: 'failed' | 'unreachable' | 'closed' | undefined;
-  #refusals = 0;
+  /** Who refused a datagram, once for each time. */
+  #refused: readonly Resolver[] = nobody;
   #edns = true;
   #again = 0;
   #expired: (() => void) | undefined;
@@ -123,9 +127,11 @@ class UdpQuestion implements Asker, Alarm {
   fail(error: Error, { resolver }: Ticket): void {
     const code = codeOf(error);
     if (code === 'ECONNREFUSED') {
+      this.#refused = [...this.#refused, resolver];
+      const isClosed = (one: Resolver): boolean => this.#refused.filter((other) => other === one).length >= refusalsOfClosed;
+      // One that is gone does not speak for another of ours, which may only be slow.
+      if (!this.#asking.resolvers.every(isClosed)) return;
       this.#failure = 'closed';
-      this.#refusals += 1;
-      if (this.#refusals < refusalsOfClosed) return;
     } else this.#failure = unreachable.includes(code) ? 'unreachable' : 'failed';
     // With nobody else to ask there is nothing to wait for: a failed datagram is our own system speaking, a refused one the other's.
     if (this.#attempts >= this.#asking.resolvers.length && this.#tickets.length >= this.#attempts)

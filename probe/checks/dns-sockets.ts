@@ -12,7 +12,8 @@ import { withId } from './dns-message.ts';
 export type UdpSockets = {
   /**
    * Sends a question; the asker hears what comes back to it from that very address and port, until the ticket is cancelled. If it is `watched`, the
-   * asker is also told when the system did not take it or when nobody listens at that port. That has the price of a socket of its own.
+   * asker is also told when the system did not take it or when nobody listens at that port. That has the price of a socket of its own,
+   * and is left out while too many have one.
    */
   readonly ask: (resolver: Resolver, question: Buffer, asker: Asker, watched: boolean) => Ticket;
   readonly cancel: (ticket: Ticket) => void;

@@ -75,6 +75,16 @@ describe('a resolver', () => {
     expect(word(verdict)).toBe('dns_port_closed');
   });
 
+  test('whose port is closed does not speak for the other one, which may only be slow', async () => {
+    const gone = { address: '127.0.0.1', port: await closedPort(), family: 4 } as const;
+    const slow = await resolver(({ query, count }) => (count < 3 ? null : address(query)));
+    const own = [gone, { ...gone, port: slow.port }] as const;
+    const question = { name: 'example.test', type: 'A' } as const;
+    const never = new AbortController().signal;
+    const seen = await exchange(sockets, { question, resolvers: own, transport: 'udp', patience_ms: 20, deadline: never });
+    expect(seen).toMatchObject({ outcome: { is: 'answer' }, attempts: 6 });
+  });
+
   test('that is being started anew is waited for', async () => {
     const port = await closedPort();
     const again = createSocket('udp4').on('message', (query, from) => again.send(address(query), from.port, from.address));
