@@ -192,10 +192,7 @@ const lookAhead = async (
   parts.log.debug({ monitors: gone.monitors.size, results: gone.judged.length }, 'decided ahead of what others hand over');
 };
 
-/**
- * Whether a tick would find anything to do, or nobody knows. Nearly all find nothing, and thirty-two partitions woken ten times a second cost a
- * coordinator at rest half of what it takes.
- */
+/** Whether a tick would find anything to do, or nobody knows. Nearly all find nothing, and to be woken for them costs a coordinator at rest a fifth. */
 export const isTickDue = (state: PartitionState | undefined, roster: Roster, now: number): boolean =>
   state === undefined || now >= state.nextDue || wantsFirstLooks(state, roster);
 
