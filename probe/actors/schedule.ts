@@ -26,6 +26,9 @@ const placed = (assignment: Assignment): Placed => {
   return inside ? { ...assignment, inside: inside.addresses } : assignment;
 };
 
+/** A clock that was set back since the wheel was advanced is noticed after so long. */
+const mostMs = 1_000;
+
 export const createSchedule = (options: {
   readonly self: string;
   readonly clock: Clock;
@@ -53,7 +56,7 @@ export const createSchedule = (options: {
       if (assignment) onDue(assignment, at);
     });
     const after = clock.now();
-    timer = setTimeout(tick, Math.max(1, wheel.nextAt(after) - after));
+    timer = setTimeout(tick, Math.min(mostMs, Math.max(1, wheel.nextAt(after) - after)));
   };
 
   return {

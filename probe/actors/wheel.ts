@@ -14,7 +14,7 @@ export type Wheel = {
   readonly remove: (index: number) => void;
   /** Calls `due` for every entry whose turn has come by `now`, in order of slots, each at most once. */
   readonly advance: (now: number, due: (index: number, at: number) => void) => void;
-  /** When the next slot ends: advancing earlier finds nothing. */
+  /** When the first slot that was not worked through ends: advancing earlier finds nothing. It may have ended by `now`. */
   readonly nextAt: (now: number) => number;
   readonly count: () => number;
 };
@@ -139,7 +139,7 @@ export const createWheel = (initialCapacity = 1024): Wheel => {
       // Only now, so that whoever is told may add and remove entries.
       for (let at = 0; at < fired.length; at += 2) due(fired[at] ?? 0, fired[at + 1] ?? 0);
     },
-    nextAt: (now) => (Math.max(slotOf(now), cursor ?? 0) + 1) * slotMs,
+    nextAt: (now) => ((cursor ?? slotOf(now)) + 1) * slotMs,
     count: () => count,
   };
 };

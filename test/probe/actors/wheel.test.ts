@@ -118,6 +118,14 @@ describe('the wheel', () => {
     const wheel = createWheel();
     wheel.advance(start + 20, () => undefined);
     expect(wheel.nextAt(start + 20)).toBe(start + 50);
+    wheel.advance(start + 50, () => undefined);
     expect(wheel.nextAt(start + 50)).toBe(start + 100);
+  });
+
+  test('wants to be asked at once where a slot ended since it was last advanced', () => {
+    const wheel = createWheel();
+    wheel.add(0, { period_ms: 1_000, offset_ms: 30 }, start);
+    wheel.advance(start + 49.9, () => expect.unreachable());
+    expect(wheel.nextAt(start + 50.1)).toBe(start + 50);
   });
 });
