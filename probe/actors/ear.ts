@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
-import { readBounded } from '../../shared/base/bounded-body.ts';
+import { boundedBody } from '../../shared/base/bounded-body.ts';
 import type { Log } from '../../shared/base/log.ts';
 import type { BeatReply, BeatRequest } from '../../shared/bus/beat-desk.ts';
 import { keptBodyBytes } from '../../shared/checks/heartbeat/address.ts';
@@ -44,13 +44,21 @@ export const startEar = async (options: {
   const { host, port, take, log, patienceMs = usualPatienceMs } = options;
   const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const method = request.method ?? 'GET';
-    const { kept, isWhole } = await readBounded(request, { keep: keptBodyBytes, most: mostBodyBytes, patienceMs });
-    if (!isWhole) response.setHeader('connection', 'close');
-    send(response, method === 'HEAD', await take({ method, address: request.url ?? '/', body: kept }));
+    const body = boundedBody(request, { keep: keptBodyBytes, most: mostBodyBytes, patienceMs });
+    const reply = await take({ method, address: request.url ?? '/', body: body.read });
+    if (!(await body.finish())) response.setHeader('connection', 'close');
+    send(response, method === 'HEAD', reply);
   };
   const server: Server = createServer(
-    // The server's own limit of a request, after which nobody would be answered, lies beyond ours.
-    { maxHeaderSize: 8_192, requestTimeout: patienceMs + 2 * headersTimeout, headersTimeout, keepAliveTimeout: 5_000 },
+    {
+      maxHeaderSize: 8_192,
+      // The server's own limit of a request, after which nobody would be answered, lies beyond ours.
+      requestTimeout: patienceMs + 2 * headersTimeout,
+      headersTimeout,
+      // By itself it would look twice a minute only, and whoever opens connections and says nothing would hold the ear shut.
+      connectionsCheckingInterval: 1_000,
+      keepAliveTimeout: 5_000,
+    },
     (request, response) => {
       answer(request, response).catch((error: unknown) => {
         // A caller that went away is no fault of ours, and nobody is left to be told.

@@ -1,16 +1,16 @@
+import type { IncomingMessage } from 'node:http';
 import type { Readable } from 'node:stream';
 
-/** The first bytes of what came in. `isWhole`: all of it was read; if not, whoever sends must be cut off once answered. */
-export type BoundedBody = { readonly kept: Uint8Array; readonly isWhole: boolean };
+/** The first bytes of what came in, and whether that is all that was sent. */
+type BoundedBody = { readonly kept: Uint8Array; readonly isWhole: boolean };
+
+type Bounds = { readonly keep: number; readonly most: number; readonly patienceMs: number };
 
 /**
  * Keeps the first bytes, reads and drops the rest, and leaves off where more comes than is bearable, later than there is patience for, or
  * nothing more because the sender went away; the stream stays open for an answer. Modes: `reading` → `done`.
  */
-export const readBounded = (
-  body: Readable,
-  { keep, most, patienceMs }: { readonly keep: number; readonly most: number; readonly patienceMs: number },
-): Promise<BoundedBody> =>
+const readBounded = (body: Readable, { keep, most, patienceMs }: Bounds): Promise<BoundedBody> =>
   new Promise((resolve) => {
     const parts: Buffer[] = [];
     let held = 0;
@@ -37,3 +37,27 @@ export const readBounded = (
     body.on('error', onCut).on('close', onCut).on('end', onEnd).on('data', onData);
     if (body.readableEnded || body.destroyed) done(body.readableEnded);
   });
+
+/** Who sends what nobody wants has so long to come to its end and hear why; then he is cut off. */
+const unwantedPatienceMs = 1_000;
+
+/**
+ * The body of a request, read only if somebody wants it, so that strangers hold nothing for long.
+ * Modes: `left` → `read` or, once the answer is known, `dropped`.
+ */
+export const boundedBody = (request: IncomingMessage, bounds: Bounds) => {
+  let reading: Promise<BoundedBody> | undefined;
+  return {
+    read: async (): Promise<Uint8Array> => {
+      reading ??= readBounded(request, bounds);
+      return (await reading).kept;
+    },
+    /** Before the answer goes out. False: there is more to come, and whoever sends must be cut off once answered. */
+    finish: async (): Promise<boolean> => {
+      if (reading) return (await reading).isWhole;
+      if (request.complete) return true;
+      const patienceMs = Math.min(bounds.patienceMs, unwantedPatienceMs);
+      return (await readBounded(request, { ...bounds, keep: 0, patienceMs })).isWhole;
+    },
+  };
+};

@@ -16,7 +16,8 @@ export type KnownKey = { readonly organisation: string; readonly monitor: string
 /** Looks a key up without a database: by heart, or at most with a bounded question. */
 export type FindKey = (key: string) => KnownKey | undefined | Promise<KnownKey | undefined>;
 
-export type BeatRequest = { readonly method: string; readonly address: string; readonly body: Uint8Array };
+/** The body is read only of a request that is taken: what strangers send is not waited for. */
+export type BeatRequest = { readonly method: string; readonly address: string; readonly body: () => Promise<Uint8Array> };
 export type BeatReply = { readonly status: number; readonly text: string; readonly headers: Readonly<Record<string, string>> };
 
 /**
@@ -100,16 +101,16 @@ export const createBeatDesk = (parts: BeatDeskParts): BeatDesk => {
     }
   };
 
-  const beatOf = (call: BeatCall, key: string, request: BeatRequest): BeatMessage => ({
+  const beatOf = (call: BeatCall, key: string, at: number, method: string, body: Uint8Array): BeatMessage => ({
     v: 1,
     id: newId(),
     key,
     kind: call.kind,
     exit_code: call.exit_code,
-    at: clock.now(),
+    at,
     rid: call.rid,
-    method: request.method,
-    body: textOf(request.body),
+    method,
+    body: textOf(body),
     ear,
   });
 
@@ -135,19 +136,22 @@ export const createBeatDesk = (parts: BeatDeskParts): BeatDesk => {
   const timer = setInterval(() => void catchUp(), catchUpEveryMs);
 
   return {
-    take: async (request) => {
-      if (!['GET', 'HEAD', 'POST'].includes(request.method)) return reply(405, 'Method not allowed', { allow: methods });
-      const call = parseBeatCall(request.address);
+    take: async ({ method, address, body }) => {
+      // The job spoke when its head came, however long its body takes.
+      const at = clock.now();
+      if (!['GET', 'HEAD', 'POST'].includes(method)) return reply(405, 'Method not allowed', { allow: methods });
+      const call = parseBeatCall(address);
       if (call === 'no_such_address') return unknown;
       if (call === 'rid_malformed') return reply(400, 'rid must be a UUID');
       const key = beatFingerprint(call.token);
       const known = await findKey(key);
-      if (!known || (known.until !== null && known.until <= clock.now())) return unknown;
+      if (!known || (known.until !== null && known.until <= at)) return unknown;
+      const bytes = await body();
       const count = underWay.get(known.monitor) ?? 0;
       if (count >= mostAtOnce) return reply(429, 'Too many beats at once', { 'retry-after': '1' });
       underWay.set(known.monitor, count + 1);
       try {
-        return await put({ organisation: known.organisation, monitor: known.monitor, beat: beatOf(call, key, request) });
+        return await put({ organisation: known.organisation, monitor: known.monitor, beat: beatOf(call, key, at, method, bytes) });
       } finally {
         const left = (underWay.get(known.monitor) ?? 1) - 1;
         if (left > 0) underWay.set(known.monitor, left);

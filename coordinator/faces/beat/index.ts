@@ -1,8 +1,13 @@
 import type { FastifyInstance } from 'fastify';
-import { type BoundedBody, readBounded } from '../../../shared/base/bounded-body.ts';
+import { boundedBody } from '../../../shared/base/bounded-body.ts';
 
 /** What a face needs to know of beats: nothing but how to have one taken. */
-export type TakeBeat = (request: { readonly method: string; readonly address: string; readonly body: Uint8Array }) => Promise<{
+export type TakeBeat = (request: {
+  readonly method: string;
+  readonly address: string;
+  /** Reads the body, which is left alone until somebody wants it. */
+  readonly body: () => Promise<Uint8Array>;
+}) => Promise<{
   readonly status: number;
   readonly text: string;
   readonly headers: Readonly<Record<string, string>>;
@@ -14,28 +19,27 @@ const keptBodyBytes = 10_000;
 /** So long a body may take; then the beat counts with the part that came. */
 const usualPatienceMs = 10_000;
 
-const nothing: BoundedBody = { kept: new Uint8Array(), isWhole: true };
-
 /** The heartbeat address at the coordinator: the same grammar and the same answers as at every probe's ear. */
 export const beatRoutes = (
   app: FastifyInstance,
   { take, patienceMs = usualPatienceMs }: { readonly take: TakeBeat; readonly patienceMs?: number },
 ): void => {
   app.register(async (scope) => {
-    // Whatever media type a job's tool happens to name, its body is only text to be kept.
-    scope.removeAllContentTypeParsers();
-    scope.addContentTypeParser('*', (_request, payload, done) => {
-      readBounded(payload, { keep: keptBodyBytes, most: mostBodyBytes, patienceMs }).then((body) => done(null, body), done);
+    // Whatever a job's tool says of its body, or says wrongly, it is only text to be kept; the server would refuse media types that it cannot read.
+    scope.addHook('onRequest', async ({ raw }) => {
+      delete raw.headers['content-type'];
     });
-    scope.route<{ Body: BoundedBody | undefined }>({
+    scope.removeAllContentTypeParsers();
+    scope.addContentTypeParser('*', (_request, payload, done) => done(null, payload));
+    scope.route({
       method: ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'],
       url: '/beat/*',
       exposeHeadRoute: false,
-      handler: async (request, reply) => {
-        const { kept, isWhole } = request.body ?? nothing;
+      handler: async ({ raw }, reply) => {
+        const body = boundedBody(raw, { keep: keptBodyBytes, most: mostBodyBytes, patienceMs });
         reply.type('text/plain; charset=utf-8').header('cache-control', 'no-store');
-        if (!isWhole) reply.header('connection', 'close');
-        const { status, text, headers } = await take({ method: request.method, address: request.raw.url ?? '/', body: kept });
+        const { status, text, headers } = await take({ method: raw.method ?? 'GET', address: raw.url ?? '/', body: body.read });
+        if (!(await body.finish())) reply.header('connection', 'close');
         return reply.code(status).headers(headers).send(text);
       },
     });

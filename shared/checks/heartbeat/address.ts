@@ -15,16 +15,20 @@ export const keptBodyBytes = 10_000;
 
 const grammar = /^\/beat\/([A-Za-z0-9_-]{16,64})(?:\/(start|fail|log|[0-9]{1,3}))?$/;
 
+/** A request through a proxy names the whole address, and every server has to take that (RFC 9112). */
+const place = /^https?:\/\/[^/?]*/i;
+
 /**
  * Reads `/beat/<token>[/start|/fail|/log|/<0-255>]` with an optional `?rid=<uuid>`; other parameters are ignored, because
  * address shorteners and job runners add their own.
  */
 export const parseBeatCall = (address: string): BeatCall | BeatCallFault => {
-  const mark = address.indexOf('?');
-  const path = mark < 0 ? address : address.slice(0, mark);
+  const local = address.startsWith('/') ? address : address.replace(place, '');
+  const mark = local.indexOf('?');
+  const path = mark < 0 ? local : local.slice(0, mark);
   const [, token, word] = grammar.exec(path) ?? [];
   if (token === undefined) return 'no_such_address';
-  const given = mark < 0 ? null : new URLSearchParams(address.slice(mark + 1)).get('rid');
+  const given = mark < 0 ? null : new URLSearchParams(local.slice(mark + 1)).get('rid');
   const rid = given === null || given === '' ? null : given.toLowerCase();
   if (rid !== null && !isId(rid)) return 'rid_malformed';
   if (word === undefined) return { token, kind: 'success', exit_code: null, rid };

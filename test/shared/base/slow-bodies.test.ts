@@ -10,8 +10,9 @@ import { eventually } from '../../support/eventually.ts';
 type Taken = { readonly method: string; readonly address: string; readonly body: string };
 
 const taken: Taken[] = [];
-const take = async ({ method, address, body }: { method: string; address: string; body: Uint8Array }) => {
-  taken.push({ method, address, body: Buffer.from(body).toString() });
+const take = async ({ method, address, body }: { method: string; address: string; body: () => Promise<Uint8Array> }) => {
+  if (address.includes('unknown')) return { status: 404, text: 'Not found', headers: {} };
+  taken.push({ method, address, body: Buffer.from(await body()).toString() });
   return { status: 200, text: 'OK', headers: {} };
 };
 
@@ -66,4 +67,43 @@ describe.each(['ear', 'coordinator'])('a beat at the %s', (place) => {
     for (const method of ['GET', 'HEAD'])
       expect((await fetch(`http://127.0.0.1:${places[place]}/beat/whole-${place}`, { method })).status).toBe(200);
   });
+
+  test('with an unknown token and a body that stalls or never ends is answered, not read, and cut off', async () => {
+    const stalled = begin(place, `unknown-${place}`);
+    const endless = begin(place, `unknown-endless-${place}`);
+    const chatter = setInterval(() => endless.write('and on '), 20);
+    const heard = await Promise.all(
+      [stalled, endless].map(async (socket) => {
+        let text = '';
+        socket.on('data', (part: string) => {
+          text += part;
+        });
+        await once(socket, 'close');
+        return text;
+      }),
+    ).finally(() => clearInterval(chatter));
+    for (const text of heard) expect(text).toMatch(/^HTTP\/1\.1 404 .*connection: close.*\r\n\r\nNot found$/is);
+  });
+
+  test('with an unknown token and a body that ends keeps the connection', async () => {
+    const answer = await fetch(`http://127.0.0.1:${places[place]}/beat/unknown`, { method: 'POST', body: 'x'.repeat(300_000) });
+    expect([answer.status, await answer.text(), answer.headers.get('connection')]).toEqual([404, 'Not found', 'keep-alive']);
+  });
+
+  test.each(['', ';;;', 'text', 'a/b; c=\xff', `x/${'y'.repeat(3_000)}`])('counts under the media type "%.10s" too', async (type) => {
+    const name = `typed-${place}-${type.length}`;
+    const socket = connect(places[place] ?? 0, '127.0.0.1').setEncoding('utf8');
+    socket.write(`POST /beat/${name} HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Length: 2\r\nContent-Type: `);
+    socket.end(`${type}\r\n\r\nno`, 'latin1');
+    const [answer] = await once(socket, 'data');
+    expect(answer).toMatch(/^HTTP\/1\.1 200 /);
+    expect(taken.filter(({ address }) => address === `/beat/${name}`)).toMatchObject([{ body: 'no' }]);
+  });
 });
+
+test('a connection that says nothing, or no more, is not held open at an ear: many of them would shut it', async () => {
+  const silent = connect(places.ear ?? 0, '127.0.0.1').resume();
+  const half = connect(places.ear ?? 0, '127.0.0.1').resume();
+  half.write('GET /beat/half HTTP/1.1\r\nHost: a\r\n');
+  await Promise.all([silent, half].map((socket) => once(socket, 'close')));
+}, 15_000);

@@ -201,7 +201,7 @@ describe('many beats on the disk', () => {
 });
 
 describe('the desk', () => {
-  const desk = async (spool: BeatSpool, wire: BusOfProbe, known: KnownKey, until: number | null = null) => {
+  const desk = async (spool: BeatSpool, wire: BusOfProbe, known: KnownKey, until: number | null = null, now = Date.now) => {
     const connection = await wire.connect();
     const carrier = createBeatCarrier(connection, createBeatRecords(connection, { timeoutMs: 500 }), 'Europe');
     const made = createBeatDesk({
@@ -209,7 +209,7 @@ describe('the desk', () => {
       spool,
       findKey: (key) => (key === beatFingerprint(token) ? { ...known, until } : undefined),
       ear: 'eu',
-      clock: { now: () => Date.now() },
+      clock: { now },
       log: silentLog,
     });
     ends.push(made.close);
@@ -217,7 +217,7 @@ describe('the desk', () => {
   };
   const token = newBeatToken();
   const known: KnownKey = { organisation: newId(), monitor: newId(), until: null };
-  const call = (address: string, method = 'GET', body = '') => ({ method, address, body: Buffer.from(body) });
+  const call = (address: string, method = 'GET', body = '') => ({ method, address, body: async () => Buffer.from(body) });
 
   test('has a beat on the bus before it says OK', async () => {
     const wire = await bus();
@@ -241,6 +241,23 @@ describe('the desk', () => {
       latest: 'bad',
       bad: { exit_code: 7 },
     });
+  });
+
+  test('dates a beat by when its head came, however long its body takes, and reads no body of an unknown token', async () => {
+    const wire = await bus();
+    let now = 1_000;
+    const spool = await openBeatSpool(join(await folder(), 'beats.jsonl'), silentLog);
+    const { take } = await desk(spool, wire, known, null, () => now);
+    const slow = async () => {
+      now += 9_000;
+      return Buffer.from('done');
+    };
+    expect(await take({ method: 'POST', address: `/beat/${token}`, body: slow })).toMatchObject({ status: 200 });
+    expect((await createBeatRecords(wire.coordinator).read(known.organisation, known.monitor))?.good?.at).toBe(1_000);
+    const unread = () => Promise.reject(new Error('nobody wants this body'));
+    for (const address of [`/beat/${newBeatToken()}`, '/beat/short', `/beat/${token}?rid=seven`])
+      expect([404, 400]).toContain((await take({ method: 'POST', address, body: unread })).status);
+    expect((await take({ method: 'PUT', address: `/beat/${token}`, body: unread })).status).toBe(405);
   });
 
   test('keeps what the bus does not take, in order with what comes after, and hands it over by itself', async () => {

@@ -21,6 +21,11 @@ describe('the ping address', () => {
     expect(parseBeatCall(`/beat/${token}${more}`)).toEqual(expected);
   });
 
+  test.each(['http://antipode.example', 'HTTPS://[2001:db8::1]:8443'])('behind %s is the same, as proxies ask for it', (place) => {
+    expect(parseBeatCall(`${place}/beat/${token}/start?rid=${rid}`)).toEqual({ ...call, kind: 'start', rid });
+    expect(parseBeatCall(`${place}?/beat/${token}`)).toBe('no_such_address');
+  });
+
   test.each(['/256', '/999', '/1000', '/-1', '/1.5', '/START', '/begin', '/', '/start/', '/start/1', '//start', '%2Fstart'])(
     'with %j behind the token is none',
     (more) => {
