@@ -15,9 +15,9 @@ export type Alert = {
   readonly due_at: number;
 };
 
-/** A confirmed incident's downs: held, until release() finds them due. */
-export const downs = (channels: readonly string[], due_at: number): Alert[] =>
-  channels.map((channel) => ({ event: 'down', channel, state: 'held', due_at }));
+/** A confirmed incident's downs: held, until release() finds them due. One for each channel, however often it is told (rule 28). */
+export const downs = (rows: readonly Alert[], channels: readonly string[], due_at: number): Alert[] =>
+  rows.length > 0 ? [] : channels.map((channel) => ({ event: 'down', channel, state: 'held', due_at }));
 
 export type Release = { readonly is: 'due' } | { readonly is: 'held'; readonly until: number };
 

@@ -1,3 +1,4 @@
+import { type Alert, type AlertEvent, type AlertState, downs, settle } from '../domain/alerting.ts';
 import type { Queryable } from './database.ts';
 import { jsonText } from './incidents-write.ts';
 
@@ -6,27 +7,46 @@ export type AlertWrite =
   | { readonly event: 'down'; readonly incident: string; readonly due_at: number }
   | { readonly event: 'up' | 'closed'; readonly incident: string; readonly at: number };
 
-/** In the transaction that writes the incidents, after them. A "down" that is still held when the incident ends is dropped. */
+/** Channels come with their own work; until then everybody is this one. */
+const channels = [''];
+
+type Row = { readonly incident: string; readonly alert: Alert };
+
+/** Rows as the core decided them: new ones, and the states of those that are there. */
+const put = async (sql: Queryable, rows: readonly Row[]): Promise<void> => {
+  if (rows.length === 0) return;
+  const told = rows.map(({ incident, alert }) => ({ incident, ...alert, due_at: new Date(alert.due_at).toISOString() }));
+  await sql`
+    insert into alerts (organisation_id, monitor_id, incident_id, event, channel, state, due_at)
+    select i.organisation_id, i.monitor_id, i.id, d.event, d.channel, d.state, d.due_at
+    from json_to_recordset(${jsonText(told)}::text::json) as d (incident uuid, event text, channel text, state text, due_at timestamptz)
+    join incidents i on i.id = d.incident
+    on conflict (incident_id, event, channel) do update set state = excluded.state, settled_at = now()`;
+};
+
+/** What these incidents have told or are about to tell, held fast until the transaction ends: nobody lets go meanwhile what ends here. */
+const rowsOf = async (sql: Queryable, incidents: readonly string[]): Promise<Map<string, readonly Alert[]>> => {
+  const found = await sql<{ incident: string; event: AlertEvent; channel: string; state: AlertState; due_at: Date }[]>`
+    select incident_id as incident, event, channel, state, due_at from alerts
+    where incident_id = any(${[...incidents]}::uuid[]) order by id for update`;
+  const rows = new Map<string, readonly Alert[]>();
+  for (const { incident, due_at, ...row } of found)
+    rows.set(incident, [...(rows.get(incident) ?? []), { ...row, due_at: due_at.getTime() }]);
+  return rows;
+};
+
+/** In the transaction that writes the incidents, after them. What becomes of alerts is the core's to say (domain/alerting.ts). */
 export const writeAlerts = async (sql: Queryable, writes: readonly AlertWrite[]): Promise<void> => {
-  const downs = writes.filter((write) => write.event === 'down');
-  const ends = writes.filter((write) => write.event !== 'down');
-  if (downs.length > 0) {
-    const rows = downs.map(({ incident, due_at }) => ({ incident, due_at: new Date(due_at).toISOString() }));
-    await sql`
-      insert into alerts (organisation_id, monitor_id, incident_id, event, state, due_at)
-      select i.organisation_id, i.monitor_id, i.id, 'down', 'held', d.due_at
-      from json_to_recordset(${jsonText(rows)}::text::json) as d (incident uuid, due_at timestamptz) join incidents i on i.id = d.incident
-      on conflict (incident_id, event, channel) do nothing`;
+  if (writes.length === 0) return;
+  const rows = await rowsOf(sql, [...new Set(writes.map(({ incident }) => incident))]);
+  const changed = new Map<string, Row>();
+  for (const write of writes) {
+    const { incident } = write;
+    const before = rows.get(incident) ?? [];
+    const now = write.event === 'down' ? downs(before, channels, write.due_at) : settle(before, write.event, write.at);
+    const isChanged = ({ event, channel }: Alert) => now.some((row) => row.event === event && row.channel === channel);
+    rows.set(incident, [...before.filter((row) => !isChanged(row)), ...now]);
+    for (const alert of now) changed.set(`${incident} ${alert.event} ${alert.channel}`, { incident, alert });
   }
-  if (ends.length > 0) {
-    await sql`update alerts set state = 'dropped', settled_at = now()
-      where event = 'down' and state = 'held' and incident_id = any(${ends.map(({ incident }) => incident)}::uuid[])`;
-    const rows = ends.map(({ incident, event, at }) => ({ incident, event, at: new Date(at).toISOString() }));
-    await sql`
-      insert into alerts (organisation_id, monitor_id, incident_id, event, channel, state, due_at)
-      select d.organisation_id, d.monitor_id, d.incident_id, e.event, d.channel, 'due', e.at
-      from json_to_recordset(${jsonText(rows)}::text::json) as e (incident uuid, event text, at timestamptz)
-      join alerts d on d.incident_id = e.incident and d.event = 'down' and d.state in ('due', 'sent')
-      on conflict (incident_id, event, channel) do nothing`;
-  }
+  await put(sql, [...changed.values()]);
 };

@@ -73,16 +73,12 @@ export const createDatabase = (
 
   const applyAlert = (monitor: number, effect: Extract<Effect, { is: 'alert' }>) => {
     const before = database.alerts.get(effect.incident);
-    if (effect.event === 'down') {
-      // Unique by (incident, event, channel): a second "down" for an incident writes nothing.
-      if (!before) database.alerts.set(effect.incident, { monitor, rows: downs(channels[monitor] ?? [], effect.due_at) });
-      database.unsettled.add(effect.incident);
-      return;
-    }
-    if (!before) return;
-    const changed = settle(before.rows, effect.event, effect.at, rules);
-    const kept = before.rows.filter((row) => !changed.some((other) => other.event === row.event && other.channel === row.channel));
-    before.rows = [...kept, ...changed];
+    const rows = before?.rows ?? [];
+    const changed =
+      effect.event === 'down' ? downs(rows, channels[monitor] ?? [], effect.due_at) : settle(rows, effect.event, effect.at, rules);
+    const kept = rows.filter((row) => !changed.some((other) => other.event === row.event && other.channel === row.channel));
+    if (before) before.rows = [...kept, ...changed];
+    else database.alerts.set(effect.incident, { monitor, rows: changed });
     database.unsettled.add(effect.incident);
   };
 

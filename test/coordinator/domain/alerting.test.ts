@@ -45,7 +45,7 @@ describe('rule 25: when a "down" goes out', () => {
   });
 
   test('rule 25: what is over before it was due sends nothing', () => {
-    expect(settle(downs(['mail'], 90), 'up', 80)).toEqual([{ event: 'down', channel: 'mail', state: 'dropped', due_at: 90 }]);
+    expect(settle(downs([], ['mail'], 90), 'up', 80)).toEqual([{ event: 'down', channel: 'mail', state: 'dropped', due_at: 90 }]);
   });
 
   test('rule 25: an "up" goes to exactly the channels that took the "down"', () => {
@@ -60,6 +60,15 @@ describe('rule 25: when a "down" goes out', () => {
       ['up', 'mail', 'due'],
       ['up', 'chat', 'due'],
     ]);
+  });
+
+  test('rule 28: a "down" is one for each channel, however often it is told', () => {
+    const first = downs([], ['mail', 'chat'], 90);
+    expect(first).toEqual([
+      { event: 'down', channel: 'mail', state: 'held', due_at: 90 },
+      { event: 'down', channel: 'chat', state: 'held', due_at: 90 },
+    ]);
+    expect(downs(first, ['mail', 'chat'], 95)).toEqual([]);
   });
 
   test('rule 28: an end that is told twice sends one "up"', () => {

@@ -1,0 +1,89 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { releaseAlerts } from '../../../coordinator/store/alerts-release.ts';
+import { writeAlerts } from '../../../coordinator/store/alerts-write.ts';
+import { connect, type Sql } from '../../../coordinator/store/database.ts';
+import { inTransaction } from '../../../coordinator/store/transactions.ts';
+import { newId } from '../../../shared/base/ids.ts';
+import { createDatabase, type TestDatabase } from '../../support/services.ts';
+
+/** What the core decides of alerts (domain/alerting.ts) is what the table says, also when two decide at once. */
+
+let database: TestDatabase;
+let sql: Sql;
+let incident: string;
+const time = Date.UTC(2026, 0, 1);
+
+beforeAll(async () => {
+  database = await createDatabase();
+  sql = connect(database.url);
+});
+afterAll(async () => {
+  await sql.end();
+  await database.drop();
+});
+beforeEach(async () => {
+  incident = newId();
+  const [organisation, monitor] = [newId(), newId()];
+  await sql`insert into organisations (id, name, plan, time_zone) values (${organisation}, ${organisation}, 'team', 'UTC')`;
+  await sql`insert into monitors (id, organisation_id, partition, name, type, target, interval_s)
+    values (${monitor}, ${organisation}, 3, 'shop', 'https', 'https://shop.example', 60)`;
+  await sql`insert into incidents (id, organisation_id, monitor_id, started_at) values (${incident}, ${organisation}, ${monitor}, ${new Date(time)})`;
+});
+
+const rows = () =>
+  sql<{ event: string; state: string; settled: boolean }[]>`
+    select event, state, settled_at is not null as settled from alerts where incident_id = ${incident} order by id`;
+const write = (...writes: Parameters<typeof writeAlerts>[1]) => inTransaction(sql, (transaction) => writeAlerts(transaction, writes));
+const down = { event: 'down', due_at: time } as const;
+const up = { event: 'up', at: time + 60_000 } as const;
+const ids = async () => (await sql<{ id: number }[]>`select id from alerts where incident_id = ${incident}`).map(({ id }) => id);
+
+describe('alerts', () => {
+  test('rule 28: a "down" that is told twice is one', async () => {
+    await write({ ...down, incident });
+    await write({ ...down, incident, due_at: time + 1 }, { ...down, incident });
+    expect(await rows()).toEqual([{ event: 'down', state: 'held', settled: false }]);
+  });
+
+  test('rule 25: what is over before it was due is dropped, and nobody is told', async () => {
+    await write({ ...down, incident });
+    await write({ ...up, incident });
+    expect(await rows()).toEqual([{ event: 'down', state: 'dropped', settled: true }]);
+    expect(await releaseAlerts(sql, await ids())).toBe(0);
+  });
+
+  test('rule 25: what is raised and over in one transaction is dropped', async () => {
+    await write({ ...down, incident }, { ...up, incident });
+    expect(await rows()).toMatchObject([{ event: 'down', state: 'dropped' }]);
+  });
+
+  test('rule 25: whoever was told "down" is told of the end, once', async () => {
+    await write({ ...down, incident });
+    expect(await releaseAlerts(sql, await ids())).toBe(1);
+    await write({ ...up, incident });
+    await write({ ...up, event: 'closed', incident });
+    expect(await rows()).toEqual([
+      { event: 'down', state: 'due', settled: false },
+      { event: 'up', state: 'due', settled: false },
+    ]);
+  });
+
+  test('an end of what was never raised tells nobody', async () => {
+    await write({ ...up, incident });
+    expect(await rows()).toEqual([]);
+  });
+
+  test('rule 25: one that is let go while its incident ends is dropped, or told of: never both', async () => {
+    await write({ ...down, incident });
+    const held = await ids();
+    let released: Promise<number> = Promise.resolve(0);
+    await inTransaction(sql, async (transaction) => {
+      await writeAlerts(transaction, [{ ...up, incident }]);
+      // Waits for the end of this transaction, and finds it dropped.
+      released = releaseAlerts(sql, held);
+      await transaction`select pg_sleep(0)`;
+    });
+    expect(await released).toBe(0);
+    expect(await rows()).toMatchObject([{ event: 'down', state: 'dropped' }]);
+  });
+});
