@@ -4,6 +4,7 @@ import type { Assignment } from '../../shared/checks/assignment.ts';
 import type { Kind } from '../../shared/checks/kinds.ts';
 import type { Result, Verdict } from '../../shared/checks/result.ts';
 import type { Check, ProbeIdentity } from '../checks/check.ts';
+import { type CheckDeadline, deadlineIn } from '../checks/check-deadline.ts';
 import { needsVouching, reachedTarget, settle } from '../checks/fault.ts';
 import type { Guard } from '../checks/guard.ts';
 import { createLanes, type Lane, slowAfterMs } from './lanes.ts';
@@ -75,10 +76,11 @@ export const createRunner = (options: {
   /** Monitors whose last check was slow, and those whose last check here failed. */
   const slow = new Set<string>();
   const failing = new Set<string>();
-  const deadlines = new Set<AbortController>();
+  const deadlines = new Set<CheckDeadline>();
   /** The last fault of our own that was logged for a monitor. */
   const told = new Map<string, string>();
   let closing = false;
+  let isCut = false;
   let lateMs = 0;
 
   const hostKnown = (assignment: Assignment): string => {
@@ -115,7 +117,7 @@ export const createRunner = (options: {
     asked: string[],
     startedAt: number,
     evidenceWanted: boolean,
-    signal: AbortSignal,
+    deadline: CheckDeadline,
   ) => {
     const allows = (address: string, port: number): boolean => {
       asked.push(address);
@@ -126,7 +128,7 @@ export const createRunner = (options: {
       return await check({
         assignment: whole,
         started_at: startedAt,
-        deadline: signal,
+        deadline,
         evidence_wanted: evidenceWanted,
         guard: { ...guard, allows },
         probe: identity(),
@@ -157,22 +159,21 @@ export const createRunner = (options: {
     const { monitor, config_version } = assignment;
     if (busy.get(monitor) !== entry) return; // A look took its place while it was queued.
     if (closing) return entry.settle();
-    const deadline = new AbortController();
-    const timer = setTimeout(() => deadline.abort(), assignment.timeout_ms);
+    const deadline = deadlineIn(assignment.timeout_ms);
     deadlines.add(deadline);
     const startedAt = clock.now();
     entry.startedAt = startedAt;
     const began = performance.now();
     // Every address that the check set out for.
     const asked: string[] = [];
-    const seen = await perform(check, assignment, asked, startedAt, entry.looks.length > 0, deadline.signal);
+    const seen = await perform(check, assignment, asked, startedAt, entry.looks.length > 0, deadline);
     const ended = performance.now();
-    clearTimeout(timer);
+    deadline.settle();
     const verdict = await judge(seen, assignment, asked, began, ended);
     deadlines.delete(deadline);
     // From here on nothing may be awaited: a look that finds this entry still adds itself to it.
     busy.delete(monitor);
-    if (!closing || !deadline.signal.aborted) {
+    if (!closing || !isCut) {
       const took = verdict.phases?.total ?? ended - began;
       const isNews = remember(monitor, verdict, ended - began);
       const { outcome, cause, phases, evidence } = verdict;
@@ -244,7 +245,8 @@ export const createRunner = (options: {
       closing = true;
       const patience = performance.now() + graceMs;
       while (lanes.inFlight() > 0 && performance.now() < patience) await new Promise((resolve) => setTimeout(resolve, 20));
-      for (const deadline of deadlines) deadline.abort();
+      isCut = true;
+      for (const deadline of deadlines) deadline.end();
       lanes.close();
       pulse.stop();
     },

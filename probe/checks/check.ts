@@ -2,6 +2,7 @@ import type { Clock } from '../../shared/base/clock.ts';
 import type { Continent } from '../../shared/base/continents.ts';
 import type { Assignment } from '../../shared/checks/assignment.ts';
 import type { Verdict } from '../../shared/checks/result.ts';
+import type { CheckDeadline } from './check-deadline.ts';
 import type { Guard } from './guard.ts';
 
 /** Who is checking: what a probe says of itself to a target. */
@@ -17,8 +18,8 @@ export type CheckContext = {
   readonly assignment: Assignment;
   /** When the check starts, by the corrected clock: the time of its result, and the time that certificates are judged by. */
   readonly started_at: number;
-  /** Aborts when the monitor's time limit is over, or when the probe stops; nothing of a check outlives it. */
-  readonly deadline: AbortSignal;
+  /** Over when the monitor's time limit is, or when the probe stops; nothing of a check outlives it. */
+  readonly deadline: CheckDeadline;
   /** Whether evidence is wanted for a success too (answers to looks); with a failure it always is. */
   readonly evidence_wanted: boolean;
   readonly guard: Guard;

@@ -2,7 +2,8 @@
 import { performance } from 'node:perf_hooks';
 import { codeOf } from '../../shared/base/error-code.ts';
 import type { Resolver, Transport } from '../../shared/checks/dns/config.ts';
-import { type Alarm, clearAlarm, setAlarm } from './dns-alarms.ts';
+import { type Alarm, clearAlarm, setAlarm } from './alarms.ts';
+import type { CheckDeadline, Expiring } from './check-deadline.ts';
 import { type DnsMessage, type Question, readMessage, writeQuestion } from './dns-message.ts';
 import type { Asker, Ticket, UdpSockets } from './dns-sockets.ts';
 import { askByTcp } from './dns-tcp.ts';
@@ -29,14 +30,15 @@ export type Exchange = {
   readonly connected_ms: number | null;
 };
 
+/** What is asked of whom: the same for every check of a monitor, so that it is made once. */
 export type Asking = {
   readonly question: Question;
+  readonly written: Written;
   /** Asked in turn; more than one only if they are the probe's own. */
   readonly resolvers: readonly [Resolver, ...Resolver[]];
   readonly transport: Transport;
   /** How long to wait for the first datagram's answer; doubles with each further one. */
   readonly patience_ms: number;
-  readonly deadline: AbortSignal;
 };
 
 /** Questions as bytes, with and without EDNS, for as long as the question is asked. */
@@ -62,62 +64,59 @@ const unreachable: readonly string[] = ['ENETUNREACH', 'EHOSTUNREACH', 'EADDRNOT
  * One question by UDP, asked again and again at doubling distances, each time from another port under another id; all stay open for an answer.
  * `begin` → waiting → ended, once, by an answer, a failure or the deadline. An object and not a nest of functions: of those, a dozen would be made
  * for each check.
- *
- * The deadline is listened to from the first tick of the alarms on, because most questions are answered sooner and listening costs as much as asking.
  */
-class UdpQuestion implements Asker, Alarm {
+class UdpQuestion implements Asker, Alarm, Expiring {
   due = 0;
   place = -1;
   readonly #sockets: UdpSockets;
   readonly #asking: Asking;
-  readonly #written: Written;
+  readonly #deadline: CheckDeadline;
   readonly #began: number;
   readonly #resolve: (seen: Exchange | Promise<Exchange>) => void;
-  #tickets: Ticket[] = [];
+  /** The datagrams under way; most questions take one. */
+  #ticket: Ticket | undefined;
+  #further: Ticket[] | undefined;
   #attempts = 0;
   #strays = 0;
   #failure: 'failed' | 'unreachable' | 'closed' | undefined;
   /** Who refused a datagram, once for each time. */
   #refused: readonly Resolver[] = nobody;
   #edns = true;
-  #again = 0;
-  #expired: (() => void) | undefined;
   #done = false;
 
-  constructor(sockets: UdpSockets, asking: Asking, written: Written, began: number, resolve: (seen: Exchange | Promise<Exchange>) => void) {
+  constructor(
+    sockets: UdpSockets,
+    asking: Asking,
+    deadline: CheckDeadline,
+    began: number,
+    resolve: (seen: Exchange | Promise<Exchange>) => void,
+  ) {
     this.#sockets = sockets;
     this.#asking = asking;
-    this.#written = written;
+    this.#deadline = deadline;
     this.#began = began;
     this.#resolve = resolve;
   }
 
   begin(): void {
-    if (this.#asking.deadline.aborted) this.#expire();
-    else this.#sendAgain(this.#began);
+    if (this.#deadline.isOver(this.#began)) {
+      this.expire();
+      return;
+    }
+    this.#deadline.listen(this);
+    this.#sendAgain(this.#began);
   }
 
   ring(): void {
-    const { deadline } = this.#asking;
-    if (deadline.aborted) {
-      this.#expire();
-      return;
-    }
-    if (this.#expired === undefined) {
-      this.#expired = () => this.#expire();
-      deadline.addEventListener('abort', this.#expired);
-    }
-    const now = performance.now();
-    if (now >= this.#again) this.#sendAgain(now);
-    else setAlarm(this, this.#again);
+    this.#sendAgain(performance.now());
   }
 
   hear(answer: Buffer, { resolver, question }: Ticket): void {
-    const { resolvers } = this.#asking;
-    const reading = readMessage(answer, this.#asking.question, 'udp');
+    const { resolvers, written, question: asked } = this.#asking;
+    const reading = readMessage(answer, asked, 'udp');
     if (reading.is === 'stray') this.#strays += 1;
     else if (reading.is !== 'answer') this.#end(reading, resolver);
-    else if (question === this.#written.edns && !reading.message.edns && ednsRefusals.includes(reading.message.rcode)) {
+    else if (question === written.edns && !reading.message.edns && ednsRefusals.includes(reading.message.rcode)) {
       this.#edns = false;
       this.#sendAgain(performance.now());
     } else if (this.#attempts < resolvers.length && evasions.includes(reading.message.rcode)) this.#sendAgain(performance.now());
@@ -134,8 +133,12 @@ class UdpQuestion implements Asker, Alarm {
       this.#failure = 'closed';
     } else this.#failure = unreachable.includes(code) ? 'unreachable' : 'failed';
     // With nobody else to ask there is nothing to wait for: a failed datagram is our own system speaking, a refused one the other's.
-    if (this.#attempts >= this.#asking.resolvers.length && this.#tickets.length >= this.#attempts)
-      this.#end({ is: this.#failure }, resolver);
+    const sent = this.#ticket === undefined ? 0 : 1 + (this.#further?.length ?? 0);
+    if (this.#attempts >= this.#asking.resolvers.length && sent >= this.#attempts) this.#end({ is: this.#failure }, resolver);
+  }
+
+  expire(): void {
+    this.#end({ is: this.#failure ?? (this.#strays > 0 ? 'wrong_question' : 'silent') }, this.#last());
   }
 
   #last(): Resolver {
@@ -145,24 +148,22 @@ class UdpQuestion implements Asker, Alarm {
 
   #sendAgain(now: number): void {
     if (this.#done) return;
+    const { written, patience_ms } = this.#asking;
     this.#attempts += 1;
-    this.#again = now + this.#asking.patience_ms * 2 ** Math.min(this.#attempts - 1, 6);
-    setAlarm(this, this.#expired === undefined ? now : this.#again);
-    const ticket = this.#sockets.ask(this.#last(), this.#edns ? this.#written.edns : this.#written.plain, this, this.#attempts > 1);
-    if (this.#tickets.length === 0) this.#tickets = [ticket];
-    else this.#tickets.push(ticket);
-  }
-
-  #expire(): void {
-    this.#end({ is: this.#failure ?? (this.#strays > 0 ? 'wrong_question' : 'silent') }, this.#last());
+    setAlarm(this, now + patience_ms * 2 ** Math.min(this.#attempts - 1, 6));
+    const ticket = this.#sockets.ask(this.#last(), this.#edns ? written.edns : written.plain, this, this.#attempts > 1);
+    if (this.#ticket === undefined) this.#ticket = ticket;
+    else if (this.#further === undefined) this.#further = [ticket];
+    else this.#further.push(ticket);
   }
 
   #end(outcome: Outcome, resolver: Resolver): void {
     if (this.#done) return;
     this.#done = true;
     clearAlarm(this);
-    if (this.#expired) this.#asking.deadline.removeEventListener('abort', this.#expired);
-    for (const ticket of this.#tickets) this.#sockets.cancel(ticket);
+    this.#deadline.unlisten(this);
+    if (this.#ticket) this.#sockets.cancel(this.#ticket);
+    if (this.#further) for (const ticket of this.#further) this.#sockets.cancel(ticket);
     const seen: Exchange = {
       outcome,
       resolver,
@@ -173,28 +174,29 @@ class UdpQuestion implements Asker, Alarm {
       connected_ms: null,
     };
     const isCut = outcome.is === 'answer' && outcome.message.flags.tc;
-    this.#resolve(isCut ? askWhole(seen, this.#asking, this.#written, this.#began) : seen);
+    this.#resolve(isCut ? askWhole(seen, this.#asking, this.#deadline, this.#began) : seen);
   }
 }
 
 /** The whole of an answer that was truncated, by TCP. */
-const askWhole = async (cut: Exchange, asking: Asking, written: Written, began: number): Promise<Exchange> => {
-  const { connected_ms, ...byTcp } = await askByTcp(cut.resolver, asking.question, written.edns, asking.deadline);
+const askWhole = async (cut: Exchange, { question, written }: Asking, deadline: CheckDeadline, began: number): Promise<Exchange> => {
+  const { connected_ms, ...byTcp } = await askByTcp(cut.resolver, question, written.edns, deadline);
   const unread = byTcp.is === 'malformed' || byTcp.is === 'oversized' || byTcp.is === 'wrong_question';
   const outcome: Outcome = byTcp.is === 'answer' || unread ? byTcp : { is: 'truncated' };
   return { ...cut, outcome, transport: 'tcp', answered_ms: performance.now() - began, connected_ms };
 };
 
-const exchangeByTcp = async ({ resolvers: [resolver], question, deadline }: Asking, written: Written, began: number): Promise<Exchange> => {
+const exchangeByTcp = async ({ resolvers, question, written }: Asking, deadline: CheckDeadline, began: number): Promise<Exchange> => {
+  const [resolver] = resolvers;
   const { connected_ms, ...outcome } = await askByTcp(resolver, question, written.edns, deadline);
   const strays = outcome.is === 'wrong_question' ? 1 : 0;
   return { outcome, resolver, transport: 'tcp', attempts: 0, strays, answered_ms: performance.now() - began, connected_ms };
 };
 
 /** Performs one question: by UDP first unless TCP is asked for, by TCP when the answer was truncated. Ends by the deadline. */
-export const exchange = (sockets: UdpSockets, asking: Asking, written: Written = write(asking.question)): Promise<Exchange> => {
+export const exchange = (sockets: UdpSockets, asking: Asking, deadline: CheckDeadline): Promise<Exchange> => {
   const began = performance.now();
   return asking.transport === 'tcp'
-    ? exchangeByTcp(asking, written, began)
-    : new Promise((resolve) => new UdpQuestion(sockets, asking, written, began, resolve).begin());
+    ? exchangeByTcp(asking, deadline, began)
+    : new Promise((resolve) => new UdpQuestion(sockets, asking, deadline, began, resolve).begin());
 };

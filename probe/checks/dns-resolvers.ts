@@ -1,5 +1,6 @@
 import { Resolver as SystemResolver } from 'node:dns';
 import { parseResolver, type Resolver } from '../../shared/checks/dns/config.ts';
+import { CheckDeadline } from './check-deadline.ts';
 import { type Exchange, exchange, write } from './dns-exchange.ts';
 import type { Question } from './dns-message.ts';
 import type { UdpSockets } from './dns-sockets.ts';
@@ -31,7 +32,7 @@ export type ResolverWitness = {
     question: Question,
     since: number,
     resolvers: readonly [Resolver, ...Resolver[]],
-    deadline: AbortSignal,
+    deadline: CheckDeadline,
   ) => Promise<boolean>;
 };
 
@@ -41,6 +42,15 @@ const patienceMs = 500;
 
 /** A name that is answered for, or known not to exist: either took a resolver that works. */
 const answered = ({ outcome }: Exchange): boolean => outcome.is === 'answer' && [0, 3].includes(outcome.message.rcode);
+
+/** An answer that comes after the deadline is none. */
+const orOver = (asking: Promise<boolean>, deadline: CheckDeadline): Promise<boolean> =>
+  new Promise((resolve, reject) => {
+    const expiring = { expire: () => resolve(false) };
+    if (deadline.isOver()) return expiring.expire();
+    deadline.listen(expiring);
+    asking.then(resolve, reject).finally(() => deadline.unlisten(expiring));
+  });
 
 export const createResolverWitness = (sockets: UdpSockets): ResolverWitness => {
   // Two names are enough: for any question, at least one of the two newest answers was to another name.
@@ -57,13 +67,17 @@ export const createResolverWitness = (sockets: UdpSockets): ResolverWitness => {
     vouch: async ({ name }, since, resolvers, deadline) => {
       const witness = newest.name === name ? other : newest;
       if (witness.at >= since) return true;
-      // Many checks suspect the resolver in the same moment: one question answers for all of them.
-      asking ??= exchange(sockets, { question: root, resolvers, transport: 'udp', patience_ms: patienceMs, deadline }, writtenRoot)
-        .then((seen) => answered(seen))
-        .finally(() => {
-          asking = undefined;
-        });
-      return asking;
+      // Many checks suspect the resolver in the same moment: one question answers for all of them, and has a time of its own, because
+      // the check that asked it may be over first.
+      if (asking === undefined) {
+        const own = new CheckDeadline(deadline.due);
+        asking = exchange(sockets, { question: root, written: writtenRoot, resolvers, transport: 'udp', patience_ms: patienceMs }, own)
+          .then((seen) => answered(seen))
+          .finally(() => {
+            asking = undefined;
+          });
+      }
+      return orOver(asking, deadline);
     },
   };
 };

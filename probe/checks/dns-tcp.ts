@@ -2,6 +2,7 @@ import { randomInt } from 'node:crypto';
 import { connect } from 'node:net';
 import { codeOf } from '../../shared/base/error-code.ts';
 import type { Resolver } from '../../shared/checks/dns/config.ts';
+import type { CheckDeadline } from './check-deadline.ts';
 import { type DnsMessage, type Question, type Reading, readMessage, withId } from './dns-message.ts';
 
 export type TcpOutcome =
@@ -18,8 +19,8 @@ const failures: Readonly<Record<string, 'refused' | 'unreachable'>> = {
   EADDRNOTAVAIL: 'unreachable',
 };
 
-/** One question over one connection of its own. Settles at the latest when the signal aborts, and leaves nothing open. */
-export const askByTcp = (resolver: Resolver, question: Question, written: Buffer, signal: AbortSignal): Promise<TcpOutcome> =>
+/** One question over one connection of its own. Settles at the latest with the deadline, and leaves nothing open. */
+export const askByTcp = (resolver: Resolver, question: Question, written: Buffer, deadline: CheckDeadline): Promise<TcpOutcome> =>
   new Promise((resolve) => {
     const began = performance.now();
     const id = randomInt(0x10000);
@@ -28,13 +29,13 @@ export const askByTcp = (resolver: Resolver, question: Question, written: Buffer
     let received = Buffer.alloc(0);
     const socket = connect({ host: resolver.address, port: resolver.port, family: resolver.family });
     const end = (outcome: TcpOutcome): void => {
-      signal.removeEventListener('abort', expired);
+      deadline.unlisten(expiring);
       socket.destroy();
       resolve(outcome);
     };
-    const expired = (): void => end({ is: strays ? 'wrong_question' : 'silent', connected_ms });
-    if (signal.aborted) return expired();
-    signal.addEventListener('abort', expired);
+    const expiring = { expire: (): void => end({ is: strays ? 'wrong_question' : 'silent', connected_ms }) };
+    if (deadline.isOver()) return expiring.expire();
+    deadline.listen(expiring);
 
     /** Takes whole messages off what was received; a length has 16 bits, so that no more than 64 KiB is ever held. */
     const read = (): void => {

@@ -3,9 +3,9 @@ import type { Assignment } from '../../shared/checks/assignment.ts';
 import { type DnsTerms, dnsTerms, type Resolver } from '../../shared/checks/dns/config.ts';
 import type { Verdict } from '../../shared/checks/result.ts';
 import { noPhases } from '../../shared/checks/result.ts';
-import type { Check } from './check.ts';
-import { clearAlarm, newAlarm, setAlarm } from './dns-alarms.ts';
-import { type Exchange, exchange, type Written, write } from './dns-exchange.ts';
+import { clearAlarm, newAlarm, setAlarm } from './alarms.ts';
+import type { Check, CheckContext } from './check.ts';
+import { type Asking, type Exchange, exchange, write } from './dns-exchange.ts';
 import { createResolverWitness, systemResolvers } from './dns-resolvers.ts';
 import type { UdpSockets } from './dns-sockets.ts';
 import { judge, resolverSuspected } from './dns-verdict.ts';
@@ -21,7 +21,17 @@ export type DnsParts = {
 /** A share of the time limit, so that several datagrams fit into it; at most what a slow resolver far away needs. */
 const patienceOf = (limit_ms: number): number => Math.min(1_000, Math.max(100, Math.floor(limit_ms / 5)));
 
-type Prepared = { readonly terms: DnsTerms; readonly written: Written };
+/** What is asked of the named resolver, or still of nobody where the probe's own is to be asked. */
+type Prepared = { readonly terms: DnsTerms; readonly named: Named | null; readonly unaddressed: Omit<Asking, 'resolvers'> };
+type Named = { readonly resolver: Resolver; readonly asking: Asking };
+
+const preparedFor = (assignment: Assignment): Prepared => {
+  const terms = dnsTerms(assignment);
+  if (!terms) throw new Error(`the target of monitor ${assignment.monitor} is no name`);
+  const { resolver, transport } = terms;
+  const unaddressed = { question: terms, written: write(terms), transport, patience_ms: patienceOf(assignment.timeout_ms) };
+  return { terms, unaddressed, named: resolver && { resolver, asking: { ...unaddressed, resolvers: [resolver] } } };
+};
 
 /** Whether a resolver was to be asked by TCP and could not even be connected to. */
 const takesNoTcp = ({ outcome, transport, connected_ms }: Exchange): boolean =>
@@ -36,26 +46,12 @@ export const createDnsCheck = (parts: DnsParts): Check => {
   const prepare = (assignment: Assignment): Prepared => {
     const found = known.get(assignment);
     if (found) return found;
-    const terms = dnsTerms(assignment);
-    if (!terms) throw new Error(`the target of monitor ${assignment.monitor} is no name`);
-    const made = { terms, written: write(terms) };
+    const made = preparedFor(assignment);
     known.set(assignment, made);
     return made;
   };
 
-  return async ({ assignment, deadline, evidence_wanted, guard }) => {
-    const { terms, written } = prepare(assignment);
-    const limit_ms = assignment.timeout_ms;
-    const asking = { question: terms, transport: terms.transport, patience_ms: patienceOf(limit_ms), deadline };
-
-    if (terms.resolver) {
-      if (!guard.allows(terms.resolver.address, terms.resolver.port))
-        return notPublic(terms.resolver, guard.isOwnLimit([terms.resolver.address], assignment));
-      const seen = await exchange(sockets, { ...asking, resolvers: [terms.resolver] }, written);
-      const has_family = seen.outcome.is !== 'unreachable' || families()[terms.resolver.family];
-      return judge(terms, { exchange: seen, own: false, vouched: false, has_family, limit_ms, evidence_wanted });
-    }
-
+  const askOwn = async ({ terms, unaddressed }: Prepared, { assignment, deadline, evidence_wanted }: CheckContext): Promise<Verdict> => {
     const [first, ...rest] = resolvers();
     if (!first) return { outcome: 'unknown', cause: { class: 'probe_resolver', params: {} }, phases: noPhases, evidence: { resolvers: 0 } };
     const own: readonly [Resolver, ...Resolver[]] = [first, ...rest];
@@ -67,20 +63,34 @@ export const createDnsCheck = (parts: DnsParts): Check => {
       return doubt;
     };
     const doubting = newAlarm(suspect);
-    setAlarm(doubting, since + asking.patience_ms * 2);
+    setAlarm(doubting, since + unaddressed.patience_ms * 2);
     let seen: Exchange;
     try {
-      seen = await exchange(sockets, { ...asking, resolvers: own }, written);
+      seen = await exchange(sockets, { ...unaddressed, resolvers: own }, deadline);
       // By TCP one is asked at a time: the next takes the place of one that takes no connection, while there is time.
       for (const next of terms.transport === 'tcp' ? rest : [])
-        if (takesNoTcp(seen) && !deadline.aborted) seen = await exchange(sockets, { ...asking, resolvers: [next] }, written);
+        if (takesNoTcp(seen) && !deadline.isOver()) seen = await exchange(sockets, { ...unaddressed, resolvers: [next] }, deadline);
     } finally {
       clearAlarm(doubting);
     }
     witness.saw(terms, seen);
     // What vouches for it is asked by UDP, and says nothing of its TCP.
     const vouched = resolverSuspected(seen, terms.rcode) && !takesNoTcp(seen) ? await suspect() : false;
-    return judge(terms, { exchange: seen, own: true, vouched, has_family: true, limit_ms, evidence_wanted });
+    return judge(terms, { exchange: seen, own: true, vouched, has_family: true, limit_ms: assignment.timeout_ms, evidence_wanted });
+  };
+
+  return (context) => {
+    const { assignment, deadline, evidence_wanted, guard } = context;
+    const prepared = prepare(assignment);
+    const { terms, named } = prepared;
+    if (named === null) return askOwn(prepared, context);
+    const { resolver, asking } = named;
+    if (!guard.allows(resolver.address, resolver.port))
+      return Promise.resolve(notPublic(resolver, guard.isOwnLimit([resolver.address], assignment)));
+    return exchange(sockets, asking, deadline).then((seen) => {
+      const has_family = seen.outcome.is !== 'unreachable' || families()[resolver.family];
+      return judge(terms, { exchange: seen, own: false, vouched: false, has_family, limit_ms: assignment.timeout_ms, evidence_wanted });
+    });
   };
 };
 

@@ -1,5 +1,7 @@
+import type { CheckDeadline } from './check-deadline.ts';
+
 /**
- * The end of a check's time, for the one step that is under way: each says what is to be stopped in its place. The signal has one listener for
+ * The end of a check's time, for the one step that is under way: each says what is to be stopped in its place. The check's deadline has one listener for
  * the whole check, because to add one and take it off again for every step costs more than the step's own work here.
  */
 export type Deadline = {
@@ -10,8 +12,8 @@ export type Deadline = {
 
 const nothing = (): void => undefined;
 
-export const deadlineOf = (signal: AbortSignal): Deadline => {
-  const deadline = { isOver: () => signal.aborted, stop: nothing };
-  signal.addEventListener('abort', () => deadline.stop());
+export const deadlineOf = (whole: CheckDeadline): Deadline => {
+  const deadline = { isOver: () => whole.isOver(), stop: nothing };
+  whole.listen({ expire: () => deadline.stop() });
   return deadline;
 };

@@ -1,6 +1,7 @@
 import { isIP, type Socket } from 'node:net';
 import type { Phases } from '../../shared/checks/result.ts';
 import type { Check, CheckContext } from './check.ts';
+import type { CheckDeadline } from './check-deadline.ts';
 import { connectFirst } from './https-connect.ts';
 import { type Deadline, deadlineOf } from './https-deadline.ts';
 import { decoded } from './https-decode.ts';
@@ -26,12 +27,12 @@ const keptForEvidence = 4_096;
 const notReached: Phases = { dns: null, tcp: null, tls: null, first_byte: null, total: null };
 
 /** Settles with the deadline if that comes first; the work itself ends by its own limits. */
-const orDeadline = (work: Promise<LookupAnswer>, signal: AbortSignal): Promise<LookupAnswer> =>
+const orDeadline = (work: Promise<LookupAnswer>, deadline: CheckDeadline): Promise<LookupAnswer> =>
   new Promise((resolve, reject) => {
-    const stop = () => void setImmediate(resolve, { code: ownCodes.deadline });
-    if (signal.aborted) return stop();
-    signal.addEventListener('abort', stop);
-    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', stop));
+    const stopping = { expire: () => void setImmediate(resolve, { code: ownCodes.deadline }) };
+    if (deadline.isOver()) return stopping.expire();
+    deadline.listen(stopping);
+    work.then(resolve, reject).finally(() => deadline.unlisten(stopping));
   });
 
 /** A resolver that is silent is only known at the deadline: whether it answers anybody is asked in time, once it has taken so long. */

@@ -1,3 +1,4 @@
+import type { CheckDeadline } from './check-deadline.ts';
 import { createResolverWitness, systemResolvers } from './dns-resolvers.ts';
 import type { UdpSockets } from './dns-sockets.ts';
 
@@ -9,7 +10,7 @@ export type OwnResolver = {
   /** It answered for this name, or knows that it does not exist. */
   readonly answered: (name: string) => void;
   /** Whether it answered for another name since then, or does now. Settles at the latest with the deadline. */
-  readonly works: (name: string, since: number, deadline: AbortSignal) => Promise<boolean>;
+  readonly works: (name: string, since: number, deadline: CheckDeadline) => Promise<boolean>;
 };
 
 export const createOwnResolver = (sockets: UdpSockets, resolvers = systemResolvers): OwnResolver => {

@@ -1,22 +1,22 @@
 import type { Check, CheckContext } from '../../probe/checks/check.ts';
+import { deadlineIn } from '../../probe/checks/check-deadline.ts';
 import { systemClock } from '../../shared/base/clock.ts';
 import type { Assignment } from '../../shared/checks/assignment.ts';
 import type { Outcome } from '../../shared/checks/result.ts';
 
 /** One check with a time limit of its own, as the runner gives it. */
 export const performOnce = async (check: Check, guard: CheckContext['guard'], assignment: Assignment): Promise<Outcome> => {
-  const stopping = new AbortController();
-  const timer = setTimeout(() => stopping.abort(), assignment.timeout_ms);
+  const deadline = deadlineIn(assignment.timeout_ms);
   const { outcome } = await check({
     assignment,
     started_at: systemClock.now(),
-    deadline: stopping.signal,
+    deadline,
     evidence_wanted: false,
     guard,
     probe: { name: 'bench', continent: 'Europe', base_url: 'https://antipode.example', version: '0' },
     clock: systemClock,
   });
-  clearTimeout(timer);
+  deadline.settle();
   return outcome;
 };
 

@@ -188,7 +188,7 @@ describe('a runner that closes', () => {
     hand.turn(assignmentOf('https://a.example/', { timeout_ms: 60_000 }));
     await hand.untilStarted(1);
     await hand.runner.close();
-    await expect.poll(() => hand.started[0]?.context.deadline.aborted, { timeout: 40_000, interval: 5 }).toBe(true);
+    await expect.poll(() => hand.started[0]?.context.deadline.isOver(), { timeout: 40_000, interval: 5 }).toBe(true);
     expect(hand.reported).toEqual([]);
   });
 });

@@ -2,13 +2,18 @@ import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import dnsPacket from 'dns-packet';
 import { describe, expect, test } from 'vitest';
-import { exchange } from '../../../probe/checks/dns-exchange.ts';
+import { deadlineIn } from '../../../probe/checks/check-deadline.ts';
+import { exchange, write } from '../../../probe/checks/dns-exchange.ts';
 import { type Asker, createUdpSockets, type UdpSockets } from '../../../probe/checks/dns-sockets.ts';
 import { type Asked, answerTo, type Resolver } from '../../support/resolver.ts';
 import { address, dnsBench, word } from '../support/dns-bench.ts';
 import { dnsChecker } from '../support/dns-checker.ts';
 
 const { sockets, resolver, ask } = dnsBench();
+
+const question = { name: 'example.test', type: 'A' } as const;
+const asking = { question, written: write(question), transport: 'udp' } as const;
+const never = () => deadlineIn(Number.POSITIVE_INFINITY);
 
 const closedPort = async (): Promise<number> => {
   const socket = createSocket('udp4').bind(0, '127.0.0.1');
@@ -63,9 +68,7 @@ describe('a resolver', () => {
 
   test('that nobody runs any more is known by its closed port, without waiting for the deadline', async () => {
     const nobody = { address: '127.0.0.1', port: await closedPort(), family: 4 } as const;
-    const never = new AbortController().signal;
-    const question = { name: 'example.test', type: 'A' } as const;
-    const seen = await exchange(sockets, { question, resolvers: [nobody], transport: 'udp', patience_ms: 50, deadline: never });
+    const seen = await exchange(sockets, { ...asking, resolvers: [nobody], patience_ms: 50 }, never());
     expect(seen).toMatchObject({ outcome: { is: 'closed' }, attempts: 3 });
     const verdict = await dnsChecker(sockets)({
       target: 'example.test',
@@ -79,9 +82,7 @@ describe('a resolver', () => {
     const gone = { address: '127.0.0.1', port: await closedPort(), family: 4 } as const;
     const slow = await resolver(({ query, count }) => (count < 3 ? null : address(query)));
     const own = [gone, { ...gone, port: slow.port }] as const;
-    const question = { name: 'example.test', type: 'A' } as const;
-    const never = new AbortController().signal;
-    const seen = await exchange(sockets, { question, resolvers: own, transport: 'udp', patience_ms: 20, deadline: never });
+    const seen = await exchange(sockets, { ...asking, resolvers: own, patience_ms: 20 }, never());
     expect(seen).toMatchObject({ outcome: { is: 'answer' }, attempts: 6 });
   });
 
@@ -234,21 +235,21 @@ describe('the sockets', () => {
   test('are let go when the check is ended from outside', async () => {
     const own = createUdpSockets();
     const by = await resolver(() => null);
-    const end = new AbortController();
-    const running = dnsChecker(own)({ target: 'example.test', config: { resolver: by.address }, deadline: end.signal });
-    end.abort();
+    const end = never();
+    const running = dnsChecker(own)({ target: 'example.test', config: { resolver: by.address }, deadline: end });
+    end.end();
     expect(word(await running)).toBe('dns_silent');
     own.close();
   });
 
   test('are let go when the check is ended from outside after it asked again', async () => {
     const own = createUdpSockets();
-    const end = new AbortController();
+    const end = never();
     const by = await resolver(({ count }) => {
-      if (count === 2) end.abort();
+      if (count === 2) end.end();
       return null;
     });
-    const verdict = await dnsChecker(own)({ target: 'example.test', config: { resolver: by.address }, deadline: end.signal });
+    const verdict = await dnsChecker(own)({ target: 'example.test', config: { resolver: by.address }, deadline: end });
     expect(word(verdict)).toBe('dns_silent');
     expect(verdict.evidence).toMatchObject({ attempts: 2 });
     own.close();
@@ -258,9 +259,7 @@ describe('the sockets', () => {
     const own = createUdpSockets();
     // A broadcast, which the system refuses to a socket that did not ask for leave.
     const nowhere = { address: '255.255.255.255', port: 53, family: 4 } as const;
-    const never = new AbortController().signal;
-    const question = { name: 'example.test', type: 'A' } as const;
-    const seen = await exchange(own, { question, resolvers: [nowhere], transport: 'udp', patience_ms: 50, deadline: never });
+    const seen = await exchange(own, { ...asking, resolvers: [nowhere], patience_ms: 50 }, never());
     expect(seen).toMatchObject({ outcome: { is: 'failed' }, attempts: 2 });
     own.close();
   });

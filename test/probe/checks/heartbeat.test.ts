@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { deadlineIn } from '../../../probe/checks/check-deadline.ts';
 import { createGuard } from '../../../probe/checks/guard.ts';
 import { createHeartbeatCheck } from '../../../probe/checks/heartbeat.ts';
 import { causeLayer, causeSentence } from '../../../shared/checks/causes.ts';
@@ -16,7 +17,7 @@ const judged = async (state: BeatState | undefined, config = {}) => {
   const { outcome, cause } = await check({
     assignment: assignmentOf('', { kind: 'heartbeat', interval_ms: 60_000, timeout_ms: 10_000, config, config_version: 3 }),
     started_at: now,
-    deadline: new AbortController().signal,
+    deadline: deadlineIn(Number.POSITIVE_INFINITY),
     evidence_wanted: true,
     guard: createGuard({ allow: [], bus: () => [], own: () => [] }),
     probe: { name: 'test', continent: 'Europe', base_url: '', version: '0' },

@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
+import { deadlineIn } from '../../../probe/checks/check-deadline.ts';
 import type { Lookup } from '../../../probe/checks/https-lookup.ts';
 import { eventually } from '../../support/eventually.ts';
 import { type Answer, broken, fine, startTarget } from '../../support/targets.ts';
@@ -209,7 +210,7 @@ describe('the time limit holds', () => {
       socket.resume();
       onSocket(socket);
     });
-    expect(await check(target.url(scheme), {}, { timeout_ms: 1_000, deadline: AbortSignal.timeout(300) })).toMatchObject({
+    expect(await check(target.url(scheme), {}, { timeout_ms: 1_000, deadline: deadlineIn(300) })).toMatchObject({
       outcome: 'fail',
       sentence: `No complete answer within 1 s (${words})`,
     });
@@ -218,23 +219,23 @@ describe('the time limit holds', () => {
   });
 
   test('but what came in time is read, although this process stood still beyond the deadline', async () => {
-    const stopping = new AbortController();
+    const deadline = deadlineIn(Number.POSITIVE_INFINITY);
     // The answer is on its way to us before we stand still; its deadline is over when we look again.
     const target = await serveRaw((socket) => {
       socket.once('data', () =>
         socket.write('HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nfine', () => {
-          setTimeout(() => stopping.abort(), 50);
+          setTimeout(() => deadline.end(), 50);
           const end = performance.now() + 200;
           while (performance.now() < end);
         }),
       );
     });
-    expect(await check(target.url(), {}, { deadline: stopping.signal })).toMatchObject({ outcome: 'ok' });
+    expect(await check(target.url(), {}, { deadline })).toMatchObject({ outcome: 'ok' });
   });
 
   test('in a look-up that never ends', async () => {
     const waiting = httpsChecker({ lookup: never });
-    expect(await waiting('http://slow.example/', {}, { timeout_ms: 1_000, deadline: AbortSignal.timeout(100) })).toMatchObject({
+    expect(await waiting('http://slow.example/', {}, { timeout_ms: 1_000, deadline: deadlineIn(100) })).toMatchObject({
       outcome: 'fail',
       sentence: 'No complete answer within 1 s (while looking up the name)',
     });
@@ -242,7 +243,7 @@ describe('the time limit holds', () => {
 
   test('before anything began', async () => {
     const target = await serve();
-    expect(await check(target.url(), {}, { deadline: AbortSignal.abort() })).toMatchObject({
+    expect(await check(target.url(), {}, { deadline: deadlineIn(0) })).toMatchObject({
       outcome: 'fail',
       cause: { class: 'timed_out' },
     });
@@ -254,7 +255,7 @@ test('a thousand checks leave nothing open', async () => {
   const target = await serve();
   const before = process.getActiveResourcesInfo().filter((one) => one === 'TCPSocketWrap').length;
   for (let round = 0; round < 10; round += 1)
-    await Promise.all(Array.from({ length: 100 }, () => check(target.url(), {}, { deadline: new AbortController().signal })));
+    await Promise.all(Array.from({ length: 100 }, () => check(target.url(), {}, { deadline: deadlineIn(Number.POSITIVE_INFINITY) })));
   expect(target.hits).toHaveLength(1_000);
   await eventually(() => process.getActiveResourcesInfo().filter((one) => one === 'TCPSocketWrap').length <= before + 2);
 });

@@ -1,5 +1,6 @@
 import dnsPacket from 'dns-packet';
 import { describe, expect, test } from 'vitest';
+import { deadlineIn } from '../../../probe/checks/check-deadline.ts';
 import { createLookup, ownFamilies } from '../../../probe/checks/https-lookup.ts';
 import { createOwnResolver } from '../../../probe/checks/own-resolver.ts';
 import { type Asked, answerTo, type Resolver } from '../../support/resolver.ts';
@@ -56,4 +57,19 @@ describe('a name that is not looked up', () => {
     expect(await slow).toMatchObject({ outcome: 'fail', cause: { class: 'timed_out' } });
     expect(asked).not.toContain('.');
   });
+});
+
+test('a silent resolver keeps nobody waiting beyond his own deadline, although another check asked it and is over', async () => {
+  const { port } = await resolver(() => null);
+  const own = createOwnResolver(sockets, () => [{ address: '127.0.0.1', port, family: 4 }]);
+  const first = deadlineIn(2_000);
+  const asked = own.works('a.example', performance.now(), first);
+  const second = own.works('b.example', performance.now(), deadlineIn(100));
+  const third = own.works('c.example', performance.now(), deadlineIn(5_000));
+  first.settle();
+  const order: string[] = [];
+  const seen = (name: string) => (works: boolean) => void order.push(`${name} ${works}`);
+  await Promise.all([asked.then(seen('a')), second.then(seen('b')), third.then(seen('c'))]);
+  expect(order[0]).toBe('b false');
+  expect(order.toSorted()).toEqual(['a false', 'b false', 'c false']);
 });

@@ -1,3 +1,4 @@
+import { type CheckDeadline, deadlineIn } from '../../../probe/checks/check-deadline.ts';
 import { createDnsCheck, type DnsParts } from '../../../probe/checks/dns.ts';
 import type { UdpSockets } from '../../../probe/checks/dns-sockets.ts';
 import { createGuard } from '../../../probe/checks/guard.ts';
@@ -26,20 +27,13 @@ type Asked = {
   readonly public_only?: boolean;
   readonly others_may?: boolean;
   /** Ends the check from outside instead of its time limit. */
-  readonly deadline?: AbortSignal;
+  readonly deadline?: CheckDeadline;
 };
 
 /** Performs whole DNS checks as a runner does. */
 export const dnsChecker = (sockets: UdpSockets, parts: Omit<DnsParts, 'sockets'> = {}): ((asked: Asked) => Promise<Verdict>) => {
   const check = createDnsCheck({ sockets, ...parts });
-  return ({
-    target,
-    config = {},
-    timeout_ms = 5_000,
-    public_only = false,
-    others_may = false,
-    deadline = AbortSignal.timeout(timeout_ms),
-  }) =>
+  return ({ target, config = {}, timeout_ms = 5_000, public_only = false, others_may = false, deadline = deadlineIn(timeout_ms) }) =>
     check({
       assignment: assignmentOf(target, { kind: 'dns', timeout_ms, config }),
       started_at: Date.now(),

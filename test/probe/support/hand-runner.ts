@@ -56,7 +56,7 @@ export const startHandRunner = (concurrency = 40): HandRunner => {
           const { hostname } = new URL(context.assignment.target);
           context.guard.allows(isIP(hostname) === 0 ? '9.9.9.9' : hostname, 443);
           started.push({ context, end: (verdict) => resolve({ ...good, ...verdict }), fail: reject });
-          context.deadline.addEventListener('abort', () => resolve({ ...down, cause: { class: 'timed_out', params: {} } }));
+          context.deadline.listen({ expire: () => resolve({ ...down, cause: { class: 'timed_out', params: {} } }) });
         }),
     },
     concurrency,

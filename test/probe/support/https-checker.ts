@@ -1,4 +1,5 @@
 import type { ProbeIdentity } from '../../../probe/checks/check.ts';
+import { type CheckDeadline, deadlineIn } from '../../../probe/checks/check-deadline.ts';
 import { createGuard, type Endpoint, type Guard } from '../../../probe/checks/guard.ts';
 import { createHttpsCheck } from '../../../probe/checks/https.ts';
 import { createLookup, type Families, type Lookup, ownFamilies } from '../../../probe/checks/https-lookup.ts';
@@ -39,13 +40,13 @@ export const httpsChecker = (options: CheckerOptions = {}) => {
   return async (
     target: string,
     config: Config = {},
-    other: { timeout_ms?: number; started_at?: number; deadline?: AbortSignal; evidence_wanted?: boolean } = {},
+    other: { timeout_ms?: number; started_at?: number; deadline?: CheckDeadline; evidence_wanted?: boolean } = {},
   ): Promise<Checked> => {
     const timeout_ms = other.timeout_ms ?? 5_000;
     const verdict = await check({
       assignment: assignmentOf(target, { timeout_ms, config }),
       started_at: other.started_at ?? systemClock.now(),
-      deadline: other.deadline ?? AbortSignal.timeout(timeout_ms),
+      deadline: other.deadline ?? deadlineIn(timeout_ms),
       evidence_wanted: other.evidence_wanted ?? true,
       guard,
       probe: testProbe,

@@ -5,6 +5,7 @@ import { createServer } from 'node:http';
 import { createServer as createTcp, type Server, type Socket } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import dnsPacket from 'dns-packet';
+import { deadlineIn } from '../../../probe/checks/check-deadline.ts';
 import { createDnsCheck } from '../../../probe/checks/dns.ts';
 import { createUdpSockets } from '../../../probe/checks/dns-sockets.ts';
 import { createGuard } from '../../../probe/checks/guard.ts';
@@ -126,7 +127,7 @@ const run = async (one: Case): Promise<void> => {
   const verdict = await check({
     assignment: assignmentOf(one.target, { kind: one.kind, timeout_ms, config: one.config ?? {} }),
     started_at: systemClock.now(),
-    deadline: AbortSignal.timeout(timeout_ms),
+    deadline: deadlineIn(timeout_ms),
     evidence_wanted: true,
     guard,
     probe: { name: 'lab', continent: 'Europe', base_url: 'https://antipode.example', version: '0' },

@@ -1,0 +1,67 @@
+import { performance } from 'node:perf_hooks';
+import { type Alarm, clearAlarm, setAlarm } from './alarms.ts';
+
+/** What is to be stopped when the time is over. */
+export type Expiring = { readonly expire: () => void };
+
+/**
+ * The end of a check's time: when the monitor's time limit is over, or when the probe stops. An object with an alarm that is set only once
+ * somebody listens, because an AbortController and a timer for each check cost as much as reading its answer.
+ *
+ * Modes: running → over (the limit came, or `end`: all that listen are told, once) | settled (the check ended before: nobody is told any more).
+ */
+export class CheckDeadline implements Alarm {
+  due: number;
+  place = -1;
+  #ended = false;
+  /** Most checks have one listener; further ones stand in the list. */
+  #listener: Expiring | undefined;
+  #further: Expiring[] | undefined;
+
+  constructor(due: number) {
+    this.due = due;
+  }
+
+  isOver(now = performance.now()): boolean {
+    return this.#ended || now >= this.due;
+  }
+
+  listen(listener: Expiring): void {
+    if (this.#listener === undefined) {
+      this.#listener = listener;
+      setAlarm(this, this.due);
+    } else if (this.#further === undefined) this.#further = [listener];
+    else this.#further.push(listener);
+  }
+
+  unlisten(listener: Expiring): void {
+    if (this.#listener === listener) this.#listener = this.#further?.pop();
+    else if (this.#further) this.#further = this.#further.filter((other) => other !== listener);
+    if (this.#listener === undefined) clearAlarm(this);
+  }
+
+  ring(): void {
+    this.end();
+  }
+
+  /** The time is over now, whatever was left of it. */
+  end(): void {
+    this.#ended = true;
+    clearAlarm(this);
+    for (;;) {
+      const listener = this.#listener;
+      if (listener === undefined) return;
+      this.#listener = this.#further?.pop();
+      listener.expire();
+    }
+  }
+
+  settle(): void {
+    clearAlarm(this);
+    this.#listener = undefined;
+    this.#further = undefined;
+  }
+}
+
+/** A deadline so many milliseconds from now. */
+export const deadlineIn = (ms: number): CheckDeadline => new CheckDeadline(performance.now() + ms);
