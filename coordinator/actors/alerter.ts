@@ -1,30 +1,56 @@
 import type { Clock } from '../../shared/base/clock.ts';
 import type { Log } from '../../shared/base/log.ts';
-import { release } from '../domain/alerting.ts';
-import { heldAlerts, releaseAlerts } from '../store/alerts-release.ts';
+import { mayTell, release } from '../domain/alerting.ts';
+import { type HeldAlert, heldAlerts, releaseAlerts } from '../store/alerts-release.ts';
 import { coverOfMonitors } from '../store/cover.ts';
 import type { Sql } from '../store/database.ts';
+import type { Lease } from '../store/leases.ts';
 
 /**
- * Lets held alerts go when they are due and nothing covers the monitor (rule 25). Every coordinator does it: a row changes its state
- * once, whoever is quicker.
+ * Lets held alerts go when they are due and nothing covers the monitor (rule 25). Each coordinator does it for its own partitions, because
+ * only who owns one knows whether its past has been decided (rule 4).
  */
 export type Alerter = { readonly tick: () => Promise<void> };
 
+/** What the owner of a partition knows of its past. */
+export type Known = {
+  readonly lease: Lease;
+  /** Whether all that probes kept has been decided. */
+  readonly isCaughtUp: boolean;
+  /** Whether what tells of this monitor is decided as it comes, while others wait. */
+  readonly isAhead: (monitor: string) => boolean;
+};
+
 const page = 500;
-/** A covered alert is looked at again after this, so that one whose window was deleted goes out at once. */
+/** One that is held on is looked at again after this, so that one whose window was deleted goes out at once. */
 const againMs = 1_000;
 
-export const createAlerter = ({ sql, clock, log }: { readonly sql: Sql; readonly clock: Clock; readonly log: Log }): Alerter => {
+type Parts = {
+  readonly sql: Sql;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly owner: string;
+  readonly known: () => readonly Known[];
+};
+
+export const createAlerter = ({ sql, clock, log, owner, known }: Parts): Alerter => {
   let lookAt = 0;
 
   const releasePage = async (now: number, after: number): Promise<{ last: number | undefined; held: number }> => {
-    const waiting = await heldAlerts(sql, now, after, page);
-    const monitors = [...new Set(waiting.map(({ monitor_id }) => monitor_id))];
-    const covers = await coverOfMonitors(sql, monitors, { from: now - 1, to: now + 1 });
-    const due = waiting.filter(({ monitor_id, due_at }) => release(due_at.getTime(), covers.get(monitor_id) ?? [], now).is === 'due');
+    const partitions = new Map(known().map((each) => [each.lease.partition, each]));
+    if (partitions.size === 0) return { last: undefined, held: 0 };
+    const owned = { owner, leases: [...partitions.values()].map(({ lease }) => lease) };
+    const waiting = await heldAlerts(sql, owned, now, after, page);
+    const isOfNow = ({ monitor_id, partition, by_target }: HeldAlert): boolean => {
+      const its = partitions.get(partition);
+      return its !== undefined && mayTell({ isPastDecided: its.isCaughtUp || its.isAhead(monitor_id), isToldByTarget: by_target });
+    };
+    const told = waiting.filter(isOfNow);
+    const covers = await coverOfMonitors(sql, [...new Set(told.map(({ monitor_id }) => monitor_id))], { from: now - 1, to: now + 1 });
+    const due = told.filter(({ monitor_id, due_at }) => release(due_at.getTime(), covers.get(monitor_id) ?? [], now).is === 'due');
     const released = await releaseAlerts(
       sql,
+      owned,
       due.map(({ id }) => id),
     );
     if (released > 0) log.info({ alerts: released }, 'alerts are due');
@@ -34,7 +60,7 @@ export const createAlerter = ({ sql, clock, log }: { readonly sql: Sql; readonly
   return {
     tick: async () => {
       const now = clock.now();
-      // While covered ones wait, all are asked about once a second; else the question costs next to nothing.
+      // While some are held on, all are asked about once a second; else the question costs next to nothing.
       if (now < lookAt) return;
       let held = 0;
       for (let after: number | undefined = 0; after !== undefined; ) {

@@ -214,7 +214,7 @@ export const startEngine = async (options: EngineOptions): Promise<Engine> => {
   every('digests', timing.digestMs, async () => (isLeader() ? digests.tick() : undefined));
   every('stranded', timing.lookAgainMs, createStranded({ sql, directory, isLeader }).tick);
   every('trust', timing.networkTickMs, trust.settle);
-  const alerter = createAlerter({ sql, clock, log });
+  const alerter = createAlerter({ sql, clock, log, owner, known: partitions.known });
   every('notices', timing.lookAgainMs, async () => {
     if (!isLeader()) return;
     await dropped.tick();

@@ -5,6 +5,7 @@ import type { Word } from '../domain/handover.ts';
 import { answersSoon } from '../store/database.ts';
 import { beAlive, type Lease, leasesChannel, releaseLeases, renewLeases, sayGoodbye, takeLeases } from '../store/leases.ts';
 import { outboxChannel } from '../store/outbox.ts';
+import type { Known } from './alerter.ts';
 import type { PartitionMessage } from './partition.ts';
 import type { PartitionParts } from './partition-parts.ts';
 import { type RunningPartition, startPartition } from './running-partition.ts';
@@ -16,6 +17,8 @@ import { type RunningPartition, startPartition } from './running-partition.ts';
 export type Partitions = {
   readonly start: () => Promise<void>;
   readonly owns: (partition: number) => boolean;
+  /** What is known of the past of those that may work. */
+  readonly known: () => readonly Known[];
   /** @throws when the partition is not ours. */
   readonly tell: (partition: number, message: PartitionMessage) => Promise<void>;
   readonly tellAll: (message: PartitionMessage) => void;
@@ -110,6 +113,7 @@ export const createPartitions = ({ owner, version, parts, words }: Options): Par
       stops = [ticker, again, status, { stop: () => listening.unlisten() }, { stop: () => leases.unlisten() }];
     },
     owns: (partition) => mayWork() && running.has(partition),
+    known: () => (mayWork() ? [...running.values()].map((held) => held.known()) : []),
     tell: (partition, message) =>
       running.get(partition)?.tell(message) ?? Promise.reject(new Error(`partition ${partition} belongs to another coordinator`)),
     tellAll: (message) => {

@@ -4,6 +4,7 @@ import { partitionConsumer, streams } from '../../shared/bus/streams.ts';
 import { beginHandover, goOn, mustWait, type Word } from '../domain/handover.ts';
 import { isPassing } from '../store/database.ts';
 import { Fenced, type Lease } from '../store/leases.ts';
+import type { Known } from './alerter.ts';
 import { createPartition, isTickDue, type Kept, type PartitionMessage } from './partition.ts';
 import { createWaitingRoom, type WaitingRoom } from './partition-ahead.ts';
 import type { PartitionParts } from './partition-parts.ts';
@@ -24,6 +25,8 @@ export type RunningPartition = {
   readonly reconcile: () => void;
   /** The bus was away: what comes now may be of the past. */
   readonly holdAgain: () => void;
+  /** What is known of its past, for its alerts. */
+  readonly known: () => Known;
   /** Nothing is taken any more; what was taken is finished, and a checkpoint left if the lease is still ours. */
   readonly stop: (leaveCheckpoint: boolean) => Promise<void>;
 };
@@ -64,6 +67,11 @@ export const startPartition = ({ lease, parts, mayWork, onFenced, words }: Optio
   /** By the clock of results. */
   let heldSince = clock.now();
   let held: Delivered[] = [];
+  /** How many hands are at work, and how much the bus still has for us. */
+  let handing = 0;
+  let pending = 0;
+  /** Whether all that was kept has been decided since the past was last waited for. */
+  let isCaughtUp = false;
   let waiting: { readonly room: WaitingRoom; taken: number } | undefined;
   let workingSaidAt = 0;
   let nextCheckpoint = performance.now() + timing.checkpointMs * (0.5 + partition / 64);
@@ -75,6 +83,8 @@ export const startPartition = ({ lease, parts, mayWork, onFenced, words }: Optio
   const hold = (since: number): void => {
     handover = beginHandover(performance.now(), since, timing.catchUpMs);
     heldSince = clock.now();
+    // While the bus is away nobody knows better than what was decided last.
+    if (bus.isConnected()) isCaughtUp = false;
     // Begun anew with all that waits: what nobody awaits any more may be awaited again.
     waiting = undefined;
   };
@@ -117,7 +127,8 @@ export const startPartition = ({ lease, parts, mayWork, onFenced, words }: Optio
 
   /** One after the other, so that messages that were held go before those that came later. */
   const hand = (): Promise<void> => {
-    last = last.then(async () => {
+    handing += 1;
+    const work = async () => {
       if (isHolding() && held.length < mostHeld) return lookAhead();
       const deliveries = held;
       held = [];
@@ -138,12 +149,16 @@ export const startPartition = ({ lease, parts, mayWork, onFenced, words }: Optio
         for (const delivered of deliveries) delivered.nak(200);
         log.error({ err: error, partition, messages: deliveries.length }, 'results could not be worked on; they come again');
       }
+    };
+    last = last.then(work).finally(() => {
+      handing -= 1;
     });
     return last;
   };
 
   const take = async (messages: readonly Delivered[]): Promise<void> => {
     held.push(...messages);
+    pending = messages.at(-1)?.pending ?? pending;
     await hand();
   };
 
@@ -166,6 +181,7 @@ export const startPartition = ({ lease, parts, mayWork, onFenced, words }: Optio
       return;
     }
     if (held.length > 0) void hand();
+    else if (loaded && handing === 0 && pending === 0 && bus.isConnected()) isCaughtUp = true;
     if (!loaded || actor.waiting() > 10) return;
     // Nobody can be heard: silence means nothing now.
     if (bus.isConnected() && isTickDue(parts.loaded.get(partition), parts.roster(), clock.now()))
@@ -232,6 +248,7 @@ export const startPartition = ({ lease, parts, mayWork, onFenced, words }: Optio
     holdAgain: () => {
       hold(performance.now());
     },
+    known: () => ({ lease, isCaughtUp, isAhead: (monitor) => waiting?.room.ahead.has(monitor) === true }),
     stop: async (leaveCheckpoint) => {
       stopped = true;
       clearInterval(ticker);

@@ -22,9 +22,15 @@ export const downs = (rows: readonly Alert[], channels: readonly string[], due_a
 export type Release = { readonly is: 'due' } | { readonly is: 'held'; readonly until: number };
 
 /**
+ * Whether what is known of an incident is of now, so that its "down" may go out: while a partition's past is still being decided after an
+ * absence, the outage may be over (rule 4). What is decided as it comes need not wait for that, nor what the target itself told us.
+ */
+export const mayTell = (is: { readonly isPastDecided: boolean; readonly isToldByTarget: boolean }, rules: Rules = allRules): boolean =>
+  is.isPastDecided || is.isToldByTarget || !rules.past_is_not_alerted;
+
+/**
  * Whether a held "down" may go out now: its time has come and the monitor is not covered; else when to ask again. Asked with the cover
- * as it is now, so that a window made, moved by its group or deleted in the meantime counts; before each attempt to send; and not
- * while a partition's past is still being decided after an absence, because the outage may be over by then (rule 4).
+ * as it is now, so that a window made, moved by its group or deleted in the meantime counts, and before each attempt to send.
  */
 export const release = (due_at: number, cover: readonly Interval[], now: number, rules: Rules = allRules): Release => {
   const time = Math.max(due_at, now);

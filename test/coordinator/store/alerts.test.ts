@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { releaseAlerts } from '../../../coordinator/store/alerts-release.ts';
+import { heldAlerts, type Owned, releaseAlerts } from '../../../coordinator/store/alerts-release.ts';
 import { writeAlerts } from '../../../coordinator/store/alerts-write.ts';
 import { connect, type Sql } from '../../../coordinator/store/database.ts';
+import { takeLeases } from '../../../coordinator/store/leases.ts';
 import { inTransaction } from '../../../coordinator/store/transactions.ts';
 import { newId } from '../../../shared/base/ids.ts';
 import { createDatabase, type TestDatabase } from '../../support/services.ts';
@@ -11,6 +12,7 @@ import { createDatabase, type TestDatabase } from '../../support/services.ts';
 let database: TestDatabase;
 let sql: Sql;
 let incident: string;
+let owned: Owned;
 const time = Date.UTC(2026, 0, 1);
 
 beforeAll(async () => {
@@ -22,6 +24,9 @@ afterAll(async () => {
   await database.drop();
 });
 beforeEach(async () => {
+  await sql`delete from alerts`;
+  await sql`update leases set owner = null, expires_at = 'epoch'`;
+  owned = { owner, leases: await takeLeases(sql, owner, 32, 60_000) };
   incident = newId();
   const [organisation, monitor] = [newId(), newId()];
   await sql`insert into organisations (id, name, plan, time_zone) values (${organisation}, ${organisation}, 'team', 'UTC')`;
@@ -30,6 +35,7 @@ beforeEach(async () => {
   await sql`insert into incidents (id, organisation_id, monitor_id, started_at) values (${incident}, ${organisation}, ${monitor}, ${new Date(time)})`;
 });
 
+const owner = newId();
 const rows = () =>
   sql<{ event: string; state: string; settled: boolean }[]>`
     select event, state, settled_at is not null as settled from alerts where incident_id = ${incident} order by id`;
@@ -49,7 +55,7 @@ describe('alerts', () => {
     await write({ ...down, incident });
     await write({ ...up, incident });
     expect(await rows()).toEqual([{ event: 'down', state: 'dropped', settled: true }]);
-    expect(await releaseAlerts(sql, await ids())).toBe(0);
+    expect(await releaseAlerts(sql, owned, await ids())).toBe(0);
   });
 
   test('rule 25: what is raised and over in one transaction is dropped', async () => {
@@ -59,7 +65,7 @@ describe('alerts', () => {
 
   test('rule 25: whoever was told "down" is told of the end, once', async () => {
     await write({ ...down, incident });
-    expect(await releaseAlerts(sql, await ids())).toBe(1);
+    expect(await releaseAlerts(sql, owned, await ids())).toBe(1);
     await write({ ...up, incident });
     await write({ ...up, event: 'closed', incident });
     expect(await rows()).toEqual([
@@ -73,6 +79,18 @@ describe('alerts', () => {
     expect(await rows()).toEqual([]);
   });
 
+  test('are let go by the owner of their partition alone, and not by one that was replaced', async () => {
+    await write({ ...down, incident });
+    const mine = owned.leases.filter(({ partition }) => partition === 3);
+    const others = owned.leases.filter(({ partition }) => partition !== 3);
+    expect(await heldAlerts(sql, { owner, leases: others }, time, 0, 10)).toEqual([]);
+    expect(await heldAlerts(sql, { owner, leases: mine }, time, 0, 10)).toMatchObject([{ partition: 3, by_target: true }]);
+    await sql`update leases set expires_at = now() - interval '1 second'`;
+    await takeLeases(sql, newId(), 32, 60_000);
+    expect(await releaseAlerts(sql, owned, await ids())).toBe(0);
+    expect(await rows()).toMatchObject([{ state: 'held' }]);
+  });
+
   test('rule 25: one that is let go while its incident ends is dropped, or told of: never both', async () => {
     await write({ ...down, incident });
     const held = await ids();
@@ -80,7 +98,7 @@ describe('alerts', () => {
     await inTransaction(sql, async (transaction) => {
       await writeAlerts(transaction, [{ ...up, incident }]);
       // Waits for the end of this transaction, and finds it dropped.
-      released = releaseAlerts(sql, held);
+      released = releaseAlerts(sql, owned, held);
       await transaction`select pg_sleep(0)`;
     });
     expect(await released).toBe(0);
