@@ -16,8 +16,8 @@ export const createAlerter = (parts: {
   readonly record: Record;
   readonly rules: Rules;
   readonly seed: number;
-  /** Whether the past has been decided: before, nobody knows whether an outage lasts. */
-  readonly mayRelease: () => boolean;
+  /** Whether the past of this monitor has been decided: before, nobody knows whether an outage lasts. */
+  readonly mayRelease: (monitor: number) => boolean;
   /** Runs later, unless its coordinator has died or hangs by then. */
   readonly later: (wait: number, act: () => void) => void;
 }): Alerter => {
@@ -77,7 +77,7 @@ export const createAlerter = (parts: {
     for (const row of known.rows) {
       if (row.state !== 'held' && row.state !== 'due') continue;
       if (row.event === 'down') {
-        if (!mayRelease()) continue;
+        if (!mayRelease(known.monitor)) continue;
         const answer = release(row.due_at, database.cover(known.monitor), now, rules);
         if (answer.is === 'held') {
           if (row.state === 'due') mark(incident, row, 'held');

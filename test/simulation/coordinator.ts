@@ -1,3 +1,4 @@
+import { mayTell } from '../../coordinator/domain/alerting.ts';
 import type { MonitorState } from '../../coordinator/domain/incident-types.ts';
 import { checkpointOf, nextTick, restore } from '../../coordinator/domain/restore.ts';
 import type { Rules } from '../../coordinator/domain/rules.ts';
@@ -113,7 +114,9 @@ export const createCoordinator = (parts: CoordinatorParts): Coordinator => {
     rules,
     seed: story.seed + owner,
     later,
-    mayRelease: () => (caughtUp && isProved) || !rules.past_is_not_alerted,
+    mayRelease: (monitor) =>
+      (isProved || !rules.past_is_not_alerted) &&
+      mayTell({ isPastDecided: caughtUp || holding.isAhead(monitor), isToldByTarget: false }, rules),
   });
 
   const tell = (round: Round) => {

@@ -215,6 +215,8 @@ const faultsAfterReturn = (given: Case): string[] => {
   const decided = confirmed.get(found.id) ?? Number.POSITIVE_INFINITY;
   if (isAsked && heard.started < back && decided > heard.started + 3 * quick)
     faults.push(`it was confirmed ${decided - heard.started} ms after it was seen, although two continents saw it`);
+  // What is of now is told now, whatever of the past is still waited for.
+  if (isAsked && heard.started < back) faults.push(...faultsOfAlert(given, found));
   const [first] = fails;
   const second = fails.find(({ continent }) => continent !== first?.continent);
   if (!first || !second || back > cut.until + lostAfter || truth.isCut(first.probe, back + 1)) return faults;
