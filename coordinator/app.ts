@@ -6,7 +6,7 @@ import { type Clock, systemClock } from '../shared/base/clock.ts';
 import { newId } from '../shared/base/ids.ts';
 import { createLog, type Log } from '../shared/base/log.ts';
 import { version } from '../shared/base/version.ts';
-import { inForce } from './access/master-keys.ts';
+import { inForce, markOf } from './access/master-keys.ts';
 import { createRateLimiter } from './access/rate-limit.ts';
 import { secretsOf } from './access/secrets.ts';
 import { type Engine, startEngine } from './actors/engine.ts';
@@ -17,6 +17,7 @@ import { downloadRoutes } from './faces/downloads/routes.ts';
 import { errorBody } from './faces/rest/errors.ts';
 import { restRoutes, restServerOptions } from './faces/rest/index.ts';
 import { createEntrance } from './gate.ts';
+import { sessionNameOf } from './store/coordinator-sessions.ts';
 import { answersSoon, connect } from './store/database.ts';
 import { entryFault } from './store/database-entry.ts';
 import { migrate } from './store/migrate.ts';
@@ -37,7 +38,9 @@ export type Overrides = { readonly clock?: Clock; readonly log?: Log; readonly t
 export const createApp = (config: Config, overrides: Overrides = {}): App => {
   const clock = overrides.clock ?? systemClock;
   const log = overrides.log ?? createLog({ name: 'coordinator', level: config.LOG_LEVEL });
-  const sql = connect(config.DATABASE_URL, { name: 'antipode coordinator', connections: 20 });
+  const { SECRET_KEY: secretKey, SECRET_KEY_PREVIOUS: previousKey } = config;
+  const keyMarks = [secretKey, previousKey].filter((key) => key !== undefined).map(markOf);
+  const sql = connect(config.DATABASE_URL, { name: sessionNameOf(keyMarks), connections: 20 });
   const web: FastifyInstance = fastify({ ...restServerOptions, logger: false, forceCloseConnections: true });
   let engine: Engine | undefined;
   let baseUrl = config.BASE_URL ?? '';
@@ -96,7 +99,7 @@ export const createApp = (config: Config, overrides: Overrides = {}): App => {
           account: config.NATS_ACCOUNT_PUBLIC,
           operatorSeed: config.NATS_OPERATOR_SEED,
         },
-        masterOf: (newest) => inForce({ secretKey: config.SECRET_KEY, previousKey: config.SECRET_KEY_PREVIOUS }, newest),
+        masterOf: (newest) => inForce({ secretKey, previousKey }, newest),
         beatSpool: join(config.DATA_DIR ?? join(tmpdir(), `antipode-coordinator-${port}`), 'beats.jsonl'),
         openSecrets: (row) => (row.secrets === null ? Promise.resolve('{}') : secrets.open(sql, row.secrets, secretsOf(row.id))),
         baseUrl: () => baseUrl,

@@ -12,6 +12,9 @@ export type MasterKeys = { readonly secretKey: string; readonly previousKey?: st
 
 const wrappingOf = (secretKey: string): Buffer => derivedKey(secretKey, 'keys of secrets');
 
+/** Tells master keys apart without telling them. */
+export const markOf = (secretKey: string): string => derivedKey(secretKey, 'mark').toString('hex').slice(0, 12);
+
 export const wrap = (secretKey: string, bytes: Uint8Array, about: string): Buffer => encrypt(wrappingOf(secretKey), bytes, about);
 
 /** What was wrapped, and the master key that it lies under. @throws when it is neither of both. */

@@ -2,7 +2,9 @@ import { randomBytes } from 'node:crypto';
 import { decrypt, encrypt } from '../../shared/base/encryption.ts';
 import { ConfigurationFault } from '../../shared/base/env.ts';
 import { newId } from '../../shared/base/ids.ts';
+import { Refusal } from '../../shared/base/refusal.ts';
 import { doAlone } from '../store/advisory-locks.ts';
+import { addressesWithoutKey } from '../store/coordinator-sessions.ts';
 import type { Queryable, Sql } from '../store/database.ts';
 import { growEverySealEpoch } from '../store/seal-epochs.ts';
 import {
@@ -17,7 +19,7 @@ import {
   type WrappedKey,
 } from '../store/secret-keys.ts';
 import { inTransaction } from '../store/transactions.ts';
-import { inForce, type MasterKeys, rewrapKept, unwrap, wrap } from './master-keys.ts';
+import { inForce, type MasterKeys, markOf, rewrapKept, unwrap, wrap } from './master-keys.ts';
 
 /** Secrets at rest: AES-256-GCM under keys of the database, which are themselves wrapped by one derived from SECRET_KEY. */
 export type SecretsAtRest = {
@@ -28,7 +30,7 @@ export type SecretsAtRest = {
   readonly rotate: (sql: Sql) => Promise<Rotated>;
   /**
    * Puts everything under SECRET_KEY that lies under the one before it. Killed at any point, it is done again; done, it does nothing. The keys of
-   * the network are others from its first transaction on.
+   * the network are others from its first transaction on. @throws Refusal while a coordinator works that does not know SECRET_KEY.
    */
   readonly replaceSecretKey: (sql: Sql, progress?: (what: string, rows: number) => void) => Promise<Rotated>;
   /** Finds out at the start whether what is stored can be read. @throws ConfigurationFault when it cannot. */
@@ -51,6 +53,14 @@ const idOf = (box: Uint8Array): string =>
     .subarray(0, idLength)
     .toString('hex')
     .replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
+
+/** A coordinator that knows only the key before could read nothing from the replacement on. */
+const refuseLeavingBehind = async (sql: Queryable, secretKey: string): Promise<void> => {
+  const addresses = await addressesWithoutKey(sql, markOf(secretKey));
+  if (addresses.length === 0) return;
+  const remedy = 'restart each with it, and with the one before as SECRET_KEY_PREVIOUS, then run this again.';
+  throw new Refusal('secret_key_unknown', `Coordinators at ${addresses.join(', ')} do not know this SECRET_KEY: ${remedy}`);
+};
 
 export const createSecretsAtRest = (secretKey: string, previousKey?: string): SecretsAtRest => {
   const keys: MasterKeys = { secretKey, previousKey };
@@ -123,6 +133,7 @@ export const createSecretsAtRest = (secretKey: string, previousKey?: string): Se
         await doAlone(transaction, 'secretKey');
         const newest = await currentKey(transaction);
         const isDone = newest !== undefined && inForce(keys, newest) === secretKey;
+        if (!isDone) await refuseLeavingBehind(transaction, secretKey);
         await rewrapKept(transaction, keys);
         if (isDone) return newest;
         await growEverySealEpoch(transaction);

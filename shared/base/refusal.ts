@@ -62,6 +62,7 @@ export const refusalCodes = {
   email_taken: 'conflict',
   slug_taken: 'conflict',
   last_owner: 'conflict',
+  secret_key_unknown: 'conflict',
   rate_limited: 'limited',
   body_too_large: 'too_large',
   headers_too_large: 'too_large',

@@ -160,9 +160,13 @@ describe('the key of a place', () => {
     await network.editMonitor(monitor, { interval_s: 1 });
     const before = await keyInUse('Oceania');
     await eventually(async () => (await keyOfBox('Oceania', monitor)) === before);
+    const replace = () => createSecretsAtRest(next, testSecretKey).replaceSecretKey(network.sql);
+    // One that would be left behind keeps it from beginning.
+    await expect(replace()).rejects.toThrow(/Coordinators at 127\.0\.0\.1 do not know this SECRET_KEY/);
+    expect(await keyOfBox('Oceania', monitor)).toBe(before);
     await older.stop();
 
-    await createSecretsAtRest(next, testSecretKey).replaceSecretKey(network.sql);
+    await replace();
     const key = deriveNetworkKey(next, 'Oceania', sealEpochOf((await readSealing(network.sql)).epochs, 'Oceania')).id;
     await eventually(async () => (await keyOfBox('Oceania', monitor)) === key);
     await eventually(async () => (await keysOnDisk(probe.made.folder)).join() === key);
