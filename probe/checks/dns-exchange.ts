@@ -4,7 +4,7 @@ import { codeOf } from '../../shared/base/error-code.ts';
 import type { Resolver, Transport } from '../../shared/checks/dns/config.ts';
 import { type Alarm, clearAlarm, setAlarm } from './alarms.ts';
 import type { CheckDeadline, Expiring } from './check-deadline.ts';
-import { type DnsMessage, type Question, readMessage, writeQuestion } from './dns-message.ts';
+import { type DnsMessage, flagBits, type Question, readMessage, writeQuestion } from './dns-message.ts';
 import type { Asker, Ticket, UdpSockets } from './dns-sockets.ts';
 import { askByTcp } from './dns-tcp.ts';
 
@@ -173,7 +173,7 @@ class UdpQuestion implements Asker, Alarm, Expiring {
       answered_ms: performance.now() - this.#began,
       connected_ms: null,
     };
-    const isCut = outcome.is === 'answer' && outcome.message.flags.tc;
+    const isCut = outcome.is === 'answer' && (outcome.message.flags & flagBits.tc) !== 0;
     this.#resolve(isCut ? askWhole(seen, this.#asking, this.#deadline, this.#began) : seen);
   }
 }

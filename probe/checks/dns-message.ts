@@ -2,7 +2,7 @@ import { Buffer } from 'node:buffer';
 import dnsPacket from 'dns-packet';
 import { type RecordType, recordTypeOf, recordTypes } from '../../shared/checks/dns/record-types.ts';
 import type { RecordFields } from '../../shared/checks/dns/values.ts';
-import { readName, readSameName } from './dns-name.ts';
+import { endOfSameName, readName } from './dns-name.ts';
 import { readFields } from './dns-records.ts';
 
 /**
@@ -16,14 +16,8 @@ const udpPayload = 1_232;
 const mostUdpBytes = 4_096;
 const mostRecords = 1_000;
 
-export type DnsFlags = {
-  readonly aa: boolean;
-  readonly tc: boolean;
-  readonly rd: boolean;
-  readonly ra: boolean;
-  readonly ad: boolean;
-  readonly cd: boolean;
-};
+/** Bits of a header's second word. */
+export const flagBits = { aa: 0x0400, tc: 0x0200, rd: 0x0100, ra: 0x0080, ad: 0x0020, cd: 0x0010 } as const;
 
 export type DnsRecord = {
   readonly name: string;
@@ -34,7 +28,8 @@ export type DnsRecord = {
 };
 
 export type DnsMessage = {
-  readonly flags: DnsFlags;
+  /** See `flagBits`. */
+  readonly flags: number;
   /** With the upper bits that EDNS adds. */
   readonly rcode: number;
   readonly answers: readonly DnsRecord[];
@@ -79,7 +74,7 @@ export const withId = (question: Buffer, id: number): Buffer => {
   return query;
 };
 
-const header = { bytes: 12, qr: 0x8000, aa: 0x0400, tc: 0x0200, rd: 0x0100, ra: 0x0080, ad: 0x0020, cd: 0x0010, opcode: 0x7800 };
+const header = { bytes: 12, qr: 0x8000, opcode: 0x7800, rcode: 0xf };
 const optType = 41;
 const inClass = 1;
 const extendedError = 15;
@@ -101,96 +96,114 @@ const readExtendedError = (bytes: Buffer, start: number, end: number): DnsMessag
   return error;
 };
 
-type Section = { readonly records: DnsRecord[]; readonly end: number };
-type Opt = { rcode: number; error: DnsMessage['error'] };
+/** What the OPT record of a message says, filled in when it is met. */
+type Opt = { isThere: boolean; rcode: number; error: DnsMessage['error'] };
 
 /** Nearly every owner is a pointer to the question, whose name is known. */
 const pointerToQuestion = 0xc000 | header.bytes;
+const malformed = -1;
 
-const readSection = (bytes: Buffer, start: number, count: number, asked: string, opts: Opt[] | null): Section | undefined => {
-  if (count === 0) return { records: [], end: start };
-  const records: DnsRecord[] = [];
+/**
+ * Reads a section into `records`, if they are wanted, and returns where it ends. No object is made for what is only read on the way: of those,
+ * a message would need more than it has records.
+ */
+const readSection = (
+  bytes: Buffer,
+  start: number,
+  count: number,
+  pointed: string,
+  records: DnsRecord[] | null,
+  opt: Opt | null,
+): number => {
   let at = start;
   for (let i = 0; i < count; i += 1) {
-    const isAsked = at + 2 <= bytes.length && bytes.readUInt16BE(at) === pointerToQuestion;
-    const owner = isAsked ? { name: asked, end: at + 2 } : readName(bytes, at, bytes.length);
-    if (owner === undefined || owner.end + 10 > bytes.length) return undefined;
-    const type = bytes.readUInt16BE(owner.end);
-    const data = owner.end + 10;
-    const end = data + bytes.readUInt16BE(owner.end + 8);
-    if (end > bytes.length) return undefined;
+    let name = pointed;
+    if (at + 2 <= bytes.length && bytes.readUInt16BE(at) === pointerToQuestion) at += 2;
+    else {
+      const owner = readName(bytes, at, bytes.length);
+      if (owner === undefined) return malformed;
+      ({ name, end: at } = owner);
+    }
+    if (at + 10 > bytes.length) return malformed;
+    const type = bytes.readUInt16BE(at);
+    const data = at + 10;
+    const end = data + bytes.readUInt16BE(at + 8);
+    if (end > bytes.length) return malformed;
     if (type === optType) {
       const error = readExtendedError(bytes, data, end);
       // One OPT at most, at the root, in the additional section (RFC 6891).
-      if (opts === null || opts.length > 0 || owner.name !== '.' || error === undefined) return undefined;
-      opts.push({ rcode: bytes[owner.end + 4] ?? 0, error });
+      if (opt === null || opt.isThere || name !== '.' || error === undefined) return malformed;
+      opt.isThere = true;
+      opt.rcode = bytes[at + 4] ?? 0;
+      opt.error = error;
     } else {
       const known = recordTypeOf(type);
-      const fields = known !== undefined && bytes.readUInt16BE(owner.end + 2) === inClass ? readFields(known, bytes, data, end) : null;
-      if (fields === undefined) return undefined;
+      const fields = known !== undefined && bytes.readUInt16BE(at + 2) === inClass ? readFields(known, bytes, data, end) : null;
+      if (fields === undefined) return malformed;
       // A TTL with its highest bit set counts as none (RFC 2181).
-      const ttl = bytes.readUInt32BE(owner.end + 4);
-      records.push({ name: owner.name, type, ttl: ttl > 0x7fffffff ? 0 : ttl, fields });
+      const ttl = bytes.readUInt32BE(at + 4);
+      records?.push({ name, type, ttl: ttl > 0x7fffffff ? 0 : ttl, fields });
     }
     at = end;
   }
-  return { records, end: at };
+  return at;
+};
+
+/** One for all messages that have none in a section. */
+const none: DnsRecord[] = [];
+
+/** Where the question ends if it is ours; otherwise what is wrong with it. */
+const readQuestion = (bytes: Buffer, question: Question): number | 'malformed' | 'stray' => {
+  let end = endOfSameName(bytes, header.bytes, question.name);
+  if (end < 0) {
+    const asked = readName(bytes, header.bytes, bytes.length);
+    if (asked === undefined || asked.end + 4 > bytes.length) return 'malformed';
+    if (asked.name !== question.name) return 'stray';
+    end = asked.end;
+  }
+  if (end + 4 > bytes.length) return 'malformed';
+  const isSame = bytes.readUInt16BE(end) === recordTypes[question.type] && bytes.readUInt16BE(end + 2) === inClass;
+  return isSame ? end + 4 : 'stray';
 };
 
 /** Reads what came from the right address under the right id. Everything is checked, nothing is trusted, nothing throws. */
 export const readMessage = (bytes: Buffer, question: Question, over: 'udp' | 'tcp'): Reading => {
   if (bytes.length < header.bytes) return { is: 'malformed' };
-  const word = bytes.readUInt16BE(2);
-  if ((word & header.qr) === 0 || (word & header.opcode) !== 0) return { is: 'stray' };
+  const flags = bytes.readUInt16BE(2);
+  if ((flags & (header.qr | header.opcode)) !== header.qr) return { is: 'stray' };
   const questions = bytes.readUInt16BE(4);
   const answerCount = bytes.readUInt16BE(6);
   const authorityCount = bytes.readUInt16BE(8);
   const additionalCount = bytes.readUInt16BE(10);
-  const low = word & 0xf;
+  const low = flags & header.rcode;
   let at = header.bytes;
   if (questions === 0) {
     if (!bare.includes(low) || answerCount + authorityCount > 0) return { is: 'stray' };
   } else {
     if (questions > 1) return { is: 'malformed' };
-    const asked = readSameName(bytes, at, question.name) ?? readName(bytes, at, bytes.length);
-    if (asked === undefined || asked.end + 4 > bytes.length) return { is: 'malformed' };
-    if (asked.name !== question.name || bytes.readUInt16BE(asked.end) !== recordTypes[question.type]) return { is: 'stray' };
-    if (bytes.readUInt16BE(asked.end + 2) !== inClass) return { is: 'stray' };
-    at = asked.end + 4;
+    const end = readQuestion(bytes, question);
+    if (typeof end === 'string') return { is: end };
+    at = end;
   }
   if ((over === 'udp' && bytes.length > mostUdpBytes) || answerCount + authorityCount + additionalCount > mostRecords)
     return { is: 'oversized' };
-
-  const flags: DnsFlags = {
-    aa: (word & header.aa) !== 0,
-    tc: (word & header.tc) !== 0,
-    rd: (word & header.rd) !== 0,
-    ra: (word & header.ra) !== 0,
-    ad: (word & header.ad) !== 0,
-    cd: (word & header.cd) !== 0,
-  };
   // A truncated answer may end anywhere; nothing in it is used.
-  if (flags.tc)
-    return { is: 'answer', message: { flags, rcode: low, answers: [], authority: [], edns: true, error: null, bytes: bytes.length } };
+  if ((flags & flagBits.tc) !== 0)
+    return { is: 'answer', message: { flags, rcode: low, answers: none, authority: none, edns: true, error: null, bytes: bytes.length } };
 
   // Without a question there is nothing there to point at, and the root is no name that a record of ours would have.
   const pointed = questions === 0 ? '.' : question.name;
-  const opts: Opt[] = [];
-  const answers = readSection(bytes, at, answerCount, pointed, null);
-  const authority = answers && readSection(bytes, answers.end, authorityCount, pointed, null);
-  const additional = authority && readSection(bytes, authority.end, additionalCount, pointed, opts);
-  if (!answers || !authority || additional?.end !== bytes.length) return { is: 'malformed' };
-  const [opt] = opts;
+  const opt: Opt = { isThere: false, rcode: 0, error: null };
+  const answers = answerCount === 0 ? none : [];
+  const authority = authorityCount === 0 ? none : [];
+  at = readSection(bytes, at, answerCount, pointed, answers, null);
+  if (at >= 0) at = readSection(bytes, at, authorityCount, pointed, authority, null);
+  // What else it has to tell is read for its form, and for the OPT among it.
+  if (at >= 0) at = readSection(bytes, at, additionalCount, pointed, null, opt);
+  if (at !== bytes.length) return { is: 'malformed' };
+  const rcode = (opt.rcode << 4) | low;
   return {
     is: 'answer',
-    message: {
-      flags,
-      rcode: ((opt?.rcode ?? 0) << 4) | low,
-      answers: answers.records,
-      authority: authority.records,
-      edns: opt !== undefined,
-      error: opt?.error ?? null,
-      bytes: bytes.length,
-    },
+    message: { flags, rcode, answers, authority, edns: opt.isThere, error: opt.error, bytes: bytes.length },
   };
 };

@@ -45,7 +45,8 @@ const ipv4Texts = new Map<number, string>();
 const mostIpv4Texts = 4_096;
 
 const ipv4 = (bytes: Buffer, at: number): string => {
-  const number = bytes.readUInt32BE(at);
+  // Signed, because such a number needs no object.
+  const number = bytes.readInt32BE(at);
   const known = ipv4Texts.get(number);
   if (known !== undefined) return known;
   if (ipv4Texts.size >= mostIpv4Texts) ipv4Texts.clear();

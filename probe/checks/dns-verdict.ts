@@ -5,7 +5,7 @@ import { rcodeName, rcodes, recordTypeOf, recordTypes } from '../../shared/check
 import { type Expectation, meets, type RecordFields, recordText } from '../../shared/checks/dns/values.ts';
 import type { Evidence, Json, Phases, Verdict } from '../../shared/checks/result.ts';
 import type { Exchange } from './dns-exchange.ts';
-import type { DnsMessage, DnsRecord } from './dns-message.ts';
+import { type DnsMessage, type DnsRecord, flagBits } from './dns-message.ts';
 
 /** Judging apart from asking: a function of the monitor's terms and what came back. */
 export type Seen = {
@@ -20,9 +20,10 @@ export type Seen = {
   readonly evidence_wanted: boolean;
 };
 
-type Found = { readonly cause: DnsCause; readonly params: CauseParams } | null;
+/** What is wrong with an answer; null if nothing is. */
+type Fault = { readonly cause: DnsCause; readonly params: CauseParams } | null;
 
-const found = (cause: DnsCause, params: CauseParams = {}): Found => ({ cause, params });
+const fault = (cause: DnsCause, params: CauseParams = {}): Fault => ({ cause, params });
 
 const round = (ms: number): number => Math.round(ms * 1_000) / 1_000;
 
@@ -45,66 +46,78 @@ const nameErrors: Readonly<Record<string, DnsCause>> = {
   REFUSED: 'dns_refused',
 };
 
+type Found = { readonly values: readonly RecordFields[]; readonly ttl: number | null };
+
 /** The records of the asked type at the end of the chain of aliases, and the lowest TTL on the way. What lies beside the chain was not asked for. */
-const recordsAsked = (
-  terms: Pick<DnsTerms, 'name' | 'type'>,
-  answers: readonly DnsRecord[],
-): { readonly values: readonly RecordFields[]; readonly ttl: number | null } => {
-  const wanted = recordTypes[terms.type];
+const recordsAsked = ({ name, type }: Pick<DnsTerms, 'name' | 'type'>, answers: readonly DnsRecord[]): Found => {
+  const wanted = recordTypes[type];
   const values: RecordFields[] = [];
-  const passed: string[] = [];
-  let name = terms.name;
+  let passed: readonly string[] | undefined;
+  let at = name;
   let lowest = Number.POSITIVE_INFINITY;
   for (;;) {
     let alias: DnsRecord | undefined;
     for (const record of answers) {
-      if (record.name !== name || record.fields === null) continue;
+      if (record.name !== at || record.fields === null) continue;
       if (record.type === wanted) {
         values.push(record.fields);
-        lowest = Math.min(lowest, record.ttl);
+        if (record.ttl < lowest) lowest = record.ttl;
       } else if (record.type === recordTypes.CNAME) alias ??= record;
     }
-    passed.push(name);
     const next = alias?.fields?.[0];
-    if (values.length > 0 || alias === undefined || next === undefined || passed.includes(next))
+    passed = passed === undefined ? (next === undefined ? undefined : [at]) : [...passed, at];
+    if (values.length > 0 || alias === undefined || next === undefined || passed?.includes(next))
       return { values, ttl: Number.isFinite(lowest) ? lowest : null };
     lowest = Math.min(lowest, alias.ttl);
-    name = next;
+    at = next;
   }
 };
+
+type Expected = NonNullable<DnsTerms['expected']>;
 
 const isAmong = (expectation: Expectation, values: readonly RecordFields[]): boolean => {
   for (const value of values) if (meets(expectation, value)) return true;
   return false;
 };
 
-const judgeValues = (terms: DnsTerms, values: readonly RecordFields[]): Found => {
-  const { type, expected, match } = terms;
-  if (expected?.length === 0) return values.length > 0 ? found('dns_records', { type }) : null;
-  if (values.length === 0) return found('dns_no_records', { type });
-  if (expected === null) return null;
-  if (match === 'any') return expected.some(({ is }) => isAmong(is, values)) ? null : found('dns_none_expected', { type });
-  const missing = expected.find(({ is }) => !isAmong(is, values));
-  if (missing) return found('dns_value_missing', { type, value: missing.text.slice(0, 200) });
-  const surplus = match === 'exact' && values.some((value) => !expected.some(({ is }) => meets(is, value)));
-  return surplus ? found('dns_value_unexpected', { type }) : null;
+const firstMissing = (expected: Expected, values: readonly RecordFields[]): string | undefined => {
+  for (const { is, text } of expected) if (!isAmong(is, values)) return text;
+  return undefined;
 };
 
-const judgeAnswer = (terms: DnsTerms, message: DnsMessage): Found => {
+const isExpected = (value: RecordFields, expected: Expected): boolean => {
+  for (const { is } of expected) if (meets(is, value)) return true;
+  return false;
+};
+
+const judgeValues = (terms: DnsTerms, values: readonly RecordFields[]): Fault => {
+  const { type, expected, match } = terms;
+  if (expected?.length === 0) return values.length > 0 ? fault('dns_records', { type }) : null;
+  if (values.length === 0) return fault('dns_no_records', { type });
+  if (expected === null) return null;
+  if (match === 'any') return expected.some(({ is }) => isAmong(is, values)) ? null : fault('dns_none_expected', { type });
+  const missing = firstMissing(expected, values);
+  if (missing !== undefined) return fault('dns_value_missing', { type, value: missing.slice(0, 200) });
+  if (match !== 'exact') return null;
+  for (const value of values) if (!isExpected(value, expected)) return fault('dns_value_unexpected', { type });
+  return null;
+};
+
+const judgeAnswer = (terms: DnsTerms, message: DnsMessage): Fault => {
   if (message.rcode !== rcodes[terms.rcode]) {
     const rcode = rcodeName(message.rcode);
     const params = { rcode, expected: terms.rcode };
     const plain = terms.rcode === 'NOERROR' ? nameErrors[rcode] : undefined;
     // A name that exists although it should not was answered from outside; an error may be the resolver's own.
-    return plain ? found(plain) : found(rcode === 'NOERROR' ? 'dns_unexpected_rcode' : 'dns_rcode', params);
+    return plain ? fault(plain) : fault(rcode === 'NOERROR' ? 'dns_unexpected_rcode' : 'dns_rcode', params);
   }
   if (terms.rcode === 'NOERROR') {
     const { values, ttl } = recordsAsked(terms, message.answers);
     const wrong = judgeValues(terms, values);
     if (wrong) return wrong;
-    if (terms.min_ttl !== null && ttl !== null && ttl < terms.min_ttl) return found('dns_ttl_low', { ttl, min_ttl: terms.min_ttl });
+    if (terms.min_ttl !== null && ttl !== null && ttl < terms.min_ttl) return fault('dns_ttl_low', { ttl, min_ttl: terms.min_ttl });
   }
-  return terms.authenticated && !message.flags.ad ? found('dns_not_authenticated') : null;
+  return terms.authenticated && (message.flags & flagBits.ad) === 0 ? fault('dns_not_authenticated') : null;
 };
 
 /** Whether the resolver itself may be what failed: it did not answer, or it says that it could not. */
@@ -112,39 +125,38 @@ export const resolverSuspected = ({ outcome }: Exchange, expected: DnsTerms['rco
   outcome.is !== 'answer' ||
   (outcome.message.rcode !== rcodes[expected] && !['NOERROR', 'NXDOMAIN'].includes(rcodeName(outcome.message.rcode)));
 
+/** What came of asking as a fault; null for an answer that is right in all that was asked. */
+const faultOf = (terms: DnsTerms, { outcome }: Exchange, limit_ms: number): Fault => {
+  if (outcome.is === 'answer') return judgeAnswer(terms, outcome.message);
+  return fault(byOutcome[outcome.is], outcome.is === 'silent' ? { limit_ms } : {});
+};
+
+const phasesOf = ({ outcome, answered_ms, connected_ms }: Exchange): Phases => {
+  const total = round(answered_ms);
+  const tcp = connected_ms === null ? null : round(connected_ms);
+  return { dns: outcome.is === 'answer' ? total : null, tcp, tls: null, first_byte: null, total };
+};
+
 export const judge = (terms: DnsTerms, seen: Seen): Verdict => {
   const { exchange, own, vouched, limit_ms } = seen;
   const { outcome } = exchange;
-  const fault =
-    outcome.is === 'answer'
-      ? judgeAnswer(terms, outcome.message)
-      : found(byOutcome[outcome.is], outcome.is === 'silent' ? { limit_ms } : {});
-  const phases: Phases = {
-    dns: outcome.is === 'answer' ? round(exchange.answered_ms) : null,
-    tcp: exchange.connected_ms === null ? null : round(exchange.connected_ms),
-    tls: null,
-    first_byte: null,
-    total: round(exchange.answered_ms),
-  };
-  if (fault === null) {
+  const wrong = faultOf(terms, exchange, limit_ms);
+  const phases = phasesOf(exchange);
+  if (wrong === null) {
     // Whose resolver it was is always told, because the answer of one's own may come from its memory.
     const { address, port } = exchange.resolver;
-    return {
-      outcome: 'ok',
-      cause: null,
-      phases,
-      evidence: seen.evidence_wanted ? evidenceOf(terms, seen) : { resolver: { address, port, own } },
-    };
+    const evidence = seen.evidence_wanted ? evidenceOf(terms, seen) : { resolver: { address, port, own } };
+    return { outcome: 'ok', cause: null, phases, evidence };
   }
   const evidence = evidenceOf(terms, seen);
-  const would_be = fault.cause;
+  const would_be = wrong.cause;
   if (own && !vouched && resolverSuspected(exchange, terms.rcode))
     return { outcome: 'unknown', cause: { class: 'probe_resolver', params: {} }, phases, evidence: { ...evidence, would_be } };
   if (outcome.is === 'unreachable' && !seen.has_family) {
     const { family } = exchange.resolver;
     return { outcome: 'unknown', cause: { class: 'probe_no_family', params: { family } }, phases, evidence: { ...evidence, would_be } };
   }
-  return { outcome: 'fail', cause: { class: fault.cause, params: fault.params }, phases, evidence };
+  return { outcome: 'fail', cause: { class: wrong.cause, params: wrong.params }, phases, evidence };
 };
 
 const mostRecordsShown = 50;
@@ -173,7 +185,7 @@ const evidenceOf = (terms: DnsTerms, { exchange, own }: Pick<Seen, 'exchange' | 
   return {
     ...asked,
     rcode: rcodeName(message.rcode),
-    flags: flagNames.filter((flag) => message.flags[flag]),
+    flags: flagNames.filter((flag) => (message.flags & flagBits[flag]) !== 0),
     answers: message.answers.slice(0, mostRecordsShown).map(recordShown),
     answer_count: message.answers.length,
     ...(message.answers.length === 0 && message.authority.length > 0

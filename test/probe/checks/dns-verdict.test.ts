@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { Exchange } from '../../../probe/checks/dns-exchange.ts';
-import type { DnsMessage, DnsRecord } from '../../../probe/checks/dns-message.ts';
+import { type DnsMessage, type DnsRecord, flagBits } from '../../../probe/checks/dns-message.ts';
 import { judge } from '../../../probe/checks/dns-verdict.ts';
 import type { Config } from '../../../shared/checks/assignment.ts';
 import { causeLayer, causeSentence } from '../../../shared/checks/causes.ts';
@@ -11,7 +11,7 @@ const a = (value: string, ttl = 300, name = 'example.test'): DnsRecord => ({ nam
 const alias = (name: string, to: string, ttl = 300): DnsRecord => ({ name, type: recordTypes.CNAME, ttl, fields: [to] });
 
 const message = (more: Partial<DnsMessage> = {}): DnsMessage => ({
-  flags: { aa: false, tc: false, rd: true, ra: true, ad: false, cd: false },
+  flags: flagBits.rd | flagBits.ra,
   rcode: 0,
   answers: [a('192.0.2.1')],
   authority: [],
