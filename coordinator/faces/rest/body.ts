@@ -1,12 +1,12 @@
 import { InvalidInput } from '../../../shared/api/errors.ts';
 import { lossyNumberIn } from '../../../shared/base/exact-numbers.ts';
 import { Refusal } from '../../../shared/base/refusal.ts';
+import { textOfJson } from './json-encoding.ts';
 import { jsonFault } from './json-fault.ts';
 
 // Enough for any config that the domain takes, and far from what would exhaust the stack of whoever walks the value.
 const mostDepth = 500;
 
-const utf8 = new TextDecoder('utf-8', { fatal: true });
 // A byte order mark is a part of a text that is echoed as it came.
 const lenientUtf8 = new TextDecoder('utf-8', { ignoreBOM: true });
 
@@ -30,12 +30,12 @@ const depthOf = (text: string): number => {
 const unreadable = (): Refusal =>
   new Refusal(
     'request_malformed',
-    'There was an error parsing the body: it must be JSON in UTF-8, not nested deeper than any value needs.',
+    'There was an error parsing the body: it must be JSON in UTF-8, UTF-16 or UTF-32, not nested deeper than any value needs.',
   );
 
 const decoded = (bytes: Uint8Array): string => {
   try {
-    return utf8.decode(bytes);
+    return textOfJson(bytes);
   } catch (error) {
     if (error instanceof TypeError) throw unreadable();
     throw error;

@@ -6,6 +6,7 @@ import { restServer, token } from './server.ts';
 /** What FastAPI 0.142 with pydantic 2.13 answered to bodies and queries as they stand on the wire, recorded once from the real thing. */
 type Outcome = { readonly value?: unknown; readonly status?: number; readonly detail?: unknown };
 type Body = Outcome & { readonly media: string | null; readonly body: string };
+type Encoded = Outcome & { readonly media: string; readonly hex: string };
 type Query = Outcome & { readonly query: string };
 
 const lines = <Row>(file: string): readonly Row[] =>
@@ -41,6 +42,20 @@ describe('The REST face', () => {
         payload: Buffer.from(row.body),
       });
       expect([row.media, row.body, outcome(response.statusCode, response.body)]).toEqual([row.media, row.body, theirs(row)]);
+    }
+  });
+
+  it('reads bodies in each of the encodings that FastAPI reads, with and without a byte order mark', async () => {
+    const rows = lines<Encoded>('encodings.jsonl');
+    expect(rows.length).toBeGreaterThan(40);
+    for (const row of rows) {
+      const response = await app.inject({
+        method: 'POST',
+        url: '/api/v1/monitors',
+        headers: { authorization: token, 'content-type': row.media },
+        payload: Buffer.from(row.hex, 'hex'),
+      });
+      expect([row.hex, outcome(response.statusCode, response.body)]).toEqual([row.hex, theirs(row)]);
     }
   });
 
