@@ -42,6 +42,22 @@ export const beginHandover = (now: number, since = now, most = handoverAtMost): 
 export const behind = (words: readonly Word[], since: number, now: number): string[] =>
   words.filter((word) => word.heard_at < since || now - word.heard_at > beatMissedAfter || !word.handed_over).map(({ probe }) => probe);
 
+/** Who is waited for, and until when: without end while behind, and then for the moment that what was handed over takes to reach us. */
+export type Awaited = ReadonlyMap<string, number>;
+
+/** Who is waited for by now. `before` is undefined when nobody has looked yet; `arriving`: somebody's words are known to be on their way. */
+export const awaitedBy = (since: number, before: Awaited | undefined, words: readonly Word[], now: number, arriving = false): Awaited => {
+  const late = new Set(behind(words, since, now));
+  const awaited = new Map<string, number>();
+  for (const { probe } of words) {
+    const last = before?.get(probe);
+    const isFresh = before === undefined || arriving || last === Number.POSITIVE_INFINITY;
+    const until = late.has(probe) ? Number.POSITIVE_INFINITY : isFresh ? now + settling : last;
+    if (until !== undefined && until > now) awaited.set(probe, until);
+  }
+  return awaited;
+};
+
 const isSilent = (words: readonly Pick<Word, 'heard_at'>[], now: number): boolean =>
   words.every(({ heard_at }) => now - heard_at > beatMissedAfter);
 

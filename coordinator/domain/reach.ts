@@ -1,5 +1,5 @@
 import { type Continent, continents } from '../../shared/base/continents.ts';
-import type { Roster } from '../../shared/checks/assignment.ts';
+import type { Roster, RosterProbe } from '../../shared/checks/assignment.ts';
 import { continentsOf, reachingInside } from '../../shared/checks/placement.ts';
 import type { Watched } from './incident-types.ts';
 
@@ -50,3 +50,10 @@ export const reachOf = (
 /** Whether what this probe sees may count for the monitor as it is configured now. */
 export const mayCheck = (watched: Pick<Watched, 'continents' | 'probe'>, probe: string, continent: Continent): boolean =>
   watched.probe !== null ? watched.probe === probe : watched.continents === null || watched.continents.includes(continent);
+
+/** Whether this probe could be given the monitor, now or if it were well. */
+export const couldHold = (watched: Pick<Watched, 'continents' | 'probe' | 'inside'>, probe: RosterProbe, roster: Roster): boolean => {
+  if (!mayCheck(watched, probe.id, probe.continent)) return false;
+  if (watched.probe !== null) return true;
+  return probe.organisation === null && (watched.inside === undefined || reachingInside(watched.inside, roster).has(probe.id));
+};

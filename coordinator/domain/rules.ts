@@ -10,6 +10,7 @@ export const ruleNames = [
   'past_is_not_alerted', // 4
   'kept_waits_for_others', // 4
   'live_goes_ahead', // 4
+  'waits_for_who_may_tell', // 4
   'ahead_is_dated_right', // 4
   'others_look_at_once', // 9
   'another_continent_confirms', // 10
@@ -40,6 +41,7 @@ export const allRules: Rules = {
   past_is_not_alerted: true,
   kept_waits_for_others: true,
   live_goes_ahead: true,
+  waits_for_who_may_tell: true,
   ahead_is_dated_right: true,
   others_look_at_once: true,
   another_continent_confirms: true,

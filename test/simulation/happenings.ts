@@ -85,6 +85,29 @@ export const outageAfterCut = (chance: Chance, scene: Scene): readonly Happening
   ];
 };
 
+/**
+ * All probes were away, or the bus was, while an outage began of a monitor that only some continents check. Those are back before somebody
+ * is who never checks it, and must not be waited for.
+ */
+export const outageOfSomeDuringCut = (chance: Chance, scene: Scene): readonly Happening[] => {
+  const { from, probes, monitors } = scene;
+  const { index: monitor, continents } = chance.pick(monitors);
+  const where = continents ?? [];
+  const cut = { at: from, until: from + chance.pick([30, 60]) * second };
+  const never = probes.filter(({ continent }) => !where.includes(continent));
+  return [
+    chance.happens(0.5) ? { is: 'bus away', ...cut } : { is: 'probes cut off', ...cut, apart_ms: 0 },
+    ...never.map(
+      ({ index }) => ({ is: 'probe cut off', at: from, until: cut.until + chance.between(20, 40) * second, probe: index }) as const,
+    ),
+    {
+      is: 'outage',
+      ...{ at: from + chance.between(second, 10 * second), until: cut.until + chance.between(60, 120) * second },
+      ...{ monitor, where: [...where], slow: [], every: null },
+    },
+  ];
+};
+
 const makers: readonly (readonly [weight: number, Maker])[] = [
   [30, outage],
   [7, (chance, scene) => ({ is: 'probe cut off', ...span(chance, scene, 300 * minute), probe: probeOf(chance, scene) })],

@@ -1,5 +1,5 @@
-import { goesAhead } from '../../coordinator/domain/ahead.ts';
-import { beginHandover, goOn, keptAfter, mustWait, type Word } from '../../coordinator/domain/handover.ts';
+import { goesAhead, isAwaited } from '../../coordinator/domain/ahead.ts';
+import { type Awaited, awaitedBy, beginHandover, goOn, keptAfter, mustWait, type Word } from '../../coordinator/domain/handover.ts';
 import type { MonitorState } from '../../coordinator/domain/incident-types.ts';
 import type { Rules } from '../../coordinator/domain/rules.ts';
 import type { Agenda } from './agenda.ts';
@@ -52,6 +52,7 @@ export const createHolding = (parts: {
   let handover = beginHandover(agenda.now(), Number.NEGATIVE_INFINITY);
   let began = agenda.now();
   let wentAhead = new Set<number>();
+  let awaited: Awaited | undefined;
 
   const words = (): Word[] =>
     network
@@ -63,6 +64,7 @@ export const createHolding = (parts: {
     handover = beginHandover(agenda.now(), since);
     began = agenda.now();
     wentAhead = new Set();
+    awaited = undefined;
   };
 
   return {
@@ -91,13 +93,16 @@ export const createHolding = (parts: {
     },
     ahead: (batches, states) => {
       const all = inHand(batches, database);
+      awaited = awaitedBy(handover.since, awaited, words(), agenda.now());
+      const those = new Set(awaited.keys());
       const fresh = all.filter(({ batch, entry }) => !database.ahead.get(markOf(batch))?.has(entry.result.seq));
       for (const monitor of new Set(fresh.map(({ entry }) => entry.made.monitor))) {
         const state = states[monitor];
         const about = all
           .filter(({ entry }) => entry.made.monitor === monitor)
           .map(({ batch, entry: { result } }) => ({ ...result, quarantined: database.quarantined.has(batch.probe) }));
-        if (state && goesAhead(state, about, began, rules)) wentAhead.add(monitor);
+        const isMore = state !== undefined && isAwaited(state.watched, those, network.roster());
+        if (state && goesAhead(state, about, began, isMore, rules)) wentAhead.add(monitor);
       }
       const told = fresh.filter(({ entry }) => wentAhead.has(entry.made.monitor));
       return told.length === 0 ? undefined : { told, until: (handover.until ?? agenda.now()) + handsOverWithin };

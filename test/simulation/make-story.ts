@@ -1,6 +1,6 @@
 import { type Continent, continents } from '../../shared/base/continents.ts';
 import { type Chance, createChance } from './chance.ts';
-import { makeHappening, outageAfterCut, unheardOutage } from './happenings.ts';
+import { makeHappening, outageAfterCut, outageOfSomeDuringCut, unheardOutage } from './happenings.ts';
 import type { Happening, MonitorSpec, Story } from './story.ts';
 
 const day = 86_400_000;
@@ -54,6 +54,18 @@ export const makeStory = (seed: number): Story => {
     const often = { ...makeMonitor(last, monitors.length, places), interval_ms: 5_000, timeout_ms: 2_500, continents: null };
     monitors.push(often);
     happenings.push(...outageAfterCut(last, { from, long: 10 * minute, probes, monitors: [often], places }));
+    from += 100 * minute;
+  }
+  const some = createChance(seed + 2_000_003);
+  if (!wheel && places.length >= 3 && some.happens(0.2)) {
+    const limited = {
+      ...makeMonitor(some, monitors.length, places),
+      interval_ms: 5_000,
+      timeout_ms: 2_500,
+      continents: places.slice(0, 2),
+    };
+    monitors.push(limited);
+    happenings.push(...outageOfSomeDuringCut(some, { from, long: 10 * minute, probes, monitors: [limited], places }));
     from += 100 * minute;
   }
   const end = Math.max(from, ...happenings.map(({ until }) => until + 90 * minute)) + (wheel ? 0 : chance.between(0, 3 * day));

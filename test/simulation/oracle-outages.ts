@@ -228,6 +228,32 @@ const faultsAfterReturn = (given: Case): string[] => {
   return faults;
 };
 
+/** Whoever is back speaks within a second, hands over, and says so with the next presence; what came last has its moment to arrive. */
+const handsOver = 8_000;
+
+/** Rule 4: nobody waits for a probe that never checks the monitor: those who do have handed over, and what they saw is decided. */
+const faultsOfWaiting = (given: Case): string[] => {
+  const { story, outage, seeing, places, spec, confirmed } = given;
+  const cuts = [...happeningsOf(story, 'probes cut off'), ...happeningsOf(story, 'bus away')];
+  const cut = cuts.find(({ at, until }) => at <= outage.at && outage.at < until);
+  const away = happeningsOf(story, 'probe cut off').filter(({ at, until }) => at < outage.until && until > outage.at);
+  const concernsNobody = away.every(({ probe }) =>
+    story.probes.some(({ index, continent }) => index === probe && !places.includes(continent)),
+  );
+  if (!cut || !concernsNobody || places.length < 2 || seeing.length < places.length || outage.slow.length > 0) return [];
+  const fails = failsDuring(given).toSorted((a, b) => a.at - b.at);
+  const second = fails.find(({ continent }) => continent !== fails[0]?.continent);
+  // Seen by two before anybody was back, and lasting until all has been told.
+  if (!second || second.started > cut.until - 1_000 || ('apart_ms' in cut && cut.apart_ms > 0)) return [];
+  if (outage.until < cut.until + handsOver + spec.timeout_ms) return [];
+  const found = incidentsOf(given).find(({ confirmed_at, started_at }) => confirmed_at !== null && started_at < outage.until);
+  if (!found) return ['it was never confirmed, although those who check it were back'];
+  const decided = confirmed.get(found.id) ?? Number.POSITIVE_INFINITY;
+  return decided > cut.until + handsOver
+    ? [`it was confirmed ${decided - cut.until} ms after those who check it were back: others were waited for`]
+    : faultsOfAlert(given, found);
+};
+
 export const faultsOfOutages = (parts: Parts): string[] =>
   happeningsOf(parts.story, 'outage').flatMap((outage) => {
     const spec = parts.story.monitors[outage.monitor];
@@ -246,7 +272,7 @@ export const faultsOfOutages = (parts: Parts): string[] =>
     if (around.every((each) => each === 'unwell' || each === 'probes cut off'))
       return faultsAfterCut(given).map((fault) => `${name}: ${fault}`);
     if (around.includes('probe cut off') && around.every((each) => cutOff.includes(each)))
-      return faultsAfterReturn(given).map((fault) => `${name}: ${fault}`);
+      return [...faultsAfterReturn(given), ...faultsOfWaiting(given)].map((fault) => `${name}: ${fault}`);
     const onlyOurs = around.every((each) => each === 'unwell' || ours.some((our) => our === each));
     return onlyOurs ? faultsInAbsence(given).map((fault) => `${name}: ${fault}`) : [];
   });

@@ -1,9 +1,10 @@
 import { describe, expect, test } from 'vitest';
-import { goesAhead, inOrderOfTelling } from '../../../coordinator/domain/ahead.ts';
+import { goesAhead, inOrderOfTelling, isAwaited } from '../../../coordinator/domain/ahead.ts';
 import { decide } from '../../../coordinator/domain/decide.ts';
-import type { Incident, MonitorState, SeenResult } from '../../../coordinator/domain/incident-types.ts';
+import type { Incident, MonitorState, SeenResult, Watched } from '../../../coordinator/domain/incident-types.ts';
 import { without } from '../../../coordinator/domain/rules.ts';
 import type { Continent } from '../../../shared/base/continents.ts';
+import type { Roster } from '../../../shared/checks/assignment.ts';
 import { at, refused, rosterOf, story } from './story.ts';
 
 /** Rule 4: what need not wait for a hand-over, and that what is handed over later dates it as if all had come in order. */
@@ -64,6 +65,41 @@ describe('rule 4: an outage that begins while the past is waited for', () => {
     const told = story(places);
     told.fail('Asia', 10);
     expect(goesAhead(told.state(), [failed('Asia', 85)], began)).toBe(false);
+  });
+
+  test('goes ahead whatever was before when all who could hold the monitor have handed over', () => {
+    expect(goesAhead(well, [failed('Asia', 70), failed('Asia', 85)], began, false)).toBe(true);
+    const told = story(places);
+    told.fail('Asia', 10);
+    expect(goesAhead(told.state(), [passed('Asia', 70)], began, false)).toBe(true);
+    expect(goesAhead(told.state(), [], began, false)).toBe(false);
+    expect(goesAhead(story(places, { kind: 'heartbeat' }).state(), [failed('Asia', 85)], began, false)).toBe(false);
+    expect(goesAhead(well, [failed('Asia', 70)], began, false, without('waits_for_who_may_tell'))).toBe(false);
+  });
+
+  test('is awaited from public probes of its continents alone, that may reach it, and from its private one', () => {
+    const awaits = (watched: Partial<Watched>, ...probes: string[]) =>
+      isAwaited(story(places, watched).state().watched, new Set(probes), mixed);
+    const [asia, europe, ...others] = roster.probes.map((probe) => ({ ...probe, allowed_cidrs: [] as string[] })).toReversed();
+    if (!asia || !europe) throw new Error('the roster has three');
+    const mixed: Roster = {
+      ...roster,
+      probes: [
+        { ...europe, healthy: false, allowed_cidrs: ['10.0.0.0/8'] },
+        asia,
+        ...others,
+        { ...europe, id: 'private', organisation: 'organisation' },
+      ],
+    };
+    expect(awaits({}, europe.id)).toBe(true);
+    expect(awaits({})).toBe(false);
+    expect(awaits({}, 'private')).toBe(false);
+    expect(awaits({ continents: [asia.continent] }, europe.id)).toBe(false);
+    expect(awaits({ continents: [asia.continent] }, europe.id, asia.id)).toBe(true);
+    expect(awaits({ inside: ['10.1.1.1'] }, europe.id)).toBe(true);
+    expect(awaits({ inside: ['10.1.1.1'] }, asia.id)).toBe(false);
+    expect(awaits({ probe: 'private' }, europe.id)).toBe(false);
+    expect(awaits({ probe: 'private' }, 'private')).toBe(true);
   });
 
   test('waits when a heartbeat is late, whose beats may still come, and when only a probe in quarantine saw it', () => {
