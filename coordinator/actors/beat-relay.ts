@@ -6,7 +6,7 @@ import { beatsConsumer, streams } from '../../shared/bus/streams.ts';
 import { partitionCount } from '../../shared/bus/subjects.ts';
 import { beatTerms } from '../../shared/checks/heartbeat/config.ts';
 import { badBeatCause, coveredUntil } from '../../shared/checks/heartbeat/deadline.ts';
-import { foldBeat } from '../../shared/checks/heartbeat/state.ts';
+import { type BeatState, foldBeat } from '../../shared/checks/heartbeat/state.ts';
 import type { SeenBeat } from '../domain/incident-types.ts';
 import {
   type BeatKeyRow,
@@ -59,10 +59,17 @@ const parse = (data: Uint8Array): BeatMessage | undefined => {
 
 type Known = { readonly beat: BeatMessage; readonly monitor: BeatMonitor };
 
-const seenOf = ({ beat, monitor }: Known, run_ms: number | null): SeenBeat => {
+/**
+ * A failure that a success of the same millisecond has made up for is told once only: when both come again, times alone would say that
+ * the failure came last.
+ */
+const isMadeUpFor = ({ kind, at }: BeatMessage, { latest, good }: BeatState): boolean =>
+  kind === 'fail' && latest === 'good' && good?.at === at;
+
+const seenOf = ({ beat, monitor }: Known, state: BeatState, run_ms: number | null): SeenBeat => {
   const terms = beatTerms({ interval_ms: monitor.interval_s * 1_000, config: monitor.config });
   const { at, kind, exit_code, ear, method, rid, body } = beat;
-  const is = kind === 'success' ? 'good' : kind === 'fail' ? 'bad' : 'mark';
+  const is = kind === 'success' ? 'good' : kind === 'fail' && !isMadeUpFor(beat, state) ? 'bad' : 'mark';
   return {
     at,
     is,
@@ -108,7 +115,7 @@ export const startBeatRelay = ({ sql, bus, log, refusals, owns, tell }: Parts): 
         states.set(monitor.id, state);
         const { id, kind, exit_code, at, rid, method, body, ear } = beat;
         rows.push({ id, monitor: monitor.id, kind, exit_code, at, rid, run_ms, method, body, ear });
-        seen.push({ monitor: monitor.id, beat: seenOf(one, run_ms) });
+        seen.push({ monitor: monitor.id, beat: seenOf(one, state, run_ms) });
       }
       await writeStates(tx, states);
       await writeBeats(tx, rows);

@@ -127,7 +127,10 @@ export const newestBeats = (sql: Queryable, organisation: string, monitor: strin
     from beats b join monitors m on m.id = b.monitor_id
     where b.monitor_id = ${monitor} and m.organisation_id = ${organisation} order by b.at desc, b.id desc limit ${most}`;
 
-/** Takes rotated-out keys away whose time is over, and gives them. */
+/**
+ * Takes rotated-out keys away whose time is long over, and gives them. Ears do not take them from `until` on; but a beat that was taken
+ * before may still lie on the disk of an ear or on the bus, and is known by its key.
+ */
 export const endOldBeatKeys = (sql: Queryable): Promise<{ key: string; organisation: string }[]> =>
   sql<{ key: string; organisation: string }[]>`
-    delete from beat_tokens where until <= now() returning encode(fingerprint, 'hex') as key, organisation_id as organisation`;
+    delete from beat_tokens where until <= now() - interval '30 days' returning encode(fingerprint, 'hex') as key, organisation_id as organisation`;

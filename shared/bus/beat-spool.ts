@@ -48,16 +48,24 @@ export const openBeatSpool = async (path: string, log: Log): Promise<BeatSpool> 
   await folder.sync().finally(() => folder.close());
   const queue = readEntries(await file.readFile('utf8'), log);
   let bytes = (await file.stat()).size;
-  // A line that a crash cut off must not swallow the next one.
-  if (bytes > 0) await file.appendFile('\n');
+  // A line that a crash or a full disk cut off must not swallow the next one.
+  let isCut = bytes > 0;
   let gathered: { readonly lines: string[]; readonly written: Promise<void> } | undefined;
   let writing: Promise<void> = Promise.resolve();
   let draining: Promise<void> | undefined;
 
   /** All that came while the disk was busy goes down with one write and one sync. */
   const flush = async (lines: readonly string[]): Promise<void> => {
-    await file.appendFile(lines.join(''));
-    await file.datasync();
+    const text = `${isCut ? '\n' : ''}${lines.join('')}`;
+    isCut = true;
+    try {
+      await file.appendFile(text);
+      await file.datasync();
+      isCut = false;
+    } catch (error) {
+      bytes -= Buffer.byteLength(text);
+      throw error;
+    }
   };
 
   const append: BeatSpool['append'] = async (entry) => {
@@ -99,11 +107,19 @@ export const openBeatSpool = async (path: string, log: Log): Promise<BeatSpool> 
 
   const drainAll = async (handOver: (entry: SpooledBeat) => Promise<void>): Promise<void> => {
     while (queue.length > 0) await drainSome(handOver);
-    // Nothing may be under way to the disk while it is cut; whatever begins after this finds an empty queue and goes straight to the bus.
-    await writing;
-    if (queue.length > 0) return drainAll(handOver);
-    await file.truncate(0);
-    bytes = 0;
+    // In its turn on the disk: what the bus did not take meanwhile stands there already, or comes behind the cut.
+    const cut = writing.then(async () => {
+      if (queue.length > 0) return false;
+      await file.truncate(0);
+      bytes = 0;
+      isCut = false;
+      return true;
+    });
+    writing = cut.then(
+      () => undefined,
+      () => undefined,
+    );
+    if (!(await cut)) return drainAll(handOver);
   };
 
   return {

@@ -135,7 +135,8 @@ export const beatMessage = z.object({
   rid: id.nullable(),
   method: z.string().max(8),
   body: z.string().max(16_384),
-  ear: z.string().max(64),
+  /** The name of a probe, as long as that may be. */
+  ear: z.string().max(400),
 });
 
 /** A known heartbeat key: which monitor it belongs to, and until when a rotated-out one still counts. */

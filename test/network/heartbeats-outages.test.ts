@@ -80,6 +80,24 @@ describe.concurrent('a heartbeat', () => {
     expect(past).toMatchObject({ started_at: bad?.at, resolved_at: good?.at });
   }, 120_000);
 
+  test('that came to its old address in time counts, although no coordinator was there until after the end of that address', async ({
+    onTestFinished,
+  }) => {
+    const { network, probes } = await small(onTestFinished);
+    const coordinator = await network.startCoordinator();
+    const heartbeat = await addHeartbeat(network, {}, 3_600);
+    await beat(earOf(probes[0]), heartbeat);
+    await beatsWritten(network.sql, heartbeat.monitor, 1);
+    await coordinator.close();
+    const until = Date.now() + 1_500;
+    await network.sql`update beat_tokens set until = ${new Date(until)} where fingerprint = decode(${heartbeat.key}, 'hex')`;
+    expect((await call(earOf(probes[0]), `${heartbeat.token}/7`)).status).toBe(200);
+    await passed(2_000);
+    await network.startCoordinator();
+    expect(await beatsWritten(network.sql, heartbeat.monitor, 2)).toMatchObject([{ kind: 'success' }, { exit_code: 7 }]);
+    await incidentThat(network.sql, heartbeat.monitor, isConfirmed);
+  }, 60_000);
+
   test('that came while the bus was down is answered, kept on the disk of the place that took it, and raises no alarm', async ({
     onTestFinished,
   }) => {

@@ -13,6 +13,7 @@ import { type Beat, foldBeat, noBeats } from '../../../shared/checks/heartbeat/s
 import { beatFingerprint, newBeatToken } from '../../../shared/checks/heartbeat/token.ts';
 import { type BusOfProbe, createBusOfProbe, silentLog } from '../../probe/support/bus-of-probe.ts';
 import { eventually } from '../../support/eventually.ts';
+import { canMakeDisks, createSmallDisk } from '../../support/small-disk.ts';
 
 const ends: (() => Promise<unknown>)[] = [];
 afterEach(async () => {
@@ -157,6 +158,29 @@ describe('beats on the disk', () => {
     await spool.drain(async ({ beat }) => void handed.push(beat.at));
     expect(handed).toEqual([1, 2, 3, 4]);
     expect(spool.waiting()).toBe(0);
+  });
+});
+
+describe.runIf(canMakeDisks())('beats on a disk that is full', () => {
+  test('are refused while it is, and those behind them are read again after a crash', async () => {
+    const small = createSmallDisk(join(await folder(), 'disk'), 64);
+    ends.push(async () => small.close());
+    const path = join(small.folder, 'beats.jsonl');
+    const spool = await openBeatSpool(path, silentLog);
+    const long = { body: 'x'.repeat(9_000) };
+    await spool.append(entry(1, long));
+    await small.fill();
+    // The last page of the file has room for a part of it.
+    await expect(spool.append(entry(2, long))).rejects.toThrow('ENOSPC');
+    await small.free();
+    await Promise.all([3, 4].map((at) => spool.append(entry(at))));
+    await spool.append(entry(5));
+    await spool.close();
+    const after = await openBeatSpool(path, silentLog);
+    ends.push(after.close);
+    const handed: number[] = [];
+    await after.drain(async ({ beat }) => void handed.push(beat.at));
+    expect(handed).toEqual([1, 3, 4, 5]);
   });
 });
 
