@@ -22,7 +22,7 @@ import { type LocalFile, launcherShape, removeLocalFile, writeLocalFile } from '
 import { lockHome } from './lock.ts';
 import { type Maker, summonMaker } from './maker-process.ts';
 import { faultsOfOwnParts } from './own-parts.ts';
-import { freePort, isFree } from './ports.ts';
+import { freePort, obstacleTo } from './ports.ts';
 import { readSettings, type Settings } from './settings.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -48,10 +48,9 @@ const openFolders = (home: string): string => {
 };
 
 const choosePort = async (settings: Settings, state: HomeState): Promise<number> => {
-  if (settings.port === 0) return await freePort(state.ports.http);
-  if (!(await isFree(settings.port, settings.host)))
-    throw new StartRefused(`port ${settings.port} is taken: choose another with PORT=…, or PORT=0 for any free one`);
-  return settings.port;
+  const obstacle = await obstacleTo(settings.port, settings.host);
+  if (obstacle !== undefined) throw new StartRefused(obstacle);
+  return settings.port === 0 ? await freePort(state.ports.http) : settings.port;
 };
 
 const chooseEars = async (state: HomeState): Promise<Record<SiteName, number>> => {

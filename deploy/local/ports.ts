@@ -1,13 +1,27 @@
 /** Free ports below 32768, where the system does not hand out ports of its own accord. */
 import { randomInt } from 'node:crypto';
 import { createServer } from 'node:net';
+import { codeOf } from '../../shared/base/error-code.ts';
 
-export const isFree = async (port: number, host = '127.0.0.1'): Promise<boolean> => {
-  const { promise, resolve } = Promise.withResolvers<boolean>();
+/** The code of the error with which listening there fails, if it does. */
+const listenFault = async (port: number, host: string): Promise<string | undefined> => {
+  const { promise, resolve } = Promise.withResolvers<string | undefined>();
   const probe = createServer();
-  probe.once('error', () => resolve(false));
-  probe.listen(port, host, () => probe.close(() => resolve(true)));
+  probe.once('error', (error) => resolve(codeOf(error)));
+  probe.listen(port, host, () => probe.close(() => resolve(undefined)));
   return await promise;
+};
+
+const isFree = async (port: number): Promise<boolean> => (await listenFault(port, '127.0.0.1')) === undefined;
+
+/** Why nothing can listen there, and what would do; undefined when something can. */
+export const obstacleTo = async (port: number, host: string): Promise<string | undefined> => {
+  const fault = await listenFault(port, host);
+  if (fault === undefined) return undefined;
+  const another = 'choose another with PORT=…, or PORT=0 for any free one';
+  if (fault === 'EADDRINUSE') return `port ${port} is taken: ${another}`;
+  if (fault === 'EACCES') return `port ${port} is not for this user: ${another}`;
+  return `HOST=${host} is no address of this machine (${fault}): 127.0.0.1 is for this machine alone, 0.0.0.0 for all networks that it is in`;
 };
 
 /** A port that was free a moment ago; `preferred` ones are taken first, so that addresses stay the same from one start to the next. */
