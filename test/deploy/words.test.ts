@@ -24,6 +24,9 @@ test.each([
   ['deploy/local/start.ts', ['--help'], 0, 'npm start takes nothing', ''],
   ['deploy/local/start.ts', ['--port=1'], 2, '', '"--port=1" is not understood'],
   ['coordinator/main.ts', ['--help'], 0, 'serves, as its variables say', ''],
+  ['deploy/local/antipode-mcp.ts', ['--help'], 0, 'ANTIPODE_URL', ''],
+  ['deploy/local/antipode-mcp.ts', ['--version'], 0, 'antipode-mcp 0.', ''],
+  ['deploy/local/antipode-mcp.ts', ['--token'], 2, '', '"--token" is not understood'],
   ['coordinator/main.ts', ['oprator', 'probe', 'list'], 2, '', '"oprator" is not understood'],
 ])('%s %j needs no service to be answered', async (program, given, code, out, err) => {
   const said = await run(program, ...given);
