@@ -1,4 +1,4 @@
-import { connect as connectTcp, isIP, type Socket } from 'node:net';
+import { isIP, type Socket } from 'node:net';
 import { codeOf } from '../../shared/base/error-code.ts';
 import { isLoopback, parseAddress } from '../../shared/base/public-addresses.ts';
 import type { Guard } from './guard.ts';
@@ -6,8 +6,13 @@ import type { Deadline } from './https-deadline.ts';
 import type { Families } from './https-lookup.ts';
 import { type AttemptSeen, ownCodes } from './https-observation.ts';
 
-/** A connection, or why there is none; with every attempt that was made. */
-export type Connected = { readonly socket: Socket | null; readonly code: string; readonly attempts: readonly AttemptSeen[] };
+/** A connection, or why there is none; with every attempt that was made, and the moment of performance.now() at which this was known. */
+export type Connected = {
+  readonly socket: Socket | null;
+  readonly code: string;
+  readonly attempts: readonly AttemptSeen[];
+  readonly at: number;
+};
 
 /** How long an attempt may be silent before the next address is tried beside it. */
 const patience = 250;
@@ -21,7 +26,7 @@ const hasFamily = (address: string, families: Families): boolean => {
 };
 
 /**
- * Connects to the first of the addresses that answers. Each one is put to the guard in the same turn in which its socket is opened, and
+ * Connects by `open` to the first of the addresses that answers. Each one is put to the guard in the same turn in which its socket is opened, and
  * sockets are opened to literal addresses only, so that nothing can be looked up in between. One address that is not public refuses all.
  * Addresses of a family that the machine does not have are passed over.
  *
@@ -33,10 +38,11 @@ export const connectFirst = (
   guard: Guard,
   families: Families,
   deadline: Deadline,
+  open: (address: string, port: number) => Socket,
 ): Promise<Connected> =>
   new Promise((resolve) => {
     const attempts: { address: string; code: string | null; ms: number }[] = [];
-    const open = new Set<Socket>();
+    const trying = new Set<Socket>();
     const wanted = addresses.filter((address) => hasFamily(address, families)).slice(0, mostAttempts);
     let timer: NodeJS.Timeout | undefined;
     let next = 0;
@@ -46,8 +52,8 @@ export const connectFirst = (
       if (over) return;
       over = true;
       clearTimeout(timer);
-      for (const other of open) if (other !== socket) other.destroy();
-      resolve({ socket, code, attempts });
+      for (const other of trying) if (other !== socket) other.destroy();
+      resolve({ socket, code, attempts, at: performance.now() });
     };
     // A connection that has come about meanwhile is told of first: after a pause of this process its deadline is ahead of its sockets.
     const stop = () => void setImmediate(finish, null, ownCodes.deadline);
@@ -60,19 +66,20 @@ export const connectFirst = (
       const began = performance.now();
       const attempt: { address: string; code: string | null; ms: number } = { address, code: null, ms: 0 };
       attempts.push(attempt);
-      const socket = connectTcp({ host: address, port, noDelay: true });
-      open.add(socket);
+      const socket = open(address, port);
+      trying.add(socket);
       const failed = (error: unknown) => {
         attempt.code = codeOf(error, 'EUNKNOWN');
         attempt.ms = performance.now() - began;
-        open.delete(socket);
+        trying.delete(socket);
         if (over) return;
         clearTimeout(timer);
         if (next < wanted.length) tryNext();
-        else if (open.size === 0) finish(null, attempts.find(({ code }) => code !== null)?.code ?? attempt.code);
+        else if (trying.size === 0) finish(null, attempts.find(({ code }) => code !== null)?.code ?? attempt.code);
       };
       socket.once('error', failed);
-      socket.once('connect', () => {
+      // Before the handshake begins, which is no part of the time to connect.
+      socket.prependOnceListener('connect', () => {
         socket.off('error', failed);
         attempt.ms = performance.now() - began;
         finish(socket, '');

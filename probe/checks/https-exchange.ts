@@ -1,10 +1,10 @@
-import { isIP, type Socket } from 'node:net';
-import { connect as connectTls, type TLSSocket } from 'node:tls';
+import type { Socket } from 'node:net';
+import { TLSSocket } from 'node:tls';
 import { codeOf } from '../../shared/base/error-code.ts';
 import type { Deadline } from './https-deadline.ts';
 import { type HopFailure, type HttpsPhase, ownCodes, type TlsSeen } from './https-observation.ts';
 import { ResponseReader, readerLimits } from './https-reader.ts';
-import { readCertificateLazily, type Trust, tlsSeen } from './https-trust.ts';
+import { tlsSeen } from './https-trust.ts';
 
 export type ExchangeRequest = {
   readonly method: string;
@@ -14,8 +14,9 @@ export type ExchangeRequest = {
   readonly keep: number;
   /** Whether the head of a response with this status is all that is wanted: the body of a redirect is not read. */
   readonly headOnly: (status: number) => boolean;
-  /** The host as the certificate must name it; null without TLS. */
-  readonly tls: { readonly host: string; readonly verify: boolean; readonly isHybrid: boolean } | null;
+  /** The host as a certificate must name it, and whether a certificate that is not good enough is the end. */
+  readonly host: string;
+  readonly verify: boolean;
 };
 
 export type Exchanged = {
@@ -26,38 +27,33 @@ export type Exchanged = {
   readonly first_byte_ms: number | null;
 };
 
-/** As it goes over the wire: a list of names would be put together anew for each connection. */
-const alpn = Buffer.from('\u0008http/1.1', 'latin1');
-const noOwnCheck = () => undefined;
 /** An error after the end is the other side's answer to our closing, and is of no interest. */
 const ignored = () => undefined;
 
 /**
- * One request and its response over a fresh connection, which is closed in every case.
+ * One request and its response over a connection that has just come about, at `began` of performance.now(); it is closed in every case.
  *
  * Modes: `handshake` (TLS only) → `sent` (nothing has come yet) → `reading` → over. The request leaves only after the certificate has
  * been judged, so that no credentials reach a server that is not the right one. Every mode ends with the deadline.
  */
-export const exchange = (tcp: Socket, request: ExchangeRequest, trust: Trust, deadline: Deadline): Promise<Exchanged> =>
+export const exchange = (socket: Socket, began: number, request: ExchangeRequest, deadline: Deadline): Promise<Exchanged> =>
   new Promise((resolve) => {
     const reader = new ResponseReader(request.method, { ...readerLimits, keep: request.keep });
-    const began = performance.now();
-    let phase: HttpsPhase = request.tls ? 'tls' : 'first_byte';
+    const secure = socket instanceof TLSSocket ? socket : null;
+    let phase: HttpsPhase = secure ? 'tls' : 'first_byte';
     let tls: TlsSeen | null = null;
     let tls_ms: number | null = null;
     let sent = began;
     let first_byte_ms: number | null = null;
     let over = false;
-    let socket = tcp;
 
     const finish = (code: string | null) => {
       if (over) return;
       over = true;
       // Node keeps a closed TLS connection until the heap is collected as a whole: nothing of ours is to be kept with it.
-      socket.off('data', read).off('end', ended).off('close', ended);
-      for (const one of [socket, tcp]) one.off('error', failed).on('error', ignored);
+      socket.off('data', read).off('end', ended).off('close', ended).off('error', failed).on('error', ignored);
+      secure?.off('secureConnect', secured);
       socket.destroy();
-      tcp.destroy();
       resolve({ tls, reader, failure: code === null ? null : { phase, code }, tls_ms, first_byte_ms });
     };
     // What has arrived already is read first: after a pause of this process the deadline is told of before the sockets are.
@@ -88,34 +84,20 @@ export const exchange = (tcp: Socket, request: ExchangeRequest, trust: Trust, de
       finish(phase === 'body' ? ownCodes.incomplete : codeOf(error, 'EUNKNOWN'));
     };
 
-    const secured = (secure: TLSSocket, wanted: { host: string; verify: boolean }) => () => {
+    const secured = () => {
+      if (!secure) return;
       tls_ms = performance.now() - began;
-      tls = tlsSeen(secure, wanted.host);
-      if (wanted.verify && (tls.fault !== null || !tls.host_matches)) return finish(ownCodes.certificate);
+      tls = tlsSeen(secure, request.host);
+      if (request.verify && (tls.fault !== null || !tls.host_matches)) return finish(ownCodes.certificate);
       send();
     };
 
+    socket.once('error', failed);
     if (deadline.isOver()) return finish(ownCodes.deadline);
     deadline.stop = stop;
-    if (request.tls) {
-      const { host, verify, isHybrid } = request.tls;
-      const secure = connectTls({
-        socket: tcp,
-        ...(isIP(host) === 0 ? { servername: host } : {}),
-        secureContext: trust.context(verify, isHybrid),
-        // The chain is judged below, from what OpenSSL says of it, so that its certificates can still be read as evidence.
-        rejectUnauthorized: false,
-        checkServerIdentity: noOwnCheck,
-        ALPNProtocols: alpn,
-      });
-      readCertificateLazily(secure);
-      secure.once('secureConnect', secured(secure, { host, verify }));
-      socket = secure;
-      tcp.once('error', failed);
-    }
     socket.on('data', read);
     socket.once('end', ended);
     socket.once('close', ended);
-    socket.once('error', failed);
-    if (!request.tls) send();
+    if (secure) secure.once('secureConnect', secured);
+    else send();
   });

@@ -1,13 +1,14 @@
-import { isIP, type Socket } from 'node:net';
+import { isIP } from 'node:net';
 import type { Phases } from '../../shared/checks/result.ts';
 import type { Check, CheckContext } from './check.ts';
 import type { CheckDeadline } from './check-deadline.ts';
-import { connectFirst } from './https-connect.ts';
+import { type Connected, connectFirst } from './https-connect.ts';
 import { type Deadline, deadlineOf } from './https-deadline.ts';
 import { decoded } from './https-decode.ts';
-import { type Exchanged, exchange } from './https-exchange.ts';
+import { type ExchangeRequest, exchange } from './https-exchange.ts';
 import { type Families, type IpFamily, type Lookup, type LookupAnswer, tellsOfName } from './https-lookup.ts';
 import { type AttemptSeen, type HopFailure, type HopSeen, type HttpsObservation, ownCodes, type RedirectEnd } from './https-observation.ts';
+import { openSocket } from './https-open.ts';
 import { isRedirect, nextRequest, type Plan, planOf, type Request, requestBytes } from './https-plan.ts';
 import { readerLimits } from './https-reader.ts';
 import type { Trust } from './https-trust.ts';
@@ -81,33 +82,34 @@ const performHop = async (
   if ('code' in found) return failed({ phase: 'dns', code: found.code });
 
   addresses = found.addresses;
-  const connected = await connectFirst(addresses, portOf(request.url), context.guard, parts.families(), deadline);
+  const isSecure = request.url.protocol === 'https:';
+  const asked = host.replace(/\.$/, '');
+  const connect = (isHybrid: boolean): Promise<Connected> =>
+    connectFirst(addresses, portOf(request.url), context.guard, parts.families(), deadline, (address, port) =>
+      openSocket(address, port, isSecure ? { host: asked, verify: settings.verify_tls, isHybrid } : null, parts.trust),
+    );
+  const connected = await connect(false);
   attempts = connected.attempts;
-  if (attempts.length > 0) phases = { ...phases, tcp: performance.now() - lookedUp };
+  if (attempts.length > 0) phases = { ...phases, tcp: connected.at - lookedUp };
   if (!connected.socket) {
     const isOwnLimit = connected.code === ownCodes.notPublic && context.guard.isOwnLimit(addresses, context.assignment);
     return failed({ phase: 'tcp', code: isOwnLimit ? ownCodes.ownLimit : connected.code });
   }
 
   const judgesBody = settings.body_contains.length + settings.body_not_contains.length + settings.json.length > 0;
-  const ask = (socket: Socket, isHybrid: boolean): Promise<Exchanged> =>
-    exchange(
-      socket,
-      {
-        method: request.method,
-        bytes,
-        keep: judgesBody ? readerLimits.body : keptForEvidence,
-        headOnly: (status) => settings.follow_redirects && isRedirect(status),
-        tls: request.url.protocol === 'https:' ? { host: host.replace(/\.$/, ''), verify: settings.verify_tls, isHybrid } : null,
-      },
-      parts.trust,
-      deadline,
-    );
-  let seen = await ask(connected.socket, false);
+  const wanted: ExchangeRequest = {
+    method: request.method,
+    bytes,
+    keep: judgesBody ? readerLimits.body : keptForEvidence,
+    headOnly: (status) => settings.follow_redirects && isRedirect(status),
+    host: asked,
+    verify: settings.verify_tls,
+  };
+  let seen = await exchange(connected.socket, connected.at, wanted, deadline);
   if (seen.failure?.phase === 'tls' && seen.failure.code.endsWith('ALERT_HANDSHAKE_FAILURE')) {
     // Nothing in common with us may mean that it takes post-quantum groups only. What else is wrong with it, the first handshake has told.
-    const { socket } = await connectFirst(addresses, portOf(request.url), context.guard, parts.families(), deadline);
-    const second = socket && (await ask(socket, true));
+    const { socket, at } = await connect(true);
+    const second = socket && (await exchange(socket, at, wanted, deadline));
     if (second?.tls) seen = second;
   }
   const { reader, failure, tls } = seen;

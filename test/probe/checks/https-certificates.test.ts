@@ -197,3 +197,24 @@ describe('handshakes that do not come about', () => {
     expect(await check(`https://good.example:${target.port}/`)).toMatchObject({ outcome: 'fail', cause: { class: 'tls_not_spoken' } });
   });
 });
+
+test('with TLS too, an address that refuses is passed over, and its connection is what is told of the other', async () => {
+  const target = await serve({ certificate: mint({ names: ['good.example'], issuer: root }) });
+  const pool = httpsChecker({ authorities: [root.certificate], lookup: async () => ({ addresses: ['127.0.0.99', '127.0.0.1'] }) });
+  expect(await pool(at(target, 'good.example'))).toMatchObject({
+    outcome: 'ok',
+    phases: { tcp: expect.any(Number), tls: expect.any(Number), first_byte: expect.any(Number) },
+    evidence: {
+      address: '127.0.0.1',
+      attempts: [
+        { address: '127.0.0.99', code: 'ECONNREFUSED' },
+        { address: '127.0.0.1', code: null },
+      ],
+    },
+  });
+  expect(await httpsChecker({ lookup: async () => ({ addresses: ['127.0.0.99'] }) })(at(target, 'good.example'))).toMatchObject({
+    outcome: 'fail',
+    cause: { class: 'connection_refused' },
+    phases: { tls: null },
+  });
+});
