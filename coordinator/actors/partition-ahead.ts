@@ -1,6 +1,7 @@
 import type { Delivered } from '../../shared/bus/nats.ts';
+import type { Roster } from '../../shared/checks/assignment.ts';
 import type { Result } from '../../shared/checks/result.ts';
-import { goesAhead } from '../domain/ahead.ts';
+import { goesAhead, isAwaited } from '../domain/ahead.ts';
 import type { ProbeRow } from '../store/probes.ts';
 import { judge } from './intake.ts';
 import type { PartitionParts } from './partition-parts.ts';
@@ -22,6 +23,10 @@ export type WaitingRoom = {
   readonly until: number;
   readonly ahead: Set<string>;
   readonly about: Map<string, InHand[]>;
+  /** Who may still bring something; everybody, when undefined. */
+  awaited: ReadonlySet<string> | undefined;
+  /** Whether somebody is waited for no more since what is in hand was last looked through. */
+  isFewer: boolean;
   /** How many results are in hand: beyond `most` no more are taken in, and what they tell waits. */
   size: number;
   /** `<probe key>:<generation>` → the last result in hand before which none is missing. */
@@ -32,6 +37,8 @@ export const createWaitingRoom = (began: number, until: number): WaitingRoom => 
   ...{ began, until },
   ahead: new Set(),
   about: new Map(),
+  awaited: undefined,
+  isFewer: false,
   size: 0,
   reached: new Map(),
 });
@@ -69,15 +76,18 @@ const takeIn = async (
   return touched;
 };
 
-const mayGo = (room: WaitingRoom, monitor: string, round: Round): boolean => {
+const mayGo = (room: WaitingRoom, monitor: string, round: Round, roster: Roster): boolean => {
   if (room.ahead.has(monitor)) return true;
   const inHand = room.about.get(monitor) ?? [];
   // Nearly always nothing failed, and nobody need ask for the state.
   const isPrivate = inHand.some(({ probe }) => probe.organisation_id !== null);
-  if (!isPrivate && !inHand.some(({ result }) => result.outcome === 'fail')) return false;
+  if (!isPrivate && round.incidentOf(monitor) === null && !inHand.some(({ result }) => result.outcome === 'fail')) return false;
   const known = round.stateOf(monitor);
   const seen = inHand.map(({ probe, result: { at, outcome } }) => ({ at, outcome, quarantined: probe.quarantined_at !== null }));
-  return known !== undefined && goesAhead(known, seen, room.began);
+  if (known === undefined) return false;
+  // What was not taken in may tell of anybody.
+  const isMore = room.size >= most || room.awaited === undefined || isAwaited(known.watched, room.awaited, roster);
+  return goesAhead(known, seen, room.began, isMore);
 };
 
 type WentAhead = { readonly round: Round; readonly judged: readonly Judged[]; readonly monitors: ReadonlySet<string> };
@@ -93,8 +103,10 @@ export const decideAhead = async (
   const { clock, timing, oldestKept, roster } = parts;
   const { partition } = state.lease;
   const now = clock.now();
-  const round = createRound(state, roster(), now, room.until);
-  const monitors = new Set([...touched].filter((monitor) => mayGo(room, monitor, round)));
+  const network = roster();
+  const round = createRound(state, network, now, room.until);
+  const candidates = room.isFewer ? [...room.about.keys()] : [...touched];
+  const monitors = new Set(candidates.filter((monitor) => mayGo(room, monitor, round, network)));
   const judged: Judged[] = [];
   const seqs = new Map<string, { readonly of: { readonly probe_key: number; readonly generation: string }; readonly seqs: number[] }>();
   for (const monitor of monitors) {

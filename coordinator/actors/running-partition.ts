@@ -1,7 +1,7 @@
 import { type Actor, createActor } from '../../shared/actor/actor.ts';
 import type { Delivered, Pull } from '../../shared/bus/nats.ts';
 import { partitionConsumer, streams } from '../../shared/bus/streams.ts';
-import { beginHandover, goOn, mustWait, type Word } from '../domain/handover.ts';
+import { type Awaited, awaitedBy, beginHandover, goOn, mustWait, type Word } from '../domain/handover.ts';
 import { isPassing } from '../store/database.ts';
 import { Fenced, type Lease } from '../store/leases.ts';
 import type { Known } from './alerter.ts';
@@ -72,7 +72,7 @@ export const startPartition = ({ lease, parts, mayWork, onFenced, words }: Optio
   let pending = 0;
   /** Whether all that was kept has been decided since the past was last waited for. */
   let isCaughtUp = false;
-  let waiting: { readonly room: WaitingRoom; taken: number } | undefined;
+  let waiting: { readonly room: WaitingRoom; taken: number; awaited: Awaited | undefined } | undefined;
   let workingSaidAt = 0;
   let nextCheckpoint = performance.now() + timing.checkpointMs * (0.5 + partition / 64);
   let restUntil = 0;
@@ -111,10 +111,16 @@ export const startPartition = ({ lease, parts, mayWork, onFenced, words }: Optio
   const lookAhead = async (): Promise<void> => {
     if (!loaded || handover.until === null) return;
     const until = clock.now() + handover.until - performance.now() + handsOverWithin;
-    waiting ??= { room: createWaitingRoom(heldSince, until), taken: 0 };
+    waiting ??= { room: createWaitingRoom(heldSince, until), taken: 0, awaited: undefined };
     const mine = waiting;
+    if (mine.taken === Number.POSITIVE_INFINITY) return;
+    const awaited = awaitedBy(handover.since, mine.awaited, words(), performance.now(), pending > 0);
+    const isFewer = mine.awaited === undefined || mine.awaited.keys().some((probe) => !awaited.has(probe));
+    mine.awaited = awaited;
     const deliveries = held.slice(mine.taken);
-    if (deliveries.length === 0) return;
+    if (deliveries.length === 0 && (!isFewer || mine.room.about.size === 0)) return;
+    mine.room.awaited = new Set(awaited.keys());
+    mine.room.isFewer = isFewer;
     mine.taken = held.length;
     await actor.tell({ is: 'waiting', deliveries, room: mine.room }).catch((error: unknown) => {
       // What cannot be worked on would fail each time: it is found and set aside when the hold ends, and until then all of it waits.
@@ -173,6 +179,8 @@ export const startPartition = ({ lease, parts, mayWork, onFenced, words }: Optio
     const now = performance.now();
     if (now < restUntil) return;
     if (isHolding()) {
+      // Somebody may have handed over who has nothing to tell.
+      if (handing === 0 && held.length > 0) void hand();
       const only = waiting?.room.ahead;
       if (only && only.size > 0 && actor.waiting() === 0 && bus.isConnected()) actor.tell({ is: 'tick', only }).catch(failed('tick'));
       if (now - workingSaidAt < workingEveryMs) return;

@@ -1,0 +1,51 @@
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import type { Continent } from '../../shared/base/continents.ts';
+import { type CutProxy, createCutProxy } from '../probe/support/cut-proxy.ts';
+import { eventually } from '../support/eventually.ts';
+import { incidentsOf, incidentThat, isConfirmed, resultsOf, seenFrom } from '../support/incidents.ts';
+import { createNetwork, type Network } from '../support/network.ts';
+import { broken, type Target } from '../support/targets.ts';
+
+/** After a glitch of the bus the past waits for who is still away (rule 4): for those alone who could have seen it. */
+
+const places = ['Africa', 'Asia', 'Europe'] as const satisfies readonly Continent[];
+let network: Network;
+let target: Target;
+let relays: readonly { readonly continent: Continent; readonly relay: CutProxy }[];
+
+beforeEach(async () => {
+  network = await createNetwork();
+  target = await network.startTarget();
+  relays = await Promise.all(places.map(async (continent) => ({ continent, relay: await createCutProxy(network.account.url) })));
+  // Nobody is given up for lost in this test: who is away is waited for as long as may be.
+  await network.startCoordinator({ timing: { lostAfterMs: 120_000 } });
+  for (const { continent, relay } of relays) await network.addProbe(continent, continent, { url: relay.url });
+});
+afterEach(async () => {
+  for (const { relay } of relays) relay.heal();
+  await network.close();
+  for (const { relay } of relays) await relay.close();
+});
+
+test('an outage that began during a glitch is confirmed when those are back who check the monitor, whoever else is away', async () => {
+  const monitor = await network.addMonitor({ target: target.url(), interval_s: 1, config: { continents: ['Asia', 'Europe'] } });
+  await seenFrom(network.sql, monitor, 2);
+  for (const { relay } of relays) relay.cut();
+  const hits = async (count: number) => {
+    const from = target.hits.length;
+    await eventually(() => target.hits.length >= from + count, 30_000);
+  };
+  await hits(2);
+  target.answer(broken);
+  await hits(6);
+  for (const { continent, relay } of relays) if (continent !== 'Africa') relay.heal();
+  // Africa would be waited for for thirty seconds.
+  const { id } = await incidentThat(network.sql, monitor, isConfirmed, 15_000);
+  const fails = (await resultsOf(network.sql, monitor)).filter(({ outcome }) => outcome === 1);
+  const [first] = fails;
+  const second = fails.find(({ continent }) => continent !== first?.continent);
+  const [incident, ...others] = await incidentsOf(network.sql, monitor);
+  expect(others).toEqual([]);
+  expect(incident).toMatchObject({ id, seen_continent: first?.continent, confirmed_continent: second?.continent });
+  expect([Number(incident?.started_at), Number(incident?.confirmed_at)]).toEqual([Number(first?.at), Number(second?.at)]);
+}, 120_000);
