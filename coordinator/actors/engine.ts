@@ -126,6 +126,7 @@ export const startEngine = async (options: EngineOptions): Promise<Engine> => {
     loading: pLimit(3),
     askLooks: looks.ask,
     observe: trust.observe,
+    attends: trust.attends,
     oldestKept: (now) => oldestKept(kept, now),
   };
   const partitions = createPartitions({ owner, version, parts, words: network.words });

@@ -1,7 +1,8 @@
 import { continentToken } from '../../shared/base/continents.ts';
+import { isRecord } from '../../shared/base/record.ts';
+import { type Batch, seqAt } from '../../shared/bus/batch.ts';
 import { readBatch } from '../../shared/bus/batch-form.ts';
 import { strictJsonOf } from '../../shared/bus/message-json.ts';
-import type { BatchMessage } from '../../shared/bus/messages.ts';
 import type { Delivered, Message } from '../../shared/bus/nats.ts';
 import { isSignedBy } from '../../shared/bus/signature.ts';
 import type { ProbeRow } from '../store/probes.ts';
@@ -9,7 +10,7 @@ import type { Directory } from './directory.ts';
 import type { RefusedReason } from './refusals.ts';
 
 /** A message whose sender is who it says it is and whose form is right. Whether its results may count is the partition's to judge. */
-export type Accepted = { readonly delivered: Delivered; readonly probe: ProbeRow; readonly batch: BatchMessage };
+export type Accepted = { readonly delivered: Delivered; readonly probe: ProbeRow; readonly batch: Batch };
 export type Intake =
   | { readonly is: 'accepted'; readonly accepted: Accepted }
   | { readonly is: 'refused'; readonly probe: string; readonly reason: RefusedReason };
@@ -47,11 +48,12 @@ const parse = (data: Uint8Array): unknown => {
   }
 };
 
-const isOfOtherVersion = (body: unknown): boolean => typeof body === 'object' && body !== null && 'v' in body && body.v !== 1;
+const isOfOtherVersion = (body: unknown): boolean => isRecord(body) && 'v' in body && body.v !== 1 && body.v !== 2;
 
-const rises = (batch: BatchMessage): boolean => {
+const rises = (batch: Batch): boolean => {
   let last = batch.after ?? 0;
-  for (const { seq } of batch.results) {
+  for (let place = 0; place < batch.monitors.length; place += 1) {
+    const seq = seqAt(batch, place);
     if (seq <= last) return false;
     last = seq;
   }

@@ -1,3 +1,4 @@
+import { lastSeqOf, resultAt } from '../../shared/bus/batch.ts';
 import type { Delivered } from '../../shared/bus/nats.ts';
 import type { Roster } from '../../shared/checks/assignment.ts';
 import type { Result } from '../../shared/checks/result.ts';
@@ -63,7 +64,8 @@ const takeIn = async (
     const name = watermarkName(probe.key, batch.generation);
     const reached = room.reached.get(name) ?? state.watermarks.get(name) ?? 0;
     if (batch.after !== null && batch.after > reached) continue;
-    for (const result of batch.results) {
+    for (let place = 0; place < batch.monitors.length; place += 1) {
+      const result = resultAt(batch, place);
       if (result.seq <= reached || state.ahead.get(name)?.includes(result.seq)) continue;
       const inHand = room.about.get(result.monitor) ?? [];
       inHand.push({ probe, generation: batch.generation, result });
@@ -71,7 +73,7 @@ const takeIn = async (
       room.size += 1;
       touched.add(result.monitor);
     }
-    room.reached.set(name, Math.max(reached, batch.results.at(-1)?.seq ?? 0));
+    room.reached.set(name, Math.max(reached, lastSeqOf(batch)));
   }
   return touched;
 };
@@ -113,7 +115,7 @@ export const decideAhead = async (
     const known = round.termsOf(monitor);
     for (const { probe, generation, result } of room.about.get(monitor) ?? []) {
       // What cannot count yet is judged again when the hold ends.
-      if (!known || reasonAgainst(probe, result, known, { now, oldest: oldestKept(now) })) continue;
+      if (!known || reasonAgainst(probe, result, known.terms, known.version, { now, oldest: oldestKept(now) })) continue;
       judged.push({ key: known.key, probe, seen: seenBy(probe, result, now, timing.lateMs) });
       const name = watermarkName(probe.key, generation);
       const entry = seqs.get(name) ?? { of: { probe_key: probe.key, generation }, seqs: [] };

@@ -29,7 +29,7 @@ export type Monitors = {
   /** Whether this result may be left to `pass`: all that it would do is what that does. */
   readonly passesQuietly: (slot: number, result: SeenResult, moment: { readonly now: number; readonly network: Roster }) => boolean;
   /** Takes such a pass, and says when the monitor wants its next tick. */
-  readonly pass: (slot: number, result: SeenResult) => number;
+  readonly pass: (slot: number, result: Pick<SeenResult, 'at' | 'from'>) => number;
   readonly stateOf: (monitor: string) => MonitorState | undefined;
   /** The state of one about which something is not well; undefined for all others. */
   readonly unwellOf: (monitor: string) => MonitorState | undefined;

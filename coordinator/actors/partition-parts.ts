@@ -34,6 +34,8 @@ export type PartitionParts = {
   readonly askLooks: (wishes: readonly LookWish[]) => void;
   /** A check counted: what it says about its probe is for the quarantine to judge. */
   readonly observe: (result: SeenResult, of: ObservedState) => void;
+  /** Whether passes of this probe, too, say something about it: those of one that is trusted say nothing new. */
+  readonly attends: (probe: string) => boolean;
   /** Results that started before this have no place in the database any more. */
   readonly oldestKept: (now: number) => number;
 };

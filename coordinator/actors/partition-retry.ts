@@ -5,7 +5,7 @@ import { Fenced } from '../store/leases.ts';
 import { markDone, waitingLines } from '../store/outbox.ts';
 import { dropSetAside, keepSetAside, setAsideById } from '../store/set-aside.ts';
 import type { PartitionParts } from './partition-parts.ts';
-import { receiveBatches } from './partition-results.ts';
+import { find, receiveBatches } from './partition-results.ts';
 import type { Round } from './partition-round.ts';
 import type { PartitionState } from './partition-state.ts';
 
@@ -23,7 +23,11 @@ const workOnBatch = async (state: PartitionState, id: number, data: Uint8Array, 
   if (!batch || batch.partition !== state.lease.partition) throw new Error('it is no batch of results of this partition');
   const probe = await parts.directory.find(batch.probe);
   if (!probe) throw new Error(`there is no probe ${batch.probe}`);
-  const { round, refused } = receiveBatches(state, [{ probe, batch: { ...batch, generation: generationOf(id), after: null } }], parts);
+  const { round, refused } = receiveBatches(
+    state,
+    [find({ probe, batch: { ...batch, generation: generationOf(id), after: null } }, state.monitors)],
+    parts,
+  );
   await settle(round, parts);
   for (const one of refused) parts.refusals.count(one.probe, one.reason);
 };

@@ -3,13 +3,14 @@ import { newId } from '../../shared/base/ids.ts';
 import type { Roster } from '../../shared/checks/assignment.ts';
 import { decide } from '../domain/decide.ts';
 import type { FirstLook } from '../domain/first-look.ts';
-import type { Effect, Incident, MonitorEvent, MonitorState, SeenResult, Watched } from '../domain/incident-types.ts';
+import type { Effect, Incident, MonitorEvent, MonitorState, Watched } from '../domain/incident-types.ts';
 import { createState, nextTick } from '../domain/restore.ts';
 import { emptyUnit, type Unit } from '../store/commit.ts';
-import { hourOf, type ResultRow } from '../store/results.ts';
+import { hourOf, noPasses, type ResultRow } from '../store/results.ts';
 import type { Watermark } from '../store/watermarks.ts';
 import type { MonitorRow, Terms } from './partition-monitors.ts';
 import type { Packed } from './partition-pack.ts';
+import { chartPasses, type Passes, passAll, takeBack } from './partition-passes.ts';
 import { type PartitionState, watermarkName } from './partition-state.ts';
 
 /** Somebody is to look at a monitor now. */
@@ -33,6 +34,8 @@ export type Round = {
   /** What of its config says who may check it, and what the database calls it by; undefined when it is not held here. */
   readonly termsOf: (monitor: string) => { readonly key: number; readonly terms: Terms; readonly version: number } | undefined;
   readonly decide: (monitor: string, event: MonitorEvent) => void;
+  /** Takes passes that may be left to numbers (Monitors.passesQuietly) and puts them in the charts. Of each monitor they come in order of start, or nothing else of it does. */
+  readonly takeQuietly: (passes: Passes) => void;
   /** A monitor that this partition did not hold yet. */
   readonly add: (key: number, watched: Watched, target: number) => void;
   readonly remove: (monitor: string) => void;
@@ -64,12 +67,11 @@ type Row = Pick<MonitorRow, 'key' | 'target'>;
 type Kept = { readonly slot: number; readonly row: null } | { readonly slot: number | null; readonly row: Row };
 
 /**
- * A monitor in this round, and where it is kept; null for one that the partition does not hold yet. Modes: `untouched` (nothing was asked) →
- * `passing` (passes came that move only numbers) → `made` (its state is there as an object; undefined when it was removed).
+ * A monitor in this round, and where it is kept; null for one that the partition does not hold yet. Modes: `untouched` (nothing was asked, or
+ * it is told by numbers) → `made` (its state is there as an object; undefined when it was removed).
  */
 type Entry = Kept & {
   isMade: boolean;
-  passes: SeenResult[] | null;
   state: MonitorState | undefined;
   isMoved: boolean;
   /** Whether what is checked changed. */
@@ -86,6 +88,8 @@ export const createRound = (partition: PartitionState, network: Roster, now: num
   let hour = Number.NaN;
   const hours = new Set<number>();
   const looks: LookWish[] = [];
+  const quiet: Passes[] = [];
+  const passes = noPasses();
   const unit = emptyUnit(partition.lease);
   const rows = {
     results: [...unit.results],
@@ -103,9 +107,16 @@ export const createRound = (partition: PartitionState, network: Roster, now: num
     if (known) return known;
     const slot = monitors.slotOf(monitor);
     if (slot === undefined) return undefined;
-    const entry: Entry = { slot, row: null, isMade: false, passes: null, state: undefined, isMoved: false, isChanged: false };
+    const entry: Entry = { slot, row: null, isMade: false, state: undefined, isMoved: false, isChanged: false };
     entries.set(monitor, entry);
     return entry;
+  };
+  /** What was left to numbers of a monitor whose state is asked for after all. */
+  const takeOver = (entry: Entry, slot: number): void => {
+    for (const result of quiet.flatMap((taken) => takeBack(taken, slot))) {
+      if (entry.state) entry.state = decide(entry.state, { is: 'result', result }, moment).state;
+      entry.isMoved = true;
+    }
   };
   /** States are made of numbers each time: who asks twice gets the same. */
   const stateIn = (entry: Entry): MonitorState | undefined => {
@@ -113,10 +124,7 @@ export const createRound = (partition: PartitionState, network: Roster, now: num
     entry.isMade = true;
     isAnyMade = true;
     entry.state = monitors.stateAt(entry.slot);
-    const passes = entry.passes ?? [];
-    entry.passes = null;
-    for (const result of passes) if (entry.state) entry.state = decide(entry.state, { is: 'result', result }, moment).state;
-    if (passes.length > 0) entry.isMoved = true;
+    if (quiet.length > 0) takeOver(entry, entry.slot);
     return entry.state;
   };
   const rowOf = ({ slot, row }: Entry): Row => (row === null ? monitors.rowAt(slot) : row);
@@ -124,7 +132,8 @@ export const createRound = (partition: PartitionState, network: Roster, now: num
 
   function* future(): Generator<Packed> {
     for (const slot of monitors.slots()) {
-      const entry = entries.get(monitors.idAt(slot) ?? '');
+      const id = monitors.idAt(slot) ?? '';
+      const entry = entries.get(id) ?? (quiet.length > 0 ? entryOf(id) : undefined);
       const state = entry ? stateIn(entry) : monitors.stateAt(slot);
       const { key, changedAt } = monitors.rowAt(slot);
       if (state) yield { key, changedAt: entry ? changedAtOf(entry) : changedAt, state };
@@ -132,6 +141,13 @@ export const createRound = (partition: PartitionState, network: Roster, now: num
     for (const entry of entries.values())
       if (entry.slot === null && entry.state) yield { key: rowOf(entry).key, changedAt: changedAtOf(entry), state: entry.state };
   }
+
+  /** Neighbours nearly always belong to the same hour. */
+  const belongsTo = (at: number): void => {
+    if (at >= hour && at < hour + 3_600_000) return;
+    hour = hourOf(at);
+    hours.add(hour);
+  };
 
   const keep = (monitor: string, effects: readonly Effect[]): void => {
     for (const effect of effects) {
@@ -168,11 +184,6 @@ export const createRound = (partition: PartitionState, network: Roster, now: num
     decide: (monitor, event) => {
       const entry = entryOf(monitor);
       if (!entry) return;
-      if (event.is === 'result' && !entry.isMade && entry.slot !== null && monitors.passesQuietly(entry.slot, event.result, moment)) {
-        if (entry.passes) entry.passes.push(event.result);
-        else entry.passes = [event.result];
-        return;
-      }
       const before = stateIn(entry);
       if (!before) return;
       const { state, effects } = decide(before, event, moment);
@@ -188,7 +199,6 @@ export const createRound = (partition: PartitionState, network: Roster, now: num
         slot,
         row: { key, target },
         isMade: true,
-        passes: null,
         state: createState(watched),
         isMoved: true,
         isChanged: false,
@@ -197,17 +207,20 @@ export const createRound = (partition: PartitionState, network: Roster, now: num
     remove: (monitor) => {
       const entry = entryOf(monitor);
       if (!entry) return;
+      stateIn(entry);
       entry.isMade = true;
-      entry.passes = null;
       entry.state = undefined;
     },
     lookAt: (monitor, { continent, turn_at }) => looks.push({ monitor, look: newId(), continents: [continent], when: { before: turn_at } }),
+    takeQuietly: (taken) => {
+      quiet.push(taken);
+      const from = passes.at.length;
+      chartPasses(passes, taken, monitors);
+      for (let place = from; place < passes.at.length; place += 1) belongsTo(passes.at[place] ?? 0);
+    },
     chart: (row) => {
       rows.results.push(row);
-      const its = hourOf(row.at);
-      if (its === hour) return;
-      hour = its;
-      hours.add(its);
+      belongsTo(row.at);
     },
     pass: (mark) => {
       const ahead = round.wentAhead(mark.probe_key, mark.generation).filter((seq) => seq > mark.seq);
@@ -231,16 +244,16 @@ export const createRound = (partition: PartitionState, network: Roster, now: num
       for (const { isChanged, state } of entries.values()) if (isChanged && state) return true;
       return false;
     },
-    unit: () => ({ ...unit, ...rows, staleHours: [...hours], watermarks: [...marks.values()] }),
+    unit: () => ({ ...unit, ...rows, passes, staleHours: [...hours], watermarks: [...marks.values()] }),
     withCheckpoint: (takenAt, pack) => ({ ...round.unit(), checkpoint: { takenAt, state: pack(future()) } }),
     looks: () => looks,
-    hasRows: () => marks.size > 0 || Object.values(rows).some((list) => list.length > 0),
+    hasRows: () => marks.size > 0 || passes.at.length > 0 || Object.values(rows).some((list) => list.length > 0),
     adopt: () => {
+      for (const taken of quiet) partition.nextDue = Math.min(partition.nextDue, passAll(monitors, taken));
       for (const [monitor, entry] of entries) {
-        const { slot, isMade, passes, state, isMoved } = entry;
-        if (!isMade) {
-          if (slot !== null) for (const pass of passes ?? []) partition.nextDue = Math.min(partition.nextDue, monitors.pass(slot, pass));
-        } else if (!state) monitors.remove(monitor);
+        const { slot, isMade, state, isMoved } = entry;
+        if (!isMade) continue;
+        if (!state) monitors.remove(monitor);
         else if (isMoved) {
           const due = nextTick(state, network) ?? Number.POSITIVE_INFINITY;
           const { key, target } = rowOf(entry);

@@ -1,4 +1,5 @@
 import type { Behaviour } from '../../shared/actor/actor.ts';
+import { lastSeqOf, seqAt, startAt, tookAt, versionAt } from '../../shared/bus/batch.ts';
 import type { Delivered } from '../../shared/bus/nats.ts';
 import type { Roster } from '../../shared/checks/assignment.ts';
 import { keptAfter } from '../domain/handover.ts';
@@ -11,11 +12,12 @@ import { type Accepted, judge } from './intake.ts';
 import { adoptAhead, decideAhead, type WaitingRoom } from './partition-ahead.ts';
 import { askUnseen, wantsFirstLooks } from './partition-first-looks.ts';
 import { loadPartition } from './partition-load.ts';
+import type { Monitors } from './partition-monitors.ts';
 import { readOutbox } from './partition-outbox.ts';
 import { pack } from './partition-pack.ts';
 import type { PartitionParts } from './partition-parts.ts';
 import { reconcile } from './partition-reconcile.ts';
-import { type Received, receiveBatches } from './partition-results.ts';
+import { type Found, find, type Received, receiveBatches } from './partition-results.ts';
 import { retryAsked } from './partition-retry.ts';
 import { createRound, type Round } from './partition-round.ts';
 import { type PartitionState, watermarkName } from './partition-state.ts';
@@ -64,10 +66,10 @@ const putAside = async (
   parts: PartitionParts,
 ): Promise<void> => {
   const { sql, log, clock, roster } = parts;
-  log.error({ err: error, subject: delivered.subject, results: batch.results.length }, 'a message cannot be worked on and is set aside');
+  log.error({ err: error, subject: delivered.subject, results: batch.monitors.length }, 'a message cannot be worked on and is set aside');
   await setAside(sql, { subject: delivered.subject, reason: error instanceof Error ? error.message : String(error), data: delivered.data });
   const round = createRound(state, roster(), clock.now());
-  const seq = batch.results.at(-1)?.seq ?? 0;
+  const seq = lastSeqOf(batch);
   if (seq > round.passed(probe.key, batch.generation))
     round.pass({ probe_key: probe.key, generation: batch.generation, partition: state.lease.partition, seq });
   await settle(round, parts);
@@ -90,7 +92,7 @@ const observeAll = (state: PartitionState, judged: Received['judged'], { observe
 };
 
 /** Works on a set of messages; when it cannot be, on its halves, until the one that cannot is found and set aside. */
-const work = async (state: PartitionState, batches: readonly Accepted[], parts: PartitionParts): Promise<void> => {
+const work = async (state: PartitionState, batches: readonly (Accepted & Found)[], parts: PartitionParts): Promise<void> => {
   const { bus, refusals } = parts;
   try {
     const { round, judged, refused, receipts } = receiveBatches(state, batches, parts);
@@ -138,12 +140,22 @@ const keptIn = (state: PartitionState, batches: readonly Accepted[], now: number
     if (probe.organisation_id !== null) return [];
     const committed = state.watermarks.get(watermarkName(probe.key, batch.generation)) ?? 0;
     let oldest = 0;
-    for (const { seq, at, took_ms } of batch.results) if (seq > committed) oldest = Math.max(oldest, now - (at + took_ms));
+    for (let place = 0; place < batch.monitors.length; place += 1)
+      if (seqAt(batch, place) > committed) oldest = Math.max(oldest, now - (startAt(batch, place) + tookAt(batch, place)));
     const waitedForUs = Math.max(0, now - delivered.storedAt);
     return oldest - waitedForUs > keptAfter ? [{ probe: probe.id, oldest }] : [];
   });
   if (kept.length === 0) return undefined;
   return { ageMs: Math.max(...kept.map(({ oldest }) => oldest)), from: [...new Set(kept.map(({ probe }) => probe))] };
+};
+
+/** Whether it tells of a monitor, or of a version of one, that is not known here. */
+const isAhead = ({ batch, slots }: Found, monitors: Monitors): boolean => {
+  for (let place = 0; place < slots.length; place += 1) {
+    const slot = slots[place] ?? -1;
+    if (slot < 0 || monitors.termsAt(slot).version < versionAt(batch, place)) return true;
+  }
+  return false;
 };
 
 const takeDeliveries = async (
@@ -167,15 +179,13 @@ const takeDeliveries = async (
     delivered.ack();
   }
   if (accepted.length === 0) return;
-  const isAhead = accepted.some(({ batch }) =>
-    batch.results.some(({ monitor, config_version }) => {
-      const known = state.monitors.versionOf(monitor);
-      return known === undefined || known < config_version;
-    }),
-  );
-  // The probe heard of a change before we did: its line is in the outbox.
-  if (isAhead) await drainOutbox(state, parts);
-  await work(state, accepted, parts);
+  let found = accepted.map((one) => find(one, state.monitors));
+  if (found.some((one) => isAhead(one, state.monitors))) {
+    // The probe heard of a change before we did: its line is in the outbox.
+    await drainOutbox(state, parts);
+    found = accepted.map((one) => find(one, state.monitors));
+  }
+  await work(state, found, parts);
 };
 
 const lookAhead = async (

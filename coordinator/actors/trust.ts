@@ -25,6 +25,8 @@ export type ObservedState = {
  */
 export type ProbeTrust = {
   readonly observe: (result: SeenResult, of: ObservedState) => void;
+  /** Whether a pass of this probe can say anything new about it: one that is trusted, and had all targets right, cannot be trusted more. */
+  readonly attends: (probe: string) => boolean;
   /** Writes down who fell sick or got well. */
   readonly settle: () => Promise<void>;
 };
@@ -78,6 +80,10 @@ export const createProbeTrust = ({ sql, clock, log, directory, roster, targetsOf
         trusts.set(probe, after);
         if ((then.sick_since === null) !== (after.sick_since === null)) changed.set(probe, after.sick_since === null ? 'well' : 'sick');
       }
+    },
+    attends: (probe) => {
+      const { sick_since, refuted } = trustOf(probe);
+      return sick_since !== null || refuted.size > 0;
     },
     settle: async () => {
       if (changed.size === 0) return;

@@ -1,6 +1,6 @@
 import type { Clock } from '../../shared/base/clock.ts';
 import type { Log } from '../../shared/base/log.ts';
-import { commitUnits, type Unit } from '../store/commit.ts';
+import { commitUnits, resultsIn, type Unit } from '../store/commit.ts';
 import { isPassing, type Sql } from '../store/database.ts';
 import { Fenced } from '../store/leases.ts';
 import { hourOf } from '../store/results.ts';
@@ -34,7 +34,8 @@ export const createWriter = ({ sql, owner, clock, log }: Parts): Writer => {
     let results = 0;
     let count = 0;
     while (count < queue.length && (count === 0 || results < mostResults)) {
-      results += queue[count]?.unit.results.length ?? 0;
+      const next = queue[count];
+      results += next ? resultsIn(next.unit) : 0;
       count += 1;
     }
     return queue.splice(0, count);

@@ -6,7 +6,7 @@ import { type EvidenceWrite, type IncidentWrite, type LedgerWrite, writeEvidence
 import { fence, type Lease } from './leases.ts';
 import { openNotice } from './notices.ts';
 import { markDone } from './outbox.ts';
-import { insertResults, markStale, type ResultRow } from './results.ts';
+import { insertPasses, insertResults, markStale, noPasses, type PassColumns, type ResultRow } from './results.ts';
 import { inTransaction } from './transactions.ts';
 import { type Watermark, writeWatermarks } from './watermarks.ts';
 
@@ -14,6 +14,7 @@ import { type Watermark, writeWatermarks } from './watermarks.ts';
 export type Unit = {
   readonly lease: Lease;
   readonly results: readonly ResultRow[];
+  readonly passes: PassColumns;
   /** Hours that these results belong to and whose rollups have to be made (anew). */
   readonly staleHours: readonly number[];
   readonly watermarks: readonly Watermark[];
@@ -31,6 +32,7 @@ export type Unit = {
 export const emptyUnit = (lease: Lease): Unit => ({
   lease,
   results: [],
+  passes: noPasses(),
   staleHours: [],
   watermarks: [],
   incidents: [],
@@ -41,6 +43,9 @@ export const emptyUnit = (lease: Lease): Unit => ({
   done: [],
   checkpoint: null,
 });
+
+/** How many results it stores: what a commit's time goes by. */
+export const resultsIn = ({ results, passes }: Unit): number => results.length + passes.at.length;
 
 /** Commits units of different partitions in one transaction. @throws Fenced when one of their leases is another's. */
 export const commitUnits = async (sql: Sql, owner: string, units: readonly Unit[]): Promise<void> => {
@@ -55,6 +60,10 @@ export const commitUnits = async (sql: Sql, owner: string, units: readonly Unit[
       insertResults(
         transaction,
         units.flatMap(({ results }) => results),
+      ),
+      insertPasses(
+        transaction,
+        units.map(({ passes }) => passes),
       ),
       markStale(transaction, [...new Set(units.flatMap(({ staleHours }) => staleHours))]),
       writeWatermarks(

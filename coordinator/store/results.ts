@@ -37,6 +37,38 @@ export const insertResults = async (sql: Queryable, rows: readonly ResultRow[]):
     ) as t (monitor_key, at, probe_key, took_ms, outcome, cause_class, has_phases, dns, tcp, tls, first_byte, total)`;
 };
 
+/** Passes with their times, a list for each column: so many come that an object for each would cost more than all else. NaN is a phase that there is none of. */
+export type PassColumns = {
+  readonly monitor_key: number[];
+  readonly probe_key: number[];
+  readonly at: number[];
+  readonly took_ms: number[];
+  readonly dns: number[];
+  readonly tcp: number[];
+  readonly tls: number[];
+  readonly first_byte: number[];
+  readonly total: number[];
+};
+
+export const noPasses = (): PassColumns => ({
+  ...{ monitor_key: [], probe_key: [], at: [], took_ms: [] },
+  ...{ dns: [], tcp: [], tls: [], first_byte: [], total: [] },
+});
+
+/** Their outcome is 0 (`outcomeNumbers.ok`), and they have no cause. */
+export const insertPasses = async (sql: Queryable, parts: readonly PassColumns[]): Promise<void> => {
+  const some = parts.filter(({ at }) => at.length > 0);
+  if (some.length === 0) return;
+  const all = (name: keyof PassColumns): string => numbersLiteral(...some.map((columns) => columns[name]));
+  await sql`
+    insert into results (monitor_key, at, probe_key, took_ms, outcome, cause_class, phases)
+    select monitor_key, to_timestamp(at / 1000.0), probe_key, took_ms, 0, null, array[dns, tcp, tls, first_byte, total]
+    from unnest(
+      ${all('monitor_key')}::bigint[], ${all('at')}::float8[], ${all('probe_key')}::int[], ${all('took_ms')}::real[],
+      ${all('dns')}::real[], ${all('tcp')}::real[], ${all('tls')}::real[], ${all('first_byte')}::real[], ${all('total')}::real[]
+    ) as t (monitor_key, at, probe_key, took_ms, dns, tcp, tls, first_byte, total)`;
+};
+
 const day = 86_400_000;
 const hour = 3_600_000;
 

@@ -62,6 +62,9 @@ export const resultMessage = z.object({
   other_looks: z.array(id).max(64).exactOptional(),
 });
 
+/** In one batch. */
+export const mostResults = 500;
+
 /**
  * Results of one partition in order of seq. `after` is the seq of the result of this partition that the probe sent before this
  * batch and that is not known to be committed; null when nothing before it is outstanding. A coordinator that has not committed
@@ -73,7 +76,21 @@ export const batchMessage = z.object({
   generation: id,
   partition: z.int().min(0).max(31),
   after: z.int().min(1).nullable(),
-  results: z.array(resultMessage).min(1).max(500),
+  results: z.array(resultMessage).min(1).max(mostResults),
+});
+
+/**
+ * The same in a third of the bytes. Of a plain pass (nobody asked for it, and it has nothing to show) only its monitor and its numbers stand
+ * there, in the order of batch.ts; batch-form.ts holds how many these are and between what bounds. Both lists are in order of seq.
+ */
+export const denseBatchMessage = z.object({
+  v: z.literal(2),
+  probe: id,
+  generation: id,
+  partition: z.int().min(0).max(31),
+  after: z.int().min(1).nullable(),
+  passes: z.object({ monitors: z.array(id).max(mostResults), numbers: z.array(z.number()) }),
+  others: z.array(resultMessage).max(mostResults),
 });
 
 /** How far results are committed, for each partition of one generation of the spool. */

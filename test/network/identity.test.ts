@@ -101,7 +101,7 @@ describe('a probe on the bus', () => {
     const partition = partitionOf(monitor);
     const subject = subjects.result('Europe', partition, other.id);
     await voice.shout(subject, batch(europe.id, partition));
-    await voice.shout(subject, batch(other.id, partition, { v: 2 }));
+    await voice.shout(subject, batch(other.id, partition, { v: 3 }));
     await voice.shout(subject, batch(other.id, (partition + 1) % 32));
     await voice.shout(subject, '{"v":1');
     await voice.shout(subject, batch(other.id, partition, { results: [] }));

@@ -7,7 +7,9 @@ import { decide } from '../../../coordinator/domain/decide.ts';
 import type { Gap, MonitorEvent, MonitorState, SeenResult, Seer } from '../../../coordinator/domain/incident-types.ts';
 import { createState, nextTick } from '../../../coordinator/domain/restore.ts';
 import { newId } from '../../../shared/base/ids.ts';
+import { batchOf } from '../../../shared/bus/batch.ts';
 import type { Roster } from '../../../shared/checks/assignment.ts';
+import { noPhases } from '../../../shared/checks/result.ts';
 
 /** A round keeps what it can as numbers. Whether it does or not, the states after it are those that the core decides. */
 const seers: readonly Seer[] = (['Asia', 'Europe', 'Africa', 'Europe'] as const).map((continent, nth) => ({
@@ -129,17 +131,33 @@ describe('a round of a partition', () => {
           }
           for (const steps of rounds) {
             const round = createRound(partition, network, now);
+            const loud = new Set<string>();
             let effects = 0;
             for (const { monitor, event } of steps) {
               const before = expected.get(monitor);
               if (!before) continue;
               if (event === 'ask') {
                 expect(withoutIds(round.stateOf(monitor))).toEqual(withoutIds(before));
+                loud.add(monitor);
                 continue;
               }
               const slot = monitors.slotOf(monitor);
-              if (event.is === 'result' && slot !== undefined && monitors.passesQuietly(slot, event.result, { now, network })) quiet += 1;
-              round.decide(monitor, event);
+              const isQuiet =
+                event.is === 'result' &&
+                slot !== undefined &&
+                !loud.has(monitor) &&
+                monitors.passesQuietly(slot, event.result, { now, network });
+              if (isQuiet) {
+                const { result: seen } = event;
+                const batch = batchOf({ probe: seen.from.probe, generation: newId(), partition: 0, after: null }, [
+                  { ...seen, phases: noPhases },
+                ]);
+                round.takeQuietly({ probe_key: 1, from: seen.from, batch, slots: Int32Array.of(slot) });
+                quiet += 1;
+              } else {
+                round.decide(monitor, event);
+                loud.add(monitor);
+              }
               const decided = decide(before, event, { now, network, newId: counting() });
               effects += decided.effects.length;
               expected.set(monitor, decided.state);

@@ -4,9 +4,12 @@ import {
   dropResultDays,
   forgetMonitors,
   hourOf,
+  insertPasses,
   insertResults,
   makeResultDays,
   markStale,
+  noPasses,
+  type PassColumns,
   type ResultRow,
   rollUpOneHour,
 } from '../../../coordinator/store/results.ts';
@@ -61,6 +64,27 @@ describe('results', () => {
     });
     expect(rows[1]).toMatchObject({ outcome: 2, cause_class: null, phases: null });
     expect(rows[2]).toMatchObject({ outcome: 0, phases: [null, null, null, null, null] });
+  });
+
+  test('that are passes and nothing more come back as the others do, though they are written as columns', async () => {
+    const [one, other] = [noPasses(), noPasses()];
+    const add = (columns: PassColumns, row: Readonly<Record<keyof PassColumns, number>>): void => {
+      for (const name of Object.keys(columns) as (keyof PassColumns)[]) columns[name].push(row[name]);
+    };
+    const times = { took_ms: 35.25, dns: 1.2, tcp: Number.NaN, tls: 20.1, first_byte: 30.5, total: 35.25 };
+    add(one, { monitor_key: 8, probe_key: probe, at: noon + 1, ...times });
+    add(one, { monitor_key: 8, probe_key: probe, at: noon + 3.5, ...times, took_ms: 1e-7, total: Number.NaN });
+    add(other, { monitor_key: 8, probe_key: probe, at: noon + 2, ...times, dns: 0 });
+    await insertPasses(sql, [one, noPasses(), other]);
+    await insertPasses(sql, [noPasses()]);
+    await insertResults(sql, [result(9, noon + 1, { took_ms: 35.25, phases: { ...times, tcp: null } })]);
+    const rowsOf = (key: number) =>
+      sql`select at, probe_key, took_ms, outcome, cause_class, to_json(phases) as phases from results where monitor_key = ${key} order by at`;
+    const [first, second, third, ...more] = await rowsOf(8);
+    expect(more).toEqual([]);
+    expect(first).toEqual((await rowsOf(9))[0]);
+    expect(second).toMatchObject({ outcome: 0, phases: [0, null, 20.1, 30.5, 35.25] });
+    expect(third).toMatchObject({ took_ms: 1e-7, phases: [1.2, null, 20.1, 30.5, null] });
   });
 
   test('have their day made ahead, and made again it stays as it is', async () => {
