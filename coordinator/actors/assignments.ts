@@ -53,8 +53,8 @@ export type AssignmentParts = {
 
 const tombstone = new Uint8Array();
 
-/** So many monitors at once are on their way to the bus: more would wait there for longer than their time limit. */
-const mostAtOnce = 200;
+/** So many monitors at once are on their way to the bus: more would wait there for longer than their time limit, and take room meanwhile. */
+const mostAtOnce = 50;
 
 export const createAssignments = ({ bus, directory, openSecrets, keys }: AssignmentParts): Assignments => {
   const limit = pLimit(mostAtOnce);

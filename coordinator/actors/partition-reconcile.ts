@@ -1,3 +1,4 @@
+import pLimit, { type LimitFunction } from 'p-limit';
 import { z } from 'zod';
 import { jsonOf } from '../../shared/bus/message-json.ts';
 import type { Bus } from '../../shared/bus/nats.ts';
@@ -65,6 +66,15 @@ const buryStrangers = async (partition: number, known: ReadonlySet<string>, { bu
   }
 };
 
+const queues = new WeakMap<Bus, LimitFunction>();
+
+/** All partitions begin at once, and the bus takes no more for it: two at a time keep it busy, and hold a sixteenth of the rows. */
+const queueOf = (bus: Bus): LimitFunction => {
+  const queue = queues.get(bus) ?? pLimit(2);
+  queues.set(bus, queue);
+  return queue;
+};
+
 /** True when something had to be published. @throws when the bus is away. */
 export const reconcile = async (partition: number, parts: PartitionParts): Promise<boolean> => {
   const { sql, bus, assignments, installation, log } = parts;
@@ -78,13 +88,16 @@ export const reconcile = async (partition: number, parts: PartitionParts): Promi
   const isWanted = (row: MonitorRow): boolean => !isKnown || assignments.sealedFor(row).some((place) => outdated.has(place));
   const known = new Set<string>();
   let count = 0;
-  for await (const page of monitorsOfPartition(sql, partition)) {
-    // What is paused may still stand there from before; otherwise whatever stands there is replaced.
-    const rows = page.filter(isWanted);
-    await assignments.publish(rows.map((row) => ({ monitor: row.id, row, isNew: row.paused_at === null && !isStranger })));
-    for (const { id } of page) known.add(id);
-    count += rows.length;
-  }
+  const publishAll = async (): Promise<void> => {
+    for await (const page of monitorsOfPartition(sql, partition)) {
+      // What is paused may still stand there from before; otherwise whatever stands there is replaced.
+      const rows = page.filter(isWanted);
+      await assignments.publish(rows.map((row) => ({ monitor: row.id, row, isNew: row.paused_at === null && !isStranger })));
+      if (isStranger) for (const { id } of page) known.add(id);
+      count += rows.length;
+    }
+  };
+  await queueOf(bus)(publishAll);
   if (isStranger) await buryStrangers(partition, known, parts);
   await bus.store(subjects.marker(partition), JSON.stringify({ installation, served, sealed }));
   if (count > 0) log.info({ partition, monitors: count, served, outdated: [...outdated] }, 'assignments published anew');

@@ -19,7 +19,7 @@ export const assignedRows = (sql: Queryable): AsyncGenerator<AssignedRow[]> =>
     (after) => sql<AssignedRow[]>`
       select id, key, config_version, interval_s, config -> 'continents' as continents, config ->> 'probe' as probe,
         secrets is not null as has_secrets
-      from monitors where paused_at is null and key > ${after} order by key limit 5000`,
+      from monitors where paused_at is null and key > ${after} order by key limit 1000`,
   );
 
 /** Changes of monitors that are not published yet. */

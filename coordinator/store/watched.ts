@@ -27,13 +27,16 @@ export type MonitorRow = {
 
 const columns = 'id, key, organisation_id, partition, type, target, interval_s, config, secrets, config_version, created_at, paused_at';
 
+/** Rows that are gone again before they have grown old: longer pages are kept for the greater, rarer collection of garbage. */
+const pageLength = 250;
+
 /** All monitors of a partition, in pages. */
 export const monitorsOfPartition = (sql: Queryable, partition: number): AsyncGenerator<MonitorRow[]> =>
   inPages(
     0,
     ({ key }) => key,
     (after) => sql<MonitorRow[]>`
-      select ${sql.unsafe(columns)} from monitors where partition = ${partition} and key > ${after} order by key limit 1000`,
+      select ${sql.unsafe(columns)} from monitors where partition = ${partition} and key > ${after} order by key limit ${pageLength}`,
   );
 
 export const monitorsById = (sql: Queryable, ids: readonly string[]): Promise<MonitorRow[]> =>

@@ -27,6 +27,41 @@ type Line = z.infer<typeof line>;
 
 const atOnce = 500;
 
+/** So many different texts are shared; should they not be few, sharing is given up and begun anew. */
+const mostShared = 10_000;
+
+/** Gives for equal values the same one each time, by their text. */
+const createShared = <Value>(): ((text: string, value: Value) => Value) => {
+  const known = new Map<string, Value>();
+  return (text, value) => {
+    const found = known.get(text);
+    if (found !== undefined) return found;
+    if (known.size >= mostShared) known.clear();
+    known.set(text, value);
+    return value;
+  };
+};
+
+/** The assignment in less room: what many have in common is there once, and all of it is one object of V8's, not a list of properties beside one. */
+const createCompact = (): ((assignment: Assignment) => Assignment) => {
+  const organisations = createShared<string>();
+  const configs = createShared<Assignment['config']>();
+  return (given) => ({
+    monitor: given.monitor,
+    organisation: organisations(given.organisation, given.organisation),
+    kind: given.kind,
+    target: given.target,
+    interval_ms: given.interval_ms,
+    timeout_ms: given.timeout_ms,
+    config: configs(JSON.stringify(given.config), given.config),
+    sealed: given.sealed,
+    config_version: given.config_version,
+    ordinal: given.ordinal,
+    continents: given.continents,
+    probe: given.probe,
+  });
+};
+
 export const openAssignments = async (options: {
   readonly folder: string;
   readonly probe: { readonly id: string; readonly organisation: string | null };
@@ -49,7 +84,9 @@ export const openAssignments = async (options: {
     onGone(monitor);
   };
 
-  const put = (assignment: Assignment): void => {
+  const compact = createCompact();
+  const put = (given: Assignment): void => {
+    const assignment = compact(given);
     const old = assignments.get(assignment.monitor);
     if (old) digest.remove(assignedElement(assignedIn(old)));
     assignments.set(assignment.monitor, assignment);

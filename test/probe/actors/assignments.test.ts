@@ -71,6 +71,21 @@ describe('assignments', () => {
     expect(held.has(second.monitor)).toBe(false);
   });
 
+  test('hold once what they have in common', async () => {
+    const organisation = randomUUID();
+    const config = { headers: { Accept: 'text/html' }, expected_status: ['2xx'] };
+    const [first, second, other] = [config, structuredClone(config), {}].map((each, ordinal) =>
+      assignmentOf('https://a.example/', { ordinal, organisation, config: each }),
+    );
+    if (!first || !second || !other) throw new Error('three were made');
+    for (const one of [first, second, other]) await publish(one);
+    assignments.attach(await wire.connect());
+    await expect.poll(() => held.size, waitFor).toBe(3);
+    expect(assignments.find(second.monitor)).toEqual(second);
+    expect(assignments.find(second.monitor)?.config).toBe(assignments.find(first.monitor)?.config);
+    expect(assignments.find(other.monitor)?.config).toEqual({});
+  });
+
   test('and the roster are there again after a restart without any bus', async () => {
     const all = Array.from({ length: 300 }, (_, ordinal) => assignmentOf('https://a.example/', { ordinal }));
     for (const one of all) await publish(one);
