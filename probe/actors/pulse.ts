@@ -1,17 +1,23 @@
 import type { Clock } from '../../shared/base/clock.ts';
 import { atSharedBeat } from './shared-beat.ts';
 
+/** In milliseconds: the longest stretch in which nothing ran here, and all that the steps of a check can have waited together. */
+export type HeldUp = { readonly longest: number; readonly inAll: number };
+
 /** Whether this process itself was held up (starved, frozen, a machine asleep): what it then takes for a silence of others may be its own. */
 export type Pulse = {
-  /** The longest stretch in milliseconds since `since` (of performance.now()) in which nothing ran here. */
-  readonly longestGap: (since: number) => number;
+  /** How long something that began at `since` (of performance.now()) can have waited for this process alone. */
+  readonly heldUp: (since: number) => HeldUp;
   readonly stop: () => void;
 };
 
 const beatMs = 100;
 /** Gaps shorter than this are every day's. */
-const notedMs = 100;
-const mostNoted = 256;
+const notedMs = 25;
+/** A minute of nothing but gaps: no check takes longer. */
+const mostNoted = 640;
+/** About so often a check waits for this process to take its next step; in each of the longest gaps it can have waited once. */
+const steps = 8;
 
 export const createPulse = (clock?: Clock): Pulse => {
   const gaps: { readonly until: number; readonly ms: number }[] = [];
@@ -26,14 +32,12 @@ export const createPulse = (clock?: Clock): Pulse => {
   };
   const beats = atSharedBeat(beatMs, beat, { clock });
   return {
-    // The gap that is just ending counts although its beat has not come yet: a deadline may be told of first.
-    longestGap: (since) => {
-      const now = performance.now();
-      return Math.max(
-        now - Math.max(last, since) - beatMs,
-        ...gaps.filter(({ until }) => until > since).map(({ until, ms }) => Math.min(ms, until - since)),
-        0,
-      );
+    heldUp: (since) => {
+      // The gap that is just ending counts although its beat has not come yet: a deadline may be told of first.
+      const ending = Math.max(0, performance.now() - Math.max(last, since) - beatMs);
+      const waited = gaps.filter(({ until }) => until > since).map(({ until, ms }) => Math.min(ms, until - since));
+      const longestFirst = [ending, ...waited].toSorted((a, b) => b - a);
+      return { longest: longestFirst[0] ?? 0, inAll: longestFirst.slice(0, steps).reduce((sum, ms) => sum + ms, 0) };
     },
     stop: beats.stop,
   };

@@ -103,12 +103,12 @@ export const createRunner = (options: {
     if (reachedTarget(verdict) && asked.length > 0)
       witness.reached(hostKnown(assignment), ended, !asked.every((address) => guard.isOutside(address)));
     if (!needsVouching(verdict)) return verdict;
-    const stalled = pulse.longestGap(began);
+    const heldUp = pulse.heldUp(began);
     const wasRefused = verdict.cause?.class === 'connection_refused';
     const isInside = asked.length > 0 && !asked.some((address) => guard.isOutside(address));
     const vouched = await witness.vouches({ host: hostKnown(assignment), since: began, wasRefused, isInside });
     const { timeout_ms: limit_ms } = assignment;
-    return settle(verdict, { vouched, overrun_ms: ended - began - limit_ms, stalled: { ms: stalled, limit_ms } });
+    return settle(verdict, { vouched, overrun_ms: ended - began - limit_ms, held_up: { ...heldUp, limit_ms } });
   };
 
   const perform = async (

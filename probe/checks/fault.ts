@@ -8,7 +8,7 @@ const below: readonly Layer[] = ['dns', 'tcp', 'tls', 'timeout'];
 /** A check that ended so long after its limit was held up by the probe itself (frozen, starved), and says nothing about the target. */
 export const heldUpAfterMs = 1_000;
 
-/** A process that stood still for so much of a check's time limit cannot tell its own silence from the target's. */
+/** A process that kept a check waiting for so much of its time limit cannot tell its own silence from the target's. */
 const heldUpShare = 0.2;
 
 /** Whether a verdict needs another host as witness before it may count. */
@@ -32,15 +32,21 @@ export type SelfSeen = {
   readonly vouched: boolean;
   /** By how much the check outlasted its time limit. */
   readonly overrun_ms?: number;
-  /** The longest stretch of the check in which the probe itself stood still, and the check's time limit. */
-  readonly stalled?: { readonly ms: number; readonly limit_ms: number };
+  /** For how many milliseconds the check can have waited for the probe itself, at once and in all its steps, and its time limit. */
+  readonly held_up?: { readonly longest: number; readonly inAll: number; readonly limit_ms: number };
+};
+
+/** Being slow in many small steps makes a silence of a target that answered, but no refusal of one that let us in. */
+const isHeldUp = ({ cause }: Verdict, { held_up }: SelfSeen): boolean => {
+  if (held_up === undefined) return false;
+  const waited = cause !== null && causeLayer(cause) === 'timeout' ? held_up.inAll : held_up.longest;
+  return waited > held_up.limit_ms * heldUpShare;
 };
 
 /** Whose fault it was: a failure below http of a probe that reached nothing else is `unknown`, and so is one that the probe itself held up. */
 export const settle = (verdict: Verdict, seen: SelfSeen): Verdict => {
   if (!needsVouching(verdict)) return verdict;
-  const stalled = seen.stalled !== undefined && seen.stalled.ms > seen.stalled.limit_ms * heldUpShare;
-  if (stalled || (seen.overrun_ms ?? 0) > heldUpAfterMs) return unknown(verdict, 'probe_held_up');
+  if (isHeldUp(verdict, seen) || (seen.overrun_ms ?? 0) > heldUpAfterMs) return unknown(verdict, 'probe_held_up');
   return seen.vouched ? verdict : unknown(verdict, 'probe_unvouched');
 };
 

@@ -48,15 +48,24 @@ describe('a failure below http counts only if the probe vouches for itself', () 
   });
 });
 
+const heldUp = { outcome: 'unknown', cause: { class: 'probe_held_up' } };
+
 test('a check in which the probe stood still for a fifth of the time limit says nothing either', () => {
-  const failed = verdict('fail', 'timed_out');
-  expect(settle(failed, { vouched: true, stalled: { ms: 2_001, limit_ms: 10_000 } })).toMatchObject({
-    outcome: 'unknown',
-    cause: { class: 'probe_held_up' },
-  });
-  expect(settle(failed, { vouched: true, stalled: { ms: 2_000, limit_ms: 10_000 } })).toBe(failed);
+  const refused = verdict('fail', 'connection_refused');
+  expect(settle(refused, { vouched: true, held_up: { longest: 2_001, inAll: 2_001, limit_ms: 10_000 } })).toMatchObject(heldUp);
+  expect(settle(refused, { vouched: true, held_up: { longest: 2_000, inAll: 2_000, limit_ms: 10_000 } })).toBe(refused);
   const told = verdict('fail', 'unexpected_status');
-  expect(settle(told, { vouched: true, stalled: { ms: 9_000, limit_ms: 10_000 } })).toBe(told);
+  expect(settle(told, { vouched: true, held_up: { longest: 9_000, inAll: 9_000, limit_ms: 10_000 } })).toBe(told);
+});
+
+test('a silence is the probe’s own, too, when its steps waited for it as long together; what the target said in so many words counts', () => {
+  const slow = { longest: 300, inAll: 2_001, limit_ms: 10_000 };
+  for (const silence of ['timed_out', 'dns_silent'])
+    expect(settle(verdict('fail', silence), { vouched: true, held_up: slow })).toMatchObject(heldUp);
+  for (const said of ['connection_refused', 'connection_reset', 'certificate_self_signed']) {
+    const failed = verdict('fail', said);
+    expect(settle(failed, { vouched: true, held_up: slow })).toBe(failed);
+  }
 });
 
 describe('the closed list of causes', () => {
