@@ -2,6 +2,7 @@ import type { Clock } from '../../shared/base/clock.ts';
 import type { Log } from '../../shared/base/log.ts';
 import { doAlone } from '../store/advisory-locks.ts';
 import type { Sql } from '../store/database.ts';
+import { forgetCoordinators } from '../store/leases.ts';
 import { expandWindows } from '../store/maintenance.ts';
 import { forgetDone } from '../store/outbox.ts';
 import { dropResultDays, forgetMonitors, forgetOld, hourOf, makeResultDays, rollUpOneHour } from '../store/results.ts';
@@ -66,6 +67,7 @@ export const createHousekeeper = ({
       await forgetOld(sql, now - kept.rollupDays * day, now - kept.ledgerDays * day);
       await forgetWatermarks(sql);
       await forgetDone(sql);
+      await forgetCoordinators(sql);
       await repeat(until, () => inTransaction(sql, (transaction) => forgetMonitors(transaction, bite)));
     },
   };

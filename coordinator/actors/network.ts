@@ -65,6 +65,7 @@ export const createNetwork = async (parts: Parts): Promise<Network> => {
   let tickedAt = performance.now();
   let unwritten = new Map<string, Seen>();
   let writtenAt = 0;
+  let loneLookedAt = Number.NEGATIVE_INFINITY;
   let busAway = false;
   let published: Roster | undefined;
 
@@ -166,6 +167,10 @@ export const createNetwork = async (parts: Parts): Promise<Network> => {
       lost.delete(id);
       await endNotice(sql, 'probe_lost', id);
     }
+    const now = performance.now();
+    // Written by commits of any coordinator, so that only the database knows; nobody waits for their end.
+    if (now - loneLookedAt < timing.lookAgainMs) return;
+    loneLookedAt = now;
     const well = current.probes.filter(({ healthy, organisation }) => healthy && organisation === null);
     if (new Set(well.map(({ continent }) => continent)).size > 1)
       for (const { subject } of await openNotices(sql, 'continent_alone')) await endNotice(sql, 'continent_alone', subject);

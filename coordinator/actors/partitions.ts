@@ -4,7 +4,7 @@ import { partitionCount } from '../../shared/bus/subjects.ts';
 import type { Word } from '../domain/handover.ts';
 import { answersSoon } from '../store/database.ts';
 import { beAlive, type Lease, leasesChannel, releaseLeases, renewLeases, sayGoodbye, takeLeases } from '../store/leases.ts';
-import { outboxChannel } from '../store/outbox.ts';
+import { outboxChannel, partitionsWaiting } from '../store/outbox.ts';
 import type { Known } from './alerter.ts';
 import type { PartitionMessage } from './partition.ts';
 import type { PartitionParts } from './partition-parts.ts';
@@ -97,7 +97,7 @@ export const createPartitions = ({ owner, version, parts, words }: Options): Par
       const again = createTicker({
         everyMs: timing.lookAgainMs,
         tick: async () => {
-          for (const partition of running.values()) partition.wakeOutbox();
+          for (const partition of await partitionsWaiting(sql, [...running.keys()])) running.get(partition)?.wakeOutbox();
         },
         onFailure,
       });

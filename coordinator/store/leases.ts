@@ -11,12 +11,18 @@ export const leasesChannel = 'leases';
 
 /** Says that this coordinator lives, and counts those that do. */
 export const beAlive = async (sql: Queryable, owner: string, version: string, aliveMs: number): Promise<number> => {
-  await sql`insert into coordinators (id, version, seen_at) values (${owner}, ${version}, now())
-    on conflict (id) do update set seen_at = excluded.seen_at`;
+  const [row] = await sql<{ others: number }[]>`
+    with mine as (
+      insert into coordinators (id, version, seen_at) values (${owner}, ${version}, now())
+      on conflict (id) do update set seen_at = excluded.seen_at
+    )
+    select count(*) as others from coordinators where id <> ${owner} and seen_at > now() - ${aliveMs} * interval '1 millisecond'`;
+  return 1 + (row?.others ?? 0);
+};
+
+/** Those that ended without a word are forgotten once nobody asks what became of them. */
+export const forgetCoordinators = async (sql: Queryable): Promise<void> => {
   await sql`delete from coordinators where seen_at < now() - interval '1 hour'`;
-  const [row] = await sql<{ alive: number }[]>`
-    select count(*) as alive from coordinators where seen_at > now() - ${aliveMs} * interval '1 millisecond'`;
-  return Math.max(1, row?.alive ?? 1);
 };
 
 /**

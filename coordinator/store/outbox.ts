@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { numbersLiteral } from './array-literals.ts';
 import type { Queryable } from './database.ts';
 
 /** What a transaction wants done outside the database: written with it, done after it, at least once and in order of id. */
@@ -69,6 +70,15 @@ export const waitingLines = async <Of extends Topic>(
     organisation: organisation_id,
     payload: shape.parse(payload),
   }));
+};
+
+/** Which of these partitions have lines that wait: to ask for all in one question costs as much as to ask for one. */
+export const partitionsWaiting = async (sql: Queryable, partitions: readonly number[]): Promise<number[]> => {
+  const topics: readonly Topic[] = ['monitor', 'set_aside'];
+  const rows = await sql<{ partition: number }[]>`
+    select distinct partition from outbox
+    where done_at is null and topic = any(${[...topics]}) and partition = any(${numbersLiteral(partitions)}::smallint[])`;
+  return rows.map(({ partition }) => partition);
 };
 
 export const markDone = async (sql: Queryable, ids: readonly number[]): Promise<void> => {

@@ -61,6 +61,20 @@ describe.concurrent('a monitor', () => {
     expect([first.hits.length, second.hits.length]).toEqual([1, 2]);
   });
 
+  test('is changed all the same when nobody was told that its line is there', async () => {
+    const target = await network.startTarget();
+    const monitor = await network.addMonitor({ target: target.url(), interval_s: 3_600 });
+    await eventually(() => target.hits.length === 1);
+    const elsewhere = await network.startTarget();
+    await network.sql.begin(async (transaction) => {
+      await transaction`update monitors set target = ${elsewhere.url()}, config_version = config_version + 1 where id = ${monitor}`;
+      const payload = JSON.stringify({ monitor, change: 'edited', what_is_checked_changed: true });
+      await transaction`insert into outbox (topic, partition, organisation_id, payload)
+        select 'monitor', partition, organisation_id, ${payload}::text::jsonb from monitors where id = ${monitor}`;
+    });
+    await eventually(() => elsewhere.hits.length > 0);
+  });
+
   test('that is paused during an outage is checked no more within a second; its incident closes and says why', async () => {
     const { target, monitor } = await watchBroken();
     await network.pauseMonitor(monitor, true);

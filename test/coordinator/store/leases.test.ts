@@ -1,7 +1,16 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { commitUnits, emptyUnit } from '../../../coordinator/store/commit.ts';
 import { connect, type Sql } from '../../../coordinator/store/database.ts';
-import { beAlive, Fenced, ownedPartitions, releaseLeases, renewLeases, sayGoodbye, takeLeases } from '../../../coordinator/store/leases.ts';
+import {
+  beAlive,
+  Fenced,
+  forgetCoordinators,
+  ownedPartitions,
+  releaseLeases,
+  renewLeases,
+  sayGoodbye,
+  takeLeases,
+} from '../../../coordinator/store/leases.ts';
 import { newId } from '../../../shared/base/ids.ts';
 import { eventually } from '../../support/eventually.ts';
 import { createDatabase, type TestDatabase } from '../../support/services.ts';
@@ -108,5 +117,16 @@ describe('leases', () => {
     expect(await beAlive(sql, bob, '1', 60_000)).toBe(2);
     await sayGoodbye(sql, bob);
     expect(await beAlive(sql, ada, '1', 60_000)).toBe(1);
+  });
+
+  test('count nobody who fell silent, and who was silent for an hour is forgotten', async () => {
+    await beAlive(sql, bob, '1', 60_000);
+    await sql`update coordinators set seen_at = now() - interval '59 minutes' where id = ${bob}`;
+    expect(await beAlive(sql, ada, '1', 60_000)).toBe(1);
+    await forgetCoordinators(sql);
+    expect(await sql`select id from coordinators where id = ${bob}`).toHaveLength(1);
+    await sql`update coordinators set seen_at = now() - interval '61 minutes' where id = ${bob}`;
+    await forgetCoordinators(sql);
+    expect(await sql`select id from coordinators`).toMatchObject([{ id: ada }]);
   });
 });
