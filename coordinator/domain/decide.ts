@@ -1,4 +1,3 @@
-import { isAhead } from './ahead.ts';
 import { moveBack } from './beginning.ts';
 import { failWhileDown, passWhileDown } from './down.ts';
 import { createDraft, type Draft, progress, progressLightly } from './draft.ts';
@@ -51,12 +50,12 @@ const covers = (draft: Draft, result: SeenResult): void => {
 
 const olderThanView = (draft: Draft, result: SeenResult, newest: boolean): void => {
   const { incident, views } = draft.state;
-  if (!incident || (incident.confirmed_at !== null && !isAhead(incident, draft.moment.now))) return;
+  if (!incident) return;
   if (result.outcome === 'ok') {
-    if (incident.confirmed_at !== null) return;
+    const isOpen = incident.confirmed_at === null && !incident.progress.refuted;
     // Too old for a view, but it was so: the failure was another matter than what both may see by now (rule 10).
-    const refutes = newest && result.from.continent !== incident.seen?.continent && result.at > incident.started_at;
-    if (refutes && !incident.progress.refuted) progress(draft, incident, { refuted: true });
+    const refutes = isOpen && newest && result.from.continent !== incident.seen?.continent && result.at > incident.started_at;
+    if (refutes) progress(draft, incident, { refuted: true });
     return;
   }
   // Only what leads up to a failure that still stands belongs to the incident.
