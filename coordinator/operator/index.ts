@@ -89,9 +89,3 @@ export const runUnderstood = async (
     return failed;
   }
 };
-
-/** Both at once, for whoever has the house at hand. */
-export const runOperator = async (argv: readonly string[], parts: OperatorParts, streams: Streams): Promise<number> => {
-  const understood = understand(argv, streams);
-  return typeof understood === 'number' ? understood : runUnderstood(understood, parts, streams);
-};

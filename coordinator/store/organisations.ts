@@ -12,8 +12,7 @@ export const organisationById = async (sql: Queryable, id: string): Promise<Orga
   return row;
 };
 
-/** Organisations of exactly this name, without case; two may have the same. */
-/** Without case; at most two, those that are spelt the same before others. */
+/** Organisations of this name, without case: at most two, one that is spelt the same before others. */
 export const organisationsNamed = (sql: Queryable, name: string): Promise<OrganisationRow[]> =>
   sql<OrganisationRow[]>`select id, name, plan, time_zone from organisations where lower(name) = lower(${name})
     order by name = ${name} desc, key limit 2`;

@@ -1,6 +1,7 @@
 import type { FastifyReply } from 'fastify';
 import { Refusal } from '../../../shared/base/refusal.ts';
-import type { Count, RestParts, TokenCaller } from './parts.ts';
+import type { Count } from '../../access/rate-limit.ts';
+import type { RestParts, TokenCaller } from './parts.ts';
 
 const tooMany = new Refusal('rate_limited', 'Too many calls; wait as long as Retry-After says.');
 

@@ -13,7 +13,7 @@ import type { RestParts, TokenCaller } from './parts.ts';
 import { bodyLimit } from './server-options.ts';
 import { prefix, queryOf } from './urls.ts';
 
-export type { Answered, Count, RestParts, TokenCaller } from './parts.ts';
+export type { RestParts, TokenCaller } from './parts.ts';
 export { restServerOptions } from './server-options.ts';
 
 /** `/monitors/{monitor_id}` as the router writes it. */

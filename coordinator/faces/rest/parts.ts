@@ -1,12 +1,10 @@
 import type { Logger } from 'pino';
 import type { Operation, RawInput } from '../../../shared/api/operation.ts';
+import type { Count } from '../../access/rate-limit.ts';
+import type { Answered } from '../../operations/index.ts';
 
 /** What REST must know of a caller: which token it is, to count its calls. */
 export type TokenCaller = { readonly token?: { readonly id: string } };
-
-export type Count = { readonly allowed: boolean; readonly remaining: number; readonly reset: number };
-
-export type Answered = { readonly status?: number; readonly body?: unknown };
 
 /** What the REST face is given: the gate, who is calling, and how often. */
 export type RestParts<Caller extends TokenCaller> = {

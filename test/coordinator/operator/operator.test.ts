@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { createOrganisationLookup } from '../../../coordinator/access/organisation-lookup.ts';
 import { createTokens } from '../../../coordinator/access/tokens.ts';
-import { type OperatorParts, runOperator } from '../../../coordinator/operator/index.ts';
+import { type OperatorParts, runUnderstood, understand } from '../../../coordinator/operator/index.ts';
 import { writeBackup } from '../../../coordinator/store/backup.ts';
 import { migrate } from '../../../coordinator/store/migrate.ts';
 import { openNotice } from '../../../coordinator/store/notices.ts';
@@ -49,7 +49,10 @@ const run = async (...argv: readonly string[]): Promise<Said> => {
   const err = (text: string) => {
     said.err += text;
   };
-  return { code: await runOperator(argv, parts(), { out, err, watched: false }), ...said };
+  const streams = { out, err, watched: false };
+  const understood = understand(argv, streams);
+  const code = typeof understood === 'number' ? understood : await runUnderstood(understood, parts(), streams);
+  return { code, ...said };
 };
 
 /** The one object that --json prints. */

@@ -1,12 +1,7 @@
 import type { Server } from 'node:http';
 import Fastify, { type FastifyHttpOptions, type FastifyInstance } from 'fastify';
-import {
-  type Answered,
-  type RestParts,
-  restRoutes,
-  restServerOptions,
-  type TokenCaller,
-} from '../../../../coordinator/faces/rest/index.ts';
+import { type RestParts, restRoutes, restServerOptions, type TokenCaller } from '../../../../coordinator/faces/rest/index.ts';
+import type { Answered } from '../../../../coordinator/operations/index.ts';
 import { InvalidInput } from '../../../../shared/api/errors.ts';
 import type { Operation } from '../../../../shared/api/operation.ts';
 import { Refusal } from '../../../../shared/base/refusal.ts';
