@@ -11,6 +11,8 @@ export type Expiring = { readonly expire: () => void };
  * Modes: running → over (the limit came, or `end`: all that listen are told, once) | settled (the check ended before: nobody is told any more).
  */
 export class CheckDeadline implements Alarm {
+  /** When its time began to run, by `performance.now()`. */
+  readonly began: number;
   due: number;
   place = -1;
   #ended = false;
@@ -18,7 +20,8 @@ export class CheckDeadline implements Alarm {
   #listener: Expiring | undefined;
   #further: Expiring[] | undefined;
 
-  constructor(due: number) {
+  constructor(began: number, due: number) {
+    this.began = began;
     this.due = due;
   }
 
@@ -27,10 +30,14 @@ export class CheckDeadline implements Alarm {
   }
 
   listen(listener: Expiring): void {
-    if (this.#listener === undefined) {
-      this.#listener = listener;
-      setAlarm(this, this.due);
-    } else if (this.#further === undefined) this.#further = [listener];
+    this.attend(listener);
+    if (this.place < 0) setAlarm(this, this.due);
+  }
+
+  /** For a listener with an alarm of its own, which minds the time itself: it is told only if the time is ended sooner. */
+  attend(listener: Expiring): void {
+    if (this.#listener === undefined) this.#listener = listener;
+    else if (this.#further === undefined) this.#further = [listener];
     else this.#further.push(listener);
   }
 
@@ -64,4 +71,7 @@ export class CheckDeadline implements Alarm {
 }
 
 /** A deadline so many milliseconds from now. */
-export const deadlineIn = (ms: number): CheckDeadline => new CheckDeadline(performance.now() + ms);
+export const deadlineIn = (ms: number): CheckDeadline => {
+  const now = performance.now();
+  return new CheckDeadline(now, now + ms);
+};

@@ -5,7 +5,8 @@ import type { Resolver, Transport } from '../../shared/checks/dns/config.ts';
 import { type Alarm, clearAlarm, setAlarm } from './alarms.ts';
 import type { CheckDeadline, Expiring } from './check-deadline.ts';
 import { type DnsMessage, flagBits, type Question, readMessage, writeQuestion } from './dns-message.ts';
-import type { Asker, Ticket, UdpSockets } from './dns-sockets.ts';
+import type { Asker, Ticket } from './dns-slot.ts';
+import type { UdpSockets } from './dns-sockets.ts';
 import { askByTcp } from './dns-tcp.ts';
 
 /** What asking came to, whatever the answer says. */
@@ -41,6 +42,9 @@ export type Asking = {
   readonly patience_ms: number;
 };
 
+/** Called once, when a question is over or goes on by TCP. */
+export type Told = (seen: Exchange | Promise<Exchange>) => void;
+
 /** Questions as bytes, with and without EDNS, for as long as the question is asked. */
 export type Written = { readonly edns: Buffer; readonly plain: Buffer };
 
@@ -72,7 +76,7 @@ class UdpQuestion implements Asker, Alarm, Expiring {
   readonly #asking: Asking;
   readonly #deadline: CheckDeadline;
   readonly #began: number;
-  readonly #resolve: (seen: Exchange | Promise<Exchange>) => void;
+  readonly #told: Told;
   /** The datagrams under way; most questions take one. */
   #ticket: Ticket | undefined;
   #further: Ticket[] | undefined;
@@ -84,18 +88,12 @@ class UdpQuestion implements Asker, Alarm, Expiring {
   #edns = true;
   #done = false;
 
-  constructor(
-    sockets: UdpSockets,
-    asking: Asking,
-    deadline: CheckDeadline,
-    began: number,
-    resolve: (seen: Exchange | Promise<Exchange>) => void,
-  ) {
+  constructor(sockets: UdpSockets, asking: Asking, deadline: CheckDeadline, began: number, told: Told) {
     this.#sockets = sockets;
     this.#asking = asking;
     this.#deadline = deadline;
     this.#began = began;
-    this.#resolve = resolve;
+    this.#told = told;
   }
 
   begin(): void {
@@ -103,12 +101,14 @@ class UdpQuestion implements Asker, Alarm, Expiring {
       this.expire();
       return;
     }
-    this.#deadline.listen(this);
+    this.#deadline.attend(this);
     this.#sendAgain(this.#began);
   }
 
   ring(): void {
-    this.#sendAgain(performance.now());
+    const now = performance.now();
+    if (this.#deadline.isOver(now)) this.expire();
+    else this.#sendAgain(now);
   }
 
   hear(answer: Buffer, { resolver, question }: Ticket): void {
@@ -150,7 +150,8 @@ class UdpQuestion implements Asker, Alarm, Expiring {
     if (this.#done) return;
     const { written, patience_ms } = this.#asking;
     this.#attempts += 1;
-    setAlarm(this, now + patience_ms * 2 ** Math.min(this.#attempts - 1, 6));
+    const again = now + (patience_ms << Math.min(this.#attempts - 1, 6));
+    setAlarm(this, Math.min(again, this.#deadline.due));
     const ticket = this.#sockets.ask(this.#last(), this.#edns ? written.edns : written.plain, this, this.#attempts > 1);
     if (this.#ticket === undefined) this.#ticket = ticket;
     else if (this.#further === undefined) this.#further = [ticket];
@@ -174,7 +175,7 @@ class UdpQuestion implements Asker, Alarm, Expiring {
       connected_ms: null,
     };
     const isCut = outcome.is === 'answer' && (outcome.message.flags & flagBits.tc) !== 0;
-    this.#resolve(isCut ? askWhole(seen, this.#asking, this.#deadline, this.#began) : seen);
+    this.#told(isCut ? askWhole(seen, this.#asking, this.#deadline, this.#began) : seen);
   }
 }
 
@@ -193,10 +194,15 @@ const exchangeByTcp = async ({ resolvers, question, written }: Asking, deadline:
   return { outcome, resolver, transport: 'tcp', attempts: 0, strays, answered_ms: performance.now() - began, connected_ms };
 };
 
-/** Performs one question: by UDP first unless TCP is asked for, by TCP when the answer was truncated. Ends by the deadline. */
-export const exchange = (sockets: UdpSockets, asking: Asking, deadline: CheckDeadline): Promise<Exchange> => {
-  const began = performance.now();
-  return asking.transport === 'tcp'
-    ? exchangeByTcp(asking, deadline, began)
-    : new Promise((resolve) => new UdpQuestion(sockets, asking, deadline, began, resolve).begin());
+/**
+ * Performs one question: by UDP first unless TCP is asked for, by TCP when the answer was truncated. Ends by the deadline. `began`: since when its
+ * time is measured. What comes in one datagram is told as it is, because a promise costs as much as reading it.
+ */
+export const ask = (sockets: UdpSockets, asking: Asking, deadline: CheckDeadline, began: number, told: Told): void => {
+  if (asking.transport === 'tcp') told(exchangeByTcp(asking, deadline, began));
+  else new UdpQuestion(sockets, asking, deadline, began, told).begin();
 };
+
+/** The same for those who wait for it. */
+export const exchange = (sockets: UdpSockets, asking: Asking, deadline: CheckDeadline, began = deadline.began): Promise<Exchange> =>
+  new Promise((resolve) => ask(sockets, asking, deadline, began, resolve));

@@ -70,7 +70,7 @@ export const createResolverWitness = (sockets: UdpSockets): ResolverWitness => {
       // Many checks suspect the resolver in the same moment: one question answers for all of them, and has a time of its own, because
       // the check that asked it may be over first.
       if (asking === undefined) {
-        const own = new CheckDeadline(deadline.due);
+        const own = new CheckDeadline(performance.now(), deadline.due);
         asking = exchange(sockets, { question: root, written: writtenRoot, resolvers, transport: 'udp', patience_ms: patienceMs }, own)
           .then((seen) => answered(seen))
           .finally(() => {

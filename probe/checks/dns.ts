@@ -5,7 +5,7 @@ import type { Verdict } from '../../shared/checks/result.ts';
 import { noPhases } from '../../shared/checks/result.ts';
 import { clearAlarm, newAlarm, setAlarm } from './alarms.ts';
 import type { Check, CheckContext } from './check.ts';
-import { type Asking, type Exchange, exchange, write } from './dns-exchange.ts';
+import { type Asking, ask, type Exchange, exchange, write } from './dns-exchange.ts';
 import { createResolverWitness, systemResolvers } from './dns-resolvers.ts';
 import type { UdpSockets } from './dns-sockets.ts';
 import { judge, resolverSuspected } from './dns-verdict.ts';
@@ -55,7 +55,7 @@ export const createDnsCheck = (parts: DnsParts): Check => {
     const [first, ...rest] = resolvers();
     if (!first) return { outcome: 'unknown', cause: { class: 'probe_resolver', params: {} }, phases: noPhases, evidence: { resolvers: 0 } };
     const own: readonly [Resolver, ...Resolver[]] = [first, ...rest];
-    const since = performance.now();
+    const since = deadline.began;
     // A silent resolver is only known at the deadline: who else it answers is asked in time, once its patience is over.
     let doubt: Promise<boolean> | undefined;
     const suspect = (): Promise<boolean> => {
@@ -69,7 +69,10 @@ export const createDnsCheck = (parts: DnsParts): Check => {
       seen = await exchange(sockets, { ...unaddressed, resolvers: own }, deadline);
       // By TCP one is asked at a time: the next takes the place of one that takes no connection, while there is time.
       for (const next of terms.transport === 'tcp' ? rest : [])
-        if (takesNoTcp(seen) && !deadline.isOver()) seen = await exchange(sockets, { ...unaddressed, resolvers: [next] }, deadline);
+        if (takesNoTcp(seen) && !deadline.isOver()) {
+          const asking = { ...unaddressed, resolvers: [next] } as const;
+          seen = await exchange(sockets, asking, deadline, performance.now());
+        }
     } finally {
       clearAlarm(doubting);
     }
@@ -79,18 +82,38 @@ export const createDnsCheck = (parts: DnsParts): Check => {
     return judge(terms, { exchange: seen, own: true, vouched, has_family: true, limit_ms: assignment.timeout_ms, evidence_wanted });
   };
 
+  const askNamed = (
+    { resolver, asking }: Named,
+    terms: DnsTerms,
+    { assignment, deadline, evidence_wanted }: CheckContext,
+  ): Promise<Verdict> =>
+    new Promise((resolve, reject) => {
+      const judged = (seen: Exchange): Verdict => {
+        const has_family = seen.outcome.is !== 'unreachable' || families()[resolver.family];
+        const limit_ms = assignment.timeout_ms;
+        return judge(terms, { exchange: seen, own: false, vouched: false, has_family, limit_ms, evidence_wanted });
+      };
+      ask(sockets, asking, deadline, deadline.began, (seen) => {
+        if (seen instanceof Promise) {
+          seen.then(judged).then(resolve, reject);
+          return;
+        }
+        try {
+          resolve(judged(seen));
+        } catch (error) {
+          reject(error);
+        }
+      });
+    });
+
   return (context) => {
-    const { assignment, deadline, evidence_wanted, guard } = context;
+    const { assignment, guard } = context;
     const prepared = prepare(assignment);
     const { terms, named } = prepared;
     if (named === null) return askOwn(prepared, context);
-    const { resolver, asking } = named;
-    if (!guard.allows(resolver.address, resolver.port))
-      return Promise.resolve(notPublic(resolver, guard.isOwnLimit([resolver.address], assignment)));
-    return exchange(sockets, asking, deadline).then((seen) => {
-      const has_family = seen.outcome.is !== 'unreachable' || families()[resolver.family];
-      return judge(terms, { exchange: seen, own: false, vouched: false, has_family, limit_ms: assignment.timeout_ms, evidence_wanted });
-    });
+    const { address, port } = named.resolver;
+    if (guard.allows(address, port)) return askNamed(named, terms, context);
+    return Promise.resolve(notPublic(named.resolver, guard.isOwnLimit([address], assignment)));
   };
 };
 

@@ -20,7 +20,7 @@ const guard = createGuard({ allow: ['127.0.0.0/8'], bus: () => [], own: () => []
 const perform = ({ resolver, name, expected, ...times }: Order): Promise<object> => {
   const config = { resolver, expected_values: expected, match: 'exact' };
   const assignment = assignmentOf(name, { kind: 'dns', timeout_ms: 10_000, config });
-  return keepChecking(times, () => performOnce(check, guard, assignment));
+  return keepChecking(times, performOnce(check, guard, assignment));
 };
 
 for await (const line of createInterface({ input: process.stdin })) {

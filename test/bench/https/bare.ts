@@ -7,9 +7,8 @@ import { createHttpsCheck } from '../../../probe/checks/https.ts';
 import { createLookup, watchFamilies } from '../../../probe/checks/https-lookup.ts';
 import { createTrust } from '../../../probe/checks/https-trust.ts';
 import type { Assignment } from '../../../shared/checks/assignment.ts';
-import type { Outcome } from '../../../shared/checks/result.ts';
 import { assignmentOf } from '../../probe/support/assignment.ts';
-import { keepChecking, performOnce } from '../keep-checking.ts';
+import { keepChecking, type Perform, performOnce } from '../keep-checking.ts';
 
 type Order = { readonly url: string; readonly in_flight: number; readonly ms: number; readonly once: boolean };
 
@@ -22,14 +21,14 @@ const check = createHttpsCheck({
   trust: createTrust([readFileSync(authority, 'utf8')]),
 });
 const guard = createGuard({ allow: ['127.0.0.0/8'], bus: () => [], own: () => [] });
-const perform = (assignment: Assignment): Promise<Outcome> => performOnce(check, guard, assignment);
+const perform = (assignment: Assignment): Perform => performOnce(check, guard, assignment);
 
 /** So many checks at once, all of them waiting for an answer that never comes: what memory they hold. */
 const holdOpen = async ({ url, in_flight, ms }: Order): Promise<object> => {
   const collect = globalThis.gc ?? (() => undefined);
   collect();
   const before = process.memoryUsage.rss();
-  const all = Array.from({ length: in_flight }, () => perform(assignmentOf(url, { timeout_ms: ms })));
+  const all = Array.from({ length: in_flight }, () => new Promise(perform(assignmentOf(url, { timeout_ms: ms }))));
   await new Promise((resolve) => setTimeout(resolve, ms * 0.9));
   collect();
   const during = process.memoryUsage.rss();
@@ -41,5 +40,5 @@ const holdOpen = async ({ url, in_flight, ms }: Order): Promise<object> => {
 for await (const line of createInterface({ input: process.stdin })) {
   const order: Order = JSON.parse(line);
   const assigned = assignmentOf(order.url, { timeout_ms: 10_000 });
-  process.stdout.write(`${JSON.stringify(await (order.once ? holdOpen(order) : keepChecking(order, () => perform(assigned))))}\n`);
+  process.stdout.write(`${JSON.stringify(await (order.once ? holdOpen(order) : keepChecking(order, perform(assigned))))}\n`);
 }

@@ -4,7 +4,8 @@ import dnsPacket from 'dns-packet';
 import { describe, expect, test } from 'vitest';
 import { deadlineIn } from '../../../probe/checks/check-deadline.ts';
 import { exchange, write } from '../../../probe/checks/dns-exchange.ts';
-import { type Asker, createUdpSockets, type UdpSockets } from '../../../probe/checks/dns-sockets.ts';
+import type { Asker } from '../../../probe/checks/dns-slot.ts';
+import type { UdpSockets } from '../../../probe/checks/dns-sockets.ts';
 import { type Asked, answerTo, type Resolver } from '../../support/resolver.ts';
 import { address, dnsBench, word } from '../support/dns-bench.ts';
 import { dnsChecker } from '../support/dns-checker.ts';
@@ -209,58 +210,5 @@ describe("the probe's own resolver", () => {
       outcome: 'ok',
       evidence: { resolver: { own: true } },
     });
-  });
-});
-
-describe('the sockets', () => {
-  test('spread questions over many ports, and renew each port after a thousand questions', async () => {
-    const own = createUdpSockets({ slots: 4 });
-    const by = await resolver(({ query }) => address(query));
-    const check = dnsChecker(own);
-    for (let round = 0; round < 60; round += 1) {
-      const verdicts = await Promise.all(
-        Array.from({ length: 100 }, () => check({ target: 'example.test', config: { resolver: by.address } })),
-      );
-      expect(verdicts.every(({ outcome }) => outcome === 'ok')).toBe(true);
-    }
-    const uses = new Map<number, number>();
-    for (const port of by.sources) uses.set(port, (uses.get(port) ?? 0) + 1);
-    expect(uses.size).toBeGreaterThan(5);
-    expect(Math.max(...uses.values())).toBeLessThanOrEqual(1_000);
-    expect(own.open()).toBeLessThanOrEqual(4);
-    expect(new Set(by.ids).size).toBeGreaterThan(5_000);
-    own.close();
-  });
-
-  test('are let go when the check is ended from outside', async () => {
-    const own = createUdpSockets();
-    const by = await resolver(() => null);
-    const end = never();
-    const running = dnsChecker(own)({ target: 'example.test', config: { resolver: by.address }, deadline: end });
-    end.end();
-    expect(word(await running)).toBe('dns_silent');
-    own.close();
-  });
-
-  test('are let go when the check is ended from outside after it asked again', async () => {
-    const own = createUdpSockets();
-    const end = never();
-    const by = await resolver(({ count }) => {
-      if (count === 2) end.end();
-      return null;
-    });
-    const verdict = await dnsChecker(own)({ target: 'example.test', config: { resolver: by.address }, deadline: end });
-    expect(word(verdict)).toBe('dns_silent');
-    expect(verdict.evidence).toMatchObject({ attempts: 2 });
-    own.close();
-  });
-
-  test('tell of datagrams that the system will not send, without waiting for the deadline', async () => {
-    const own = createUdpSockets();
-    // A broadcast, which the system refuses to a socket that did not ask for leave.
-    const nowhere = { address: '255.255.255.255', port: 53, family: 4 } as const;
-    const seen = await exchange(own, { ...asking, resolvers: [nowhere], patience_ms: 50 }, never());
-    expect(seen).toMatchObject({ outcome: { is: 'failed' }, attempts: 2 });
-    own.close();
   });
 });
