@@ -33,6 +33,7 @@ import { createPatientTicker } from './patient-ticker.ts';
 import { hearPresence } from './presence.ts';
 import { tellChangesOfProbes } from './probe-changes.ts';
 import { createProbeKeeper, ensureStreams } from './probe-keeper.ts';
+import { createReceipts } from './receipts.ts';
 import { createRefusals } from './refusals.ts';
 import { createStranded } from './stranded.ts';
 import type { Timing } from './timing.ts';
@@ -120,8 +121,9 @@ export const startEngine = async (options: EngineOptions): Promise<Engine> => {
   };
   const trust = createProbeTrust({ sql, clock, log, directory, roster, targetsOf });
   const writer = createWriter({ sql, owner, clock, log });
+  const receipts = createReceipts({ bus });
   const parts: PartitionParts = {
-    ...{ sql, bus, clock, log, timing, writer, directory, refusals, assignments, loaded, roster },
+    ...{ sql, bus, clock, log, timing, writer, directory, refusals, receipts, assignments, loaded, roster },
     installation: await installationId(sql),
     loading: pLimit(3),
     askLooks: looks.ask,
@@ -151,7 +153,7 @@ export const startEngine = async (options: EngineOptions): Promise<Engine> => {
       network.hear(present);
     },
   });
-  ends.push(() => presence.stop(), network.close, looks.close, writer.close, partitions.close);
+  ends.push(() => presence.stop(), network.close, looks.close, receipts.close, writer.close, partitions.close);
 
   tellChangesOfProbes({ directory, assignments, partitions });
   await partitions.start();

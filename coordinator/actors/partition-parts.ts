@@ -8,6 +8,7 @@ import type { Assignments } from './assignments.ts';
 import type { Directory } from './directory.ts';
 import type { LookWish } from './partition-round.ts';
 import type { PartitionState } from './partition-state.ts';
+import type { Receipts } from './receipts.ts';
 import type { Refusals } from './refusals.ts';
 import type { Timing } from './timing.ts';
 import type { ObservedState } from './trust.ts';
@@ -23,6 +24,7 @@ export type PartitionParts = {
   readonly writer: Writer;
   readonly directory: Directory;
   readonly refusals: Refusals;
+  readonly receipts: Receipts;
   readonly assignments: Assignments;
   readonly installation: string;
   /** What the partitions of this coordinator hold at the moment, for counting; only their owners change it. */

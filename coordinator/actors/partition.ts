@@ -93,12 +93,12 @@ const observeAll = (state: PartitionState, judged: Received['judged'], { observe
 
 /** Works on a set of messages; when it cannot be, on its halves, until the one that cannot is found and set aside. */
 const work = async (state: PartitionState, batches: readonly (Accepted & Found)[], parts: PartitionParts): Promise<void> => {
-  const { bus, refusals } = parts;
+  const { refusals } = parts;
   try {
     const { round, judged, refused, receipts } = receiveBatches(state, batches, parts);
     await settle(round, parts);
     for (const { delivered } of batches) delivered.ack();
-    for (const [subject, receipt] of receipts) bus.publish(subject, JSON.stringify(receipt));
+    for (const [subject, receipt] of receipts) parts.receipts.give(subject, receipt);
     for (const { probe, reason } of refused) refusals.count(probe, reason);
     observeAll(state, judged, parts);
   } catch (error) {
