@@ -1,0 +1,103 @@
+import { describe, expect, test } from 'vitest';
+import type { Cause } from '../../../shared/checks/cause.ts';
+import { at, story } from './story.ts';
+
+/** Rule 3: where an unconfirmed incident begins when older failures come, to the millisecond. */
+
+const expired: Cause = { class: 'certificate_expired', params: {} };
+const beginsAt = (told: ReturnType<typeof story>) => told.incidents().map(({ started_at }) => (started_at - at(0)) / 1000);
+
+describe('rule 3: an older failure', () => {
+  test('brings along what it saw: its place, cause and layer', () => {
+    const told = story(['Europe', 'Asia', 'Africa']);
+    told.fail('Europe', 100);
+    told.fail('Asia', 20, { cause: expired, arrives: 101 });
+    expect(told.incidents()).toMatchObject([
+      {
+        ...{ started_at: at(20), confirmed_at: null, seen: { continent: 'Asia' }, cause: expired, layer: 'tls' },
+        ...{ scope: 'everywhere', progress: { failed: ['Europe', 'Asia'] } },
+      },
+    ]);
+    expect(told.effects('incident').at(-1)?.change).toBe('moved');
+  });
+
+  test('moves the beginning back two turns at most', () => {
+    const told = story(['Europe', 'Asia']);
+    told.fail('Europe', 500);
+    told.fail('Europe', 259.999, { arrives: 501 });
+    expect(beginsAt(told)).toEqual([500]);
+    told.fail('Europe', 260, { arrives: 501 });
+    expect(beginsAt(told)).toEqual([260]);
+  });
+
+  test('is parted from the incident by a pass between them, and by none that started with one of the two', () => {
+    const parted = (second: number) => {
+      const told = story(['Europe', 'Asia']);
+      told.pass('Europe', second, { probe: 'second' });
+      told.fail('Europe', 20);
+      told.fail('Europe', 10, { arrives: 21 });
+      return beginsAt(told);
+    };
+    expect(parted(9)).toEqual([10]);
+    expect(parted(10)).toEqual([10]);
+    expect(parted(10.001)).toEqual([20]);
+    expect(parted(19.999)).toEqual([20]);
+    expect(parted(20)).toEqual([10]);
+  });
+
+  test('is parted by passes of the continents concerned alone', () => {
+    const third = story(['Europe', 'Asia', 'Africa']);
+    third.pass('Africa', 15);
+    third.fail('Europe', 20);
+    third.fail('Europe', 10, { arrives: 21 });
+    expect(beginsAt(third)).toEqual([10]);
+    const seeing = story(['Europe', 'Asia', 'Africa']);
+    seeing.pass('Europe', 15);
+    seeing.fail('Europe', 20);
+    seeing.fail('Asia', 10, { arrives: 21 });
+    expect(seeing.incidents()).toMatchObject([{ started_at: at(20), confirmed_at: at(20) }]);
+    const other = story(['Europe', 'Asia', 'Africa']);
+    other.fail('Europe', 200);
+    other.pass('Asia', 130, { arrives: 201 });
+    other.fail('Asia', 110, { probe: 'second', arrives: 202 });
+    expect(beginsAt(other)).toEqual([200]);
+    other.fail('Asia', 135, { arrives: 203 });
+    other.fail('Asia', 120, { probe: 'third', arrives: 204 });
+    expect(beginsAt(other)).toEqual([135]);
+  });
+
+  test('moves nothing when its own continent has passed since: only what leads up to a failure that still stands belongs to it', () => {
+    const told = story(['Europe', 'Asia', 'Africa']);
+    told.fail('Europe', 20);
+    told.pass('Asia', 30);
+    told.fail('Asia', 15, { probe: 'second', arrives: 31 });
+    expect(beginsAt(told)).toEqual([20]);
+  });
+
+  test('leaves it refuted if it was, and refutes it if somebody had passed since', () => {
+    const refuted = (told: ReturnType<typeof story>) => told.state().incident?.progress.refuted;
+    const before = story(['Europe', 'Asia', 'Africa']);
+    before.fail('Europe', 20);
+    before.pass('Asia', 21);
+    before.fail('Europe', 20 - 5, { arrives: 22 });
+    expect([beginsAt(before), refuted(before)]).toEqual([[15], true]);
+    const since = story(['Europe', 'Asia', 'Africa']);
+    since.pass('Asia', 17);
+    since.fail('Europe', 20);
+    expect(refuted(since)).toBe(false);
+    since.fail('Europe', 15, { arrives: 21 });
+    expect([beginsAt(since), refuted(since)]).toEqual([[15], true]);
+    const never = story(['Europe', 'Asia', 'Africa']);
+    never.pass('Asia', 14);
+    never.fail('Europe', 20);
+    never.fail('Europe', 15, { arrives: 21 });
+    expect(refuted(never)).toBe(false);
+  });
+
+  test('that is as old as the incident moves nothing', () => {
+    const told = story(['Europe', 'Asia', 'Africa']);
+    told.fail('Europe', 200);
+    told.fail('Europe', 200, { probe: 'second' });
+    expect(told.effects('incident').map(({ change }) => change)).toEqual(['opened']);
+  });
+});
