@@ -43,7 +43,7 @@ type Parts = {
 
 const atOnce = 200;
 const hopelessAfter = 20;
-/** Of the body, as the incident keeps it; the page of the monitor has the whole. */
+/** Of the body, as the incident keeps it for good; the page of the monitor has the whole while it is among the last. */
 const shownBody = 1_024;
 /** A schedule that never comes again covers no more than this. */
 const farthestMs = 400 * 86_400_000;

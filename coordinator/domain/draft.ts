@@ -47,7 +47,16 @@ export const progressLightly = (draft: Draft, incident: Incident, step: Partial<
   return next;
 };
 
-export const keepEvidence = (draft: Draft, incident: string, part: EvidenceRow['part'], from: Seer, at: number, failure: Failure): void => {
+type Source = { readonly continent: Seer['continent'] | null; readonly name: string };
+
+export const keepEvidence = (
+  draft: Draft,
+  incident: string,
+  part: EvidenceRow['part'],
+  from: Source,
+  at: number,
+  failure: Failure,
+): void => {
   const { took_ms, cause, phases, evidence } = failure;
   const row: EvidenceRow = { part, continent: from.continent, probe: from.name, at, outcome: 'fail', took_ms, cause, phases, evidence };
   draft.effects.push({ is: 'evidence', incident, row });

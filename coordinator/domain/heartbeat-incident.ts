@@ -1,4 +1,4 @@
-import { ask, type Draft } from './draft.ts';
+import { ask, type Draft, keepEvidence } from './draft.ts';
 import { close, confirm, notes, open, raise } from './incident.ts';
 import { type Failure, heartbeatParams, type SeenBeat, type SeenResult } from './incident-types.ts';
 import { cover } from './ledger.ts';
@@ -39,6 +39,10 @@ const bad = (draft: Draft, beat: SeenBeat): void => {
   const failure: Failure = { began_at: beat.at, took_ms: 0, cause: beat.cause, phases: null, evidence: beat.evidence };
   if (incident && incident.confirmed_at !== null) return;
   const told = incident ?? open(draft, null, beat.at, failure);
+  const name = beat.evidence?.taken_by;
+  const by = { continent: null, name: typeof name === 'string' ? name : '' };
+  // What the job said, often why it failed: a probe that judged by the record has not heard that.
+  keepEvidence(draft, told.id, incident ? 'confirmed' : 'seen', by, beat.at, failure);
   raise(draft, confirm(draft, told, null, beat.at), false);
 };
 

@@ -153,7 +153,9 @@ export type MonitorState = {
 
 export type EvidenceRow = {
   readonly part: 'seen' | 'confirmed' | 'matrix';
-  readonly continent: Continent;
+  /** null: a job said so itself, wherever that was taken. */
+  readonly continent: Continent | null;
+  /** Or the coordinator, where it took what a job said. */
   readonly probe: string;
   readonly at: number;
   readonly outcome: Outcome;

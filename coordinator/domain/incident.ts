@@ -43,7 +43,7 @@ export const open = (draft: Draft, from: Seer | null, at: number, failure: Failu
     confirmed: null,
     cause: failure.cause,
     note: null,
-    scope: scopeOf(failed, []),
+    scope: scopeOf(failure.cause, failed, []),
     layer: layerOf(failure.cause),
     progress: {
       refuted: from !== null && passedSince(draft, from.continent, failure.began_at),

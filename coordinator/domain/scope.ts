@@ -6,8 +6,12 @@ import type { Incident, Scope } from './incident-types.ts';
 /** A pass counts for the scope when it started before or soon after confirmation: a later one tells of the recovery. */
 const afterConfirmation = 60_000;
 
+/** Said by the job itself, which is the same for everybody, and not seen from anywhere. */
+const saidByTheJob: readonly string[] = ['heartbeat_failed', 'heartbeat_exit_code'];
+
 /** From where an outage is seen (rule 15): a continent that failed once in it failed, whatever it saw before or after. */
-export const scopeOf = (failed: readonly Continent[], passed: readonly Continent[]): Scope => {
+export const scopeOf = (cause: Cause | null, failed: readonly Continent[], passed: readonly Continent[]): Scope => {
+  if (cause !== null && saidByTheJob.includes(cause.class)) return 'everywhere';
   if (failed.length <= 1) return 'one_continent';
   return passed.some((continent) => !failed.includes(continent)) ? 'some_continents' : 'everywhere';
 };
@@ -22,5 +26,5 @@ export const counted = (incident: Incident, continent: Continent, ok: boolean, a
   if (at < incident.started_at || list.includes(continent)) return incident;
   const failed = ok ? progress.failed : [...progress.failed, continent];
   const passed = ok ? [...progress.passed, continent] : progress.passed;
-  return { ...incident, scope: scopeOf(failed, passed), progress: { ...progress, failed, passed } };
+  return { ...incident, scope: scopeOf(incident.cause, failed, passed), progress: { ...progress, failed, passed } };
 };

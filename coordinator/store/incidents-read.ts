@@ -54,7 +54,8 @@ export const incidentById = async (sql: Queryable, organisation: string, id: str
 
 export type ShownEvidence = {
   readonly part: 'seen' | 'confirmed' | 'matrix';
-  readonly continent: string;
+  /** null: a job said so itself. */
+  readonly continent: string | null;
   readonly probe: string;
   readonly at: Date;
   readonly outcome: Outcome;
@@ -70,8 +71,8 @@ export type IncidentDetails = { readonly scope: string | null; readonly layer: s
 export const incidentDetails = async (sql: Queryable, id: string): Promise<IncidentDetails> => {
   const [head] = await sql<{ scope: string | null; layer: string | null }[]>`select scope, layer from incidents where id = ${id}`;
   const rows = await sql<(Omit<ShownEvidence, 'outcome'> & { outcome: number })[]>`
-    select part, continent, probe, at, outcome, took_ms, cause, phases, evidence from incident_evidence where incident_id = ${id}
-    order by array_position(array['seen', 'confirmed', 'matrix'], part), continent`;
+    select part, nullif(continent, '') as continent, probe, at, outcome, took_ms, cause, phases, evidence from incident_evidence where incident_id = ${id}
+    order by array_position(array['seen', 'confirmed', 'matrix'], part), incident_evidence.continent`;
   return {
     scope: head?.scope ?? null,
     layer: head?.layer ?? null,

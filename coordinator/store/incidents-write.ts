@@ -68,7 +68,8 @@ export const writeEvidence = async (sql: Queryable, writes: readonly EvidenceWri
   const rows = [...last.values()].map(({ incident, row }) => ({
     incident_id: incident,
     part: row.part,
-    continent: row.continent,
+    // A part of the key, so not null.
+    continent: row.continent ?? '',
     probe: row.probe,
     at: time(row.at),
     outcome: outcomeNumbers[row.outcome],

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { retireBeatToken } from '../../coordinator/store/beat-tokens.ts';
+import { incidentDetails } from '../../coordinator/store/incidents-read.ts';
 import type { ProbeApp } from '../../probe/app.ts';
 import { newId } from '../../shared/base/ids.ts';
 import { createBeatCarrier } from '../../shared/bus/beat-desk.ts';
@@ -113,8 +114,14 @@ describe.concurrent('a heartbeat', () => {
   test('that failed by exit code says which, and 0 is a success', async () => {
     const heartbeat = await addHeartbeat(network, {}, 3_600);
     await beat(coordinator, heartbeat, '/0');
-    await beat(coordinator, heartbeat, '/17');
-    await incidentThat(network.sql, heartbeat.monitor, isConfirmed);
+    await beat(earOf(europe), heartbeat, '/17', { method: 'POST', body: 'disk full' });
+    const down = await incidentThat(network.sql, heartbeat.monitor, isConfirmed);
+    // What the job said is the evidence, for as long as there is the incident (rule 15).
+    const said = await eventually(async () => {
+      const { evidence } = await incidentDetails(network.sql, down.id);
+      return evidence.find(({ continent }) => continent === null);
+    });
+    expect(said).toMatchObject({ probe: 'europe', evidence: { taken_by: 'europe', exit_code: 17, body: 'disk full' } });
     const [row] = await network.sql<{ cause: unknown }[]>`select cause from incidents where monitor_id = ${heartbeat.monitor}`;
     expect(row?.cause).toMatchObject({ class: 'heartbeat_exit_code', params: { exit_code: 17 } });
     await beat(coordinator, heartbeat, '/0');

@@ -6,8 +6,8 @@ import { innerOperation } from '../operation.ts';
 
 const EvidenceOut = object('EvidenceOut', {
   part: string({ description: '`seen`, `confirmed` or `matrix`.' }),
-  continent: string(),
-  probe: string(),
+  continent: nullable(string(), { description: 'null: a job said so itself.' }),
+  probe: string({ description: 'Who saw it, or took what a job said.' }),
   at: dateTime(),
   outcome: string(),
   took_ms: number(),

@@ -27,6 +27,33 @@ describe('rule 20: heartbeats', () => {
     expect(told.effects('alert')).toMatchObject([{ event: 'down' }]);
   });
 
+  test('rules 15 and 20: what the job said when it failed is kept with the incident, which is seen from nowhere in particular', () => {
+    const told = heartbeat();
+    const said = { taken_by: 'Frankfurt', exit_code: 3, body: 'disk full' };
+    const failed = beat(10, 'bad');
+    told.tell({ ...failed, beat: { ...failed.beat, evidence: said } }, 11);
+    const [incident] = told.incidents();
+    expect(incident).toMatchObject({ seen: null, scope: 'everywhere' });
+    expect(told.effects('evidence')).toMatchObject([
+      { incident: incident?.id, row: { part: 'seen', continent: null, probe: 'Frankfurt', at: at(10), outcome: 'fail', evidence: said } },
+    ]);
+    // A probe that judges the same record afterwards makes no place of it.
+    told.fail('Europe', 12, { cause: { class: 'heartbeat_failed', params: { deadline: at(10) } } });
+    expect(told.incidents().at(-1)).toMatchObject({ scope: 'everywhere' });
+  });
+
+  test('rules 15 and 20: what the job said confirms what a probe had read from the record, and is kept beside it', () => {
+    const told = heartbeat();
+    told.tell(beat(0), 0);
+    told.fail('Europe', 12, { cause: { class: 'heartbeat_failed', params: { deadline: at(10) } } });
+    const failed = beat(10, 'bad');
+    told.tell({ ...failed, beat: { ...failed.beat, evidence: { taken_by: 'coordinator', body: 'why' } } }, 13);
+    expect(told.incidents().at(-1)).toMatchObject({ confirmed_at: at(10), scope: 'everywhere' });
+    const parts = told.effects('evidence').map(({ row: { part, continent, probe } }) => [part, continent, probe]);
+    expect(parts.at(0)?.slice(0, 2)).toEqual(['seen', 'Europe']);
+    expect(parts.at(-1)).toEqual(['confirmed', null, 'coordinator']);
+  });
+
   test('rule 20: the next good beat alone closes, dated by the beat', () => {
     const told = heartbeat();
     told.tell(beat(0), 0);

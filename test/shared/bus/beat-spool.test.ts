@@ -1,0 +1,144 @@
+import { appendFile, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, describe, expect, test } from 'vitest';
+import { newId } from '../../../shared/base/ids.ts';
+import { openBeatSpool, type SpooledBeat } from '../../../shared/bus/beat-spool.ts';
+import type { BeatMessage } from '../../../shared/bus/messages.ts';
+import { beatFingerprint } from '../../../shared/checks/heartbeat/token.ts';
+import { silentLog } from '../../probe/support/bus-of-probe.ts';
+import { canMakeDisks, createSmallDisk } from '../../support/small-disk.ts';
+
+const ends: (() => Promise<unknown>)[] = [];
+afterEach(async () => {
+  for (const end of ends.splice(0).toReversed()) await end();
+});
+
+const folder = async (): Promise<string> => {
+  const made = await mkdtemp(join(tmpdir(), 'antipode-beats-'));
+  ends.push(() => rm(made, { recursive: true, force: true }));
+  return made;
+};
+
+const entry = (at: number, more: Partial<BeatMessage> = {}): SpooledBeat => ({
+  organisation: newId(),
+  monitor: newId(),
+  beat: {
+    v: 1,
+    id: newId(),
+    key: beatFingerprint('a'),
+    kind: 'success',
+    exit_code: null,
+    at,
+    rid: null,
+    method: 'GET',
+    body: '',
+    ear: 'eu',
+    ...more,
+  },
+});
+
+describe('beats on the disk', () => {
+  test('come back in order after a restart, also behind a line that a crash cut off', async () => {
+    const path = join(await folder(), 'beats.jsonl');
+    const before = await openBeatSpool(path, silentLog);
+    const kept = [entry(1), entry(2), entry(3)];
+    await Promise.all(kept.map(before.append));
+    await before.close();
+    await appendFile(path, JSON.stringify(entry(4)).slice(0, 50));
+    const after = await openBeatSpool(path, silentLog);
+    await after.append(entry(5));
+    await after.close();
+    const again = await openBeatSpool(path, silentLog);
+    const handed: number[] = [];
+    await again.drain(async ({ beat }) => void handed.push(beat.at));
+    expect(handed).toEqual([1, 2, 3, 5]);
+    await again.close();
+    const empty = await openBeatSpool(path, silentLog);
+    expect(empty.waiting()).toBe(0);
+    await empty.close();
+  });
+
+  test('stay until they are handed over, whatever comes meanwhile', async () => {
+    const spool = await openBeatSpool(join(await folder(), 'beats.jsonl'), silentLog);
+    ends.push(spool.close);
+    const monitor = newId();
+    await Promise.all([1, 2, 3].map((at) => spool.append({ ...entry(at), monitor })));
+    const handed: number[] = [];
+    await expect(
+      spool.drain(async ({ beat }) => {
+        if (beat.at === 2) throw new Error('the bus is away again');
+        handed.push(beat.at);
+      }),
+    ).rejects.toThrow('away');
+    expect(spool.waiting()).toBe(2);
+    const late = spool.append({ ...entry(4), monitor });
+    await Promise.all([late, spool.drain(async ({ beat }) => void handed.push(beat.at))]);
+    await spool.drain(async ({ beat }) => void handed.push(beat.at));
+    expect(handed).toEqual([1, 2, 3, 4]);
+    expect(spool.waiting()).toBe(0);
+  });
+});
+
+describe.runIf(canMakeDisks())('beats on a disk that is full', () => {
+  test('are refused while it is, and those behind them are read again after a crash', async () => {
+    const small = createSmallDisk(join(await folder(), 'disk'), 64);
+    ends.push(async () => small.close());
+    const path = join(small.folder, 'beats.jsonl');
+    const spool = await openBeatSpool(path, silentLog);
+    const long = { body: 'x'.repeat(9_000) };
+    await spool.append(entry(1, long));
+    await small.fill();
+    // The last page of the file has room for a part of it.
+    await expect(spool.append(entry(2, long))).rejects.toThrow('ENOSPC');
+    await small.free();
+    await Promise.all([3, 4].map((at) => spool.append(entry(at))));
+    await spool.append(entry(5));
+    await spool.close();
+    const after = await openBeatSpool(path, silentLog);
+    ends.push(after.close);
+    const handed: number[] = [];
+    await after.drain(async ({ beat }) => void handed.push(beat.at));
+    expect(handed).toEqual([1, 3, 4, 5]);
+  });
+});
+
+describe('many beats on the disk', () => {
+  test('are handed over side by side, so that nobody is late for those before him; those of one monitor in order', async () => {
+    const spool = await openBeatSpool(join(await folder(), 'beats.jsonl'), silentLog);
+    ends.push(spool.close);
+    const monitors = Array.from({ length: 50 }, () => newId());
+    await Promise.all([1, 2, 3].flatMap((at) => monitors.map((monitor) => spool.append({ ...entry(at), monitor }))));
+    const handed: string[] = [];
+    const all = Promise.withResolvers<void>();
+    const under = new Set<string>();
+    await spool.drain(async ({ monitor, beat }) => {
+      expect(under.has(monitor)).toBe(false);
+      under.add(monitor);
+      // Nobody goes on before the first beat of every monitor is on its way.
+      if (under.size === monitors.length) all.resolve();
+      await all.promise;
+      under.delete(monitor);
+      handed.push(`${monitor} ${beat.at}`);
+    });
+    for (const monitor of monitors)
+      expect(handed.filter((one) => one.startsWith(monitor))).toEqual([1, 2, 3].map((at) => `${monitor} ${at}`));
+    expect(spool.waiting()).toBe(0);
+  });
+
+  test('are kept where the hand-over failed, and no others', async () => {
+    const spool = await openBeatSpool(join(await folder(), 'beats.jsonl'), silentLog);
+    ends.push(spool.close);
+    const [bad, good] = [newId(), newId()];
+    for (const at of [1, 2]) for (const monitor of [bad, good]) await spool.append({ ...entry(at), monitor });
+    const handed: string[] = [];
+    const handOver = async ({ monitor, beat }: SpooledBeat): Promise<void> => {
+      if (monitor === bad && handed.length < 2) throw new Error('refused');
+      handed.push(`${monitor} ${beat.at}`);
+    };
+    await expect(spool.drain(handOver)).rejects.toThrow('refused');
+    expect(spool.waiting()).toBe(2);
+    await spool.drain(handOver);
+    expect(handed).toEqual([`${good} 1`, `${good} 2`, `${bad} 1`, `${bad} 2`]);
+  });
+});
