@@ -194,7 +194,7 @@ export const createProbe = async (config: Config, overrides: Overrides = {}): Pr
         if (reply.displaced) displaced.resolve();
         knowledge.learn(reply, assignments.keysInUse);
         if (reply.base_url !== identity.base_url) identity = { ...identity, base_url: reply.base_url };
-        reporter.receive({ generation: spool.generation, committed: reply.committed, again: [] });
+        reporter.hear(reply);
       },
     },
   });

@@ -1,4 +1,5 @@
 import { type Batch, lastSeqOf, resultAt, seqAt, startAt, versionAt } from '../../shared/bus/batch.ts';
+import { newestBatch } from '../../shared/bus/batch-text.ts';
 import type { ReceiptMessage } from '../../shared/bus/messages.ts';
 import { subjects } from '../../shared/bus/subjects.ts';
 import type { Result } from '../../shared/checks/result.ts';
@@ -201,7 +202,7 @@ export const receiveBatches = (state: PartitionState, batches: readonly Found[],
   const { partition } = state.lease;
   const receipts = [...answers.values()].map(({ probe, generation, committed, again }): [string, ReceiptMessage] => [
     subjects.receipt(probe),
-    { v: 1, generation, committed: { [partition]: committed }, again: again ? [partition] : [] },
+    { v: 1, generation, committed: { [partition]: committed }, again: again ? [partition] : [], batches: newestBatch },
   ]);
   return { round, judged, refused, receipts };
 };

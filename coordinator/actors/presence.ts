@@ -1,5 +1,6 @@
 import type { Clock } from '../../shared/base/clock.ts';
 import type { Log } from '../../shared/base/log.ts';
+import { newestBatch } from '../../shared/bus/batch-text.ts';
 import { jsonOf } from '../../shared/bus/message-json.ts';
 import { type PresenceMessage, type PresenceReply, presenceMessage } from '../../shared/bus/messages.ts';
 import type { Bus, Message, Subscription } from '../../shared/bus/nats.ts';
@@ -77,6 +78,7 @@ export const hearPresence = (parts: Parts): Subscription => {
       roster_epoch: parts.rosterEpoch(),
       committed: await committed(probe, read.data.generation),
       seal_keys: sealKeysFor(probe, read.data.seal_key),
+      batches: newestBatch,
       ...(ends ? { displaced: true } : {}),
     };
     // The clock last: what was awaited in between would make it late.

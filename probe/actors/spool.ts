@@ -1,16 +1,21 @@
 import { join } from 'node:path';
 import type { Log } from '../../shared/base/log.ts';
+import { passText, wholeText } from '../../shared/bus/batch-text.ts';
 import { partitionCount, partitionOf } from '../../shared/bus/subjects.ts';
 import type { Result } from '../../shared/checks/result.ts';
 import { createSpoolIndex, type SpoolIndex } from './spool-index.ts';
 import { openSpoolMarks, readSavedLine, seqStride } from './spool-marks.ts';
+import { createSpoolSaving } from './spool-saving.ts';
 import { openSegments, type Place } from './spool-segments.ts';
+import { createSpoolTexts } from './spool-texts.ts';
 
 /**
  * The results that the coordinator has not committed yet, on disk before anybody else hears of them (rule 6).
  *
  * Modes: `saving` (what is appended is written at once, synced about once a second) ↔ `unsaved` (the disk takes nothing: results wait in memory,
  * bounded, and are offered all the same; each save tries again) → `closed`. Bounded in bytes: the oldest segment goes first, and what is lost is counted.
+ * On disk every result stands whole, as it always has, so that an older probe that is put back can read what a newer one left; in memory
+ * a plain pass is the short text that travels.
  */
 export type Spool = {
   readonly generation: string;
@@ -18,7 +23,7 @@ export type Spool = {
   readonly append: (result: Omit<Result, 'seq'>) => { readonly seq: number; readonly partition: number } | undefined;
   /** Settles when all that was appended before has been written, or cannot be. Never rejects. */
   readonly save: () => Promise<void>;
-  /** The saved results of a partition that wait after `seq`, in order, as JSON texts; undefined when there are none. */
+  /** The saved results of a partition that wait after `seq`, in order, as texts that batchText() takes; undefined when there are none. */
   readonly take: (partition: number, seq: number) => Promise<Taken | undefined>;
   /** How far each partition is committed: nothing up to there is wanted any more. */
   readonly commit: (committed: Readonly<Record<string, number>>) => void;
@@ -44,15 +49,9 @@ const mostTaken = 500;
 const mostTakenBytes = 384 * 1024;
 /** Longer ones travel without their evidence: one result must never be too large for a message of the bus. */
 const mostTextBytes = 128 * 1024;
-/** Texts kept in memory, so that what is handed over at once is not read back from the disk. */
-const mostKeptBytes = 8 * 1024 * 1024;
 const mostUnsaved = 20_000;
-/** Results in one write. */
-const mostWritten = 500;
 /** A probe that is killed in between hands over once more what was committed since, and a repeat changes nothing. */
 const rememberEveryMs = 5_000;
-/** A result as it stands in a batch, and in a line of a segment. */
-const textOf = (seq: number, result: Omit<Result, 'seq'>): string => `{"seq":${seq},${JSON.stringify(result).slice(1)}`;
 
 /** A character has at most three bytes. */
 const isTooLong = (text: string): boolean => text.length * 3 > mostTextBytes && Buffer.byteLength(text) > mostTextBytes;
@@ -96,20 +95,9 @@ export const openSpool = async (options: {
   const segments = await openSegments({ folder: join(folder, generation), segmentBytes, log, keep });
   await marks.promise(lastSeq);
 
-  const texts = new Map<number, string>();
-  let textBytes = 0;
-  const unsaved: { seq: number; partition: number; position: number }[] = [];
-  let fault: string | undefined;
-  let saving: Promise<void> | undefined;
+  const texts = createSpoolTexts();
   let marksChanged = false;
   let remembered = performance.now();
-
-  const forget = (seq: number): void => {
-    const text = texts.get(seq);
-    if (text === undefined) return;
-    textBytes -= text.length;
-    texts.delete(seq);
-  };
 
   /** Takes the entries of a partition that fit out of the index, from the oldest on. */
   const shiftWhile = (partition: number, fits: (index: SpoolIndex) => boolean, release: boolean): number => {
@@ -118,7 +106,7 @@ export const openSpool = async (options: {
     while (index.head() < index.tail() && fits(index)) {
       const entry = index.shift();
       if (!entry) break;
-      forget(entry.seq);
+      texts.forget(entry.seq);
       if (release && entry.segment > 0) segments.release(entry.segment);
       taken += 1;
     }
@@ -140,56 +128,20 @@ export const openSpool = async (options: {
     }
   };
 
-  const keepTextsBounded = (): void => {
-    if (textBytes <= mostKeptBytes) return;
-    const firstUnsaved = unsaved[0]?.seq ?? Number.POSITIVE_INFINITY;
-    for (const seq of texts.keys()) {
-      if (textBytes <= mostKeptBytes || seq >= firstUnsaved) return;
-      forget(seq);
-    }
-  };
-
-  const write = async (): Promise<void> => {
-    if (fault !== undefined) unsaved.splice(0, unsaved.length, ...unsaved.filter(({ seq }) => texts.has(seq)));
-    while (unsaved.length > 0) {
-      // What was committed or dropped meanwhile needs no disk.
-      const some = unsaved.slice(0, mostWritten);
-      const wanted = some.flatMap((entry) => {
-        const text = texts.get(entry.seq);
-        return text === undefined ? [] : [{ ...entry, text }];
-      });
-      if (wanted.length > 0) {
-        const places = await segments.append(wanted.map(({ text }) => text));
-        for (const [at, { partition, position }] of wanted.entries()) {
-          const place = places[at];
-          if (!place) continue;
-          const isWanted = indexOf(partition).place(position, place.segment, place.offset, place.length);
-          if (!isWanted) segments.release(place.segment);
-        }
-      }
-      unsaved.splice(0, some.length);
-    }
-    if (lastSeq + seqStride / 2 > marks.promised()) await marks.promise(lastSeq);
-    await makeRoom();
-    keepTextsBounded();
-  };
-
-  const save = (): Promise<void> => {
-    saving ??= write()
-      .then(() => {
-        if (fault !== undefined) log.info('the disk takes results again');
-        fault = undefined;
-      })
-      .catch((error: unknown) => {
-        const text = error instanceof Error ? error.message : String(error);
-        if (fault !== text) log.error({ err: error }, 'the disk does not take results; they wait in memory');
-        fault = text;
-      })
-      .finally(() => {
-        saving = undefined;
-      });
-    return saving;
-  };
+  const saving = createSpoolSaving({
+    append: segments.append,
+    isWanted: texts.has,
+    onWritten: ({ partition, position }, { segment, offset, length }) => {
+      const isWanted = indexOf(partition).place(position, segment, offset, length);
+      if (!isWanted) segments.release(segment);
+    },
+    finish: async () => {
+      if (lastSeq + seqStride / 2 > marks.promised()) await marks.promise(lastSeq);
+      await makeRoom();
+      texts.bound(saving.first() ?? Number.POSITIVE_INFINITY);
+    },
+    log,
+  });
 
   const remember = async (): Promise<void> => {
     if (!marksChanged) return;
@@ -200,7 +152,7 @@ export const openSpool = async (options: {
   };
 
   const textAt = async (index: SpoolIndex, position: number): Promise<string> => {
-    const text = texts.get(index.seqAt(position));
+    const text = texts.of(index.seqAt(position));
     if (text !== undefined) return text;
     const [offset, length] = [index.offsetAt(position), index.lengthAt(position)];
     return (await segments.read(index.segmentAt(position))).toString('utf8', offset, offset + length);
@@ -209,26 +161,25 @@ export const openSpool = async (options: {
   return {
     generation,
     append: (result) => {
-      if (unsaved.length >= mostUnsaved) {
+      if (saving.count() >= mostUnsaved) {
         dropped += 1;
         return undefined;
       }
       lastSeq += 1;
       const seq = lastSeq;
       const partition = partitionOf(result.monitor);
-      const whole = textOf(seq, result);
-      const text = isTooLong(whole) ? textOf(seq, { ...result, evidence: { left_out: 'too large' } }) : whole;
+      const whole = wholeText(seq, result);
+      const line = isTooLong(whole) ? wholeText(seq, { ...result, evidence: { left_out: 'too large' } }) : whole;
       const position = indexOf(partition).push(seq);
-      texts.set(seq, text);
-      textBytes += text.length;
-      unsaved.push({ seq, partition, position });
+      texts.keep(seq, passText(seq, result) ?? line);
+      saving.add({ seq, partition, position, line });
       waiting += 1;
       return { seq, partition };
     },
     save: async () => {
       // What came while the last write was on its way wants another.
-      if (saving) await saving;
-      if (unsaved.length > 0 || segments.bytes() > mostBytes) await save();
+      await saving.settled();
+      if (saving.count() > 0 || segments.bytes() > mostBytes) await saving.save();
     },
     take: async (partition, seq) => {
       const index = indexOf(partition);
@@ -243,7 +194,7 @@ export const openSpool = async (options: {
         if (position < index.head()) return undefined; // Dropped while we read: the next call sees what is left.
         const entry = index.seqAt(position);
         // Nobody hears of a result before it is on disk, unless the disk takes nothing.
-        if (index.segmentAt(position) === 0 && fault === undefined) break;
+        if (index.segmentAt(position) === 0 && !saving.isFailing()) break;
         if (!texts.has(entry)) {
           // One segment at a time is read for all partitions, not all segments for one.
           segment ??= index.segmentAt(position);
@@ -278,13 +229,13 @@ export const openSpool = async (options: {
     lastSeq: () => lastSeq,
     status: () => ({ waiting, dropped, bytes: segments.bytes() }),
     tick: async () => {
-      if (unsaved.length > 0) await save();
+      if (saving.count() > 0) await saving.save();
       await segments.sync();
       if (performance.now() - remembered >= rememberEveryMs) await remember();
     },
     close: async () => {
-      if (saving) await saving;
-      await save();
+      await saving.settled();
+      await saving.save();
       await remember();
       await segments.close();
     },

@@ -96,6 +96,9 @@ export const denseBatchMessage = z.object({
 /** How far results are committed, for each partition of one generation of the spool. */
 const committed = z.record(z.string(), z.int().min(0));
 
+/** The newest version of batches that whoever says so reads. Probes write the first to those who say nothing. */
+const batches = z.int().min(1).exactOptional();
+
 export const presenceMessage = z.object({
   v: version,
   probe: id,
@@ -135,10 +138,11 @@ export const presenceReply = z.object({
   seal_keys: z.record(z.string(), z.string()),
   /** A process that was started later speaks as this probe: this one is to end. */
   displaced: z.boolean().exactOptional(),
+  batches,
 });
 
 /** Sent after each commit, so that probes trim their spools at once; presence replies say the same for those that missed it. */
-export const receiptMessage = z.object({ v: version, generation: id, committed, again: z.array(z.int()).default([]) });
+export const receiptMessage = z.object({ v: version, generation: id, committed, again: z.array(z.int()).default([]), batches });
 
 export const beatKinds = ['success', 'start', 'fail', 'log'] as const;
 

@@ -1,14 +1,20 @@
 import type { Continent } from '../../../shared/base/continents.ts';
 import { newId } from '../../../shared/base/ids.ts';
+import { batchText, newestBatch, passText } from '../../../shared/bus/batch-text.ts';
 import { parseProbeCredentials } from '../../../shared/bus/credentials.ts';
 import { keyFromSeed, parseCredentials } from '../../../shared/bus/identity.ts';
 import type { Bus } from '../../../shared/bus/nats.ts';
 import { signaturesOf } from '../../../shared/bus/signature.ts';
 import { partitionCount, subjects } from '../../../shared/bus/subjects.ts';
+import type { Result } from '../../../shared/checks/result.ts';
 
 /** One probe's results of every monitor, as its reporter would send them: batches of a partition, in order, signed with what leaves with them. */
 export type Fed = { readonly batches: number; readonly results: number };
 
+const pass: Omit<Result, 'seq' | 'monitor' | 'at'> = {
+  ...{ config_version: 1, took_ms: 35.25, outcome: 'ok', cause: null, evidence: null, look: null },
+  phases: { dns: 1.2, tcp: 9.8, tls: 20.1, first_byte: 30.5, total: 35.25 },
+};
 const perBatch = 100;
 const atOnce = 32;
 const mostAtOnce = 500;
@@ -42,23 +48,12 @@ export const feedResults = async (
     const monitors = byPartition.get(partition) ?? [];
     let after: number | null = null;
     for (let from = 0; from < monitors.length; from += perBatch) {
-      const results = monitors.slice(from, from + perBatch).map((monitor, index) => {
+      const texts = monitors.slice(from, from + perBatch).map((monitor, index) => {
         seq += 1;
-        const phases = { dns: 1.2, tcp: 9.8, tls: 20.1, first_byte: 30.5, total: 35.25 };
-        return {
-          seq,
-          monitor,
-          config_version: 1,
-          at: at + (index % 50),
-          took_ms: 35.25,
-          outcome: 'ok',
-          cause: null,
-          phases,
-          evidence: null,
-          look: null,
-        };
+        return passText(seq, { ...pass, monitor, at: at + (index % 50) }) ?? '';
       });
-      const body = Buffer.from(JSON.stringify({ v: 1, probe: probe.id, generation, partition, after, results }));
+      const head = { probe: probe.id, generation, partition, after };
+      const body = Buffer.from(batchText(newestBatch, head, texts));
       after = seq;
       batches += 1;
       leaving.push({ subject: subjects.result(probe.continent, partition, probe.id), body });

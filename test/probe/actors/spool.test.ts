@@ -5,9 +5,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { openSpool, type Spool } from '../../../probe/actors/spool.ts';
+import { openSpool, type Spool, type Taken } from '../../../probe/actors/spool.ts';
+import { newId } from '../../../shared/base/ids.ts';
 import { createLog } from '../../../shared/base/log.ts';
+import { resultAt } from '../../../shared/bus/batch.ts';
+import { readBatch } from '../../../shared/bus/batch-form.ts';
+import { batchText } from '../../../shared/bus/batch-text.ts';
 import { resultMessage } from '../../../shared/bus/messages.ts';
+import type { Result } from '../../../shared/checks/result.ts';
 import { monitorIn, resultOf } from '../support/results.ts';
 
 const log = createLog({ name: 'test', level: 'silent' });
@@ -21,6 +26,13 @@ afterEach(() => rm(folder, { recursive: true, force: true }));
 const open = (more: { mostBytes?: number; segmentBytes?: number } = {}): Promise<Spool> =>
   openSpool({ folder, mostBytes: 16 * 1024 * 1024, segmentBytes: 4 * 1024, log, ...more });
 
+/** What it gives, as whoever reads it on the bus takes it. */
+const told = (taken: Taken | undefined): readonly Result[] => {
+  const head = { probe: newId(), generation: newId(), partition: 0, after: null };
+  const batch = readBatch(JSON.parse(batchText(2, head, taken?.texts ?? [])));
+  return batch?.monitors.map((_, place) => resultAt(batch, place)) ?? [];
+};
+
 /** All that waits in a partition, taken as a reporter takes it. */
 const drain = async (spool: Spool, partition: number): Promise<{ seqs: number[]; ats: number[]; afters: (number | null)[] }> => {
   const seqs: number[] = [];
@@ -30,10 +42,9 @@ const drain = async (spool: Spool, partition: number): Promise<{ seqs: number[];
     const taken = await spool.take(partition, seq);
     if (!taken) return { seqs, ats, afters };
     afters.push(taken.after);
-    for (const text of taken.texts) {
-      const result = resultMessage.parse(JSON.parse(text));
-      seqs.push(result.seq);
-      ats.push(result.at);
+    for (const { seq, at } of told(taken)) {
+      seqs.push(seq);
+      ats.push(at);
     }
     seq = taken.last;
   }
@@ -247,7 +258,7 @@ describe('the spool', () => {
     spool.append(resultOf(monitorIn(0), 1, { outcome: 'fail', evidence: { body: 'x'.repeat(1_000_000) } }));
     await spool.save();
     const taken = await spool.take(0, 0);
-    expect(resultMessage.parse(JSON.parse(taken?.texts[0] ?? '')).evidence).toEqual({ left_out: 'too large' });
+    expect(told(taken)[0]?.evidence).toEqual({ left_out: 'too large' });
     await spool.close();
   });
 
@@ -265,6 +276,31 @@ describe('the spool', () => {
       for (const after of afters.slice(1)) expect(seqs).toContain(after);
     }
     await spool.close();
+  });
+
+  test('keeps on disk what an older probe reads, and gives of it what it was given, before a restart and after it', async () => {
+    const phases = { dns: 1.2, tcp: null, tls: 20.1, first_byte: 30.5, total: 35.2 };
+    const given = [
+      resultOf(monitorIn(3), 1, { phases }),
+      resultOf(monitorIn(3), 2, { phases, look: newId() }),
+      resultOf(monitorIn(3), 3, {
+        outcome: 'fail',
+        cause: { class: 'http_status', params: { status: 503 } },
+        evidence: { text: '[1,"a"]' },
+      }),
+      resultOf(monitorIn(3), 4),
+    ];
+    const spool = await open();
+    for (const result of given) spool.append(result);
+    await spool.save();
+    expect(told(await spool.take(3, 0))).toMatchObject(given);
+    const [file = ''] = await segmentFiles(spool);
+    const lines = (await readFile(file, 'utf8')).trimEnd().split('\n');
+    expect(lines.map((line) => resultMessage.parse(JSON.parse(line)))).toMatchObject(given);
+    await spool.close();
+    const again = await open();
+    expect(told(await again.take(3, 0))).toMatchObject(given);
+    await again.close();
   });
 
   test('takes a foreign file in its folder for none of its own', async () => {

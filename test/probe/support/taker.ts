@@ -1,3 +1,7 @@
+import { memberOf } from '../../../shared/base/record.ts';
+import { lastSeqOf, resultAt } from '../../../shared/bus/batch.ts';
+import { readBatch } from '../../../shared/bus/batch-form.ts';
+import { newestBatch } from '../../../shared/bus/batch-text.ts';
 import { batchMessage } from '../../../shared/bus/messages.ts';
 import type { Bus } from '../../../shared/bus/nats.ts';
 import { isSignedBy } from '../../../shared/bus/signature.ts';
@@ -11,11 +15,13 @@ import type { Result } from '../../../shared/checks/result.ts';
  */
 export type Taker = {
   readonly accepted: Result[];
-  readonly batches: { readonly partition: number; readonly after: number | null; readonly seqs: readonly number[] }[];
+  readonly batches: { readonly v: unknown; readonly partition: number; readonly after: number | null; readonly seqs: readonly number[] }[];
   readonly refusals: string[];
   readonly committed: () => Record<string, number>;
   /** Results are taken from the bus and answered by nothing, as if the coordinator broke before its commit, until it is set back. */
   isDeaf: boolean;
+  /** It is of a time when there was one form of batches only: it refuses all others, and says nothing of what it reads. */
+  isOld: boolean;
   /** How many batches it took while it was. */
   readonly lost: () => number;
   readonly stop: () => Promise<void>;
@@ -30,7 +36,7 @@ export const startTaker = (bus: Bus, probe: string, key: string): Taker => {
   const committed = () =>
     Object.fromEntries([...watermarks].flatMap(([name, seq]) => (name.startsWith(generation) ? [[name.split('/')[1] ?? '', seq]] : [])));
   let lost = 0;
-  const taker: { isDeaf: boolean } = { isDeaf: false };
+  const taker = { isDeaf: false, isOld: false };
 
   const pulls = Array.from({ length: partitionCount }, (_, partition) =>
     bus.pull({
@@ -48,18 +54,27 @@ export const startTaker = (bus: Bus, probe: string, key: string): Taker => {
             refusals.push('signature');
             continue;
           }
-          const batch = batchMessage.parse(JSON.parse(Buffer.from(message.data).toString()));
+          const body: unknown = JSON.parse(Buffer.from(message.data).toString());
+          const batch = taker.isOld && !batchMessage.safeParse(body).success ? undefined : readBatch(body);
+          if (!batch) {
+            refusals.push('form');
+            continue;
+          }
           generation = batch.generation;
-          batches.push({ partition, after: batch.after, seqs: batch.results.map(({ seq }) => seq) });
+          const results = batch.monitors.map((_, place) => resultAt(batch, place));
+          batches.push({ v: memberOf(body, 'v'), partition, after: batch.after, seqs: results.map(({ seq }) => seq) });
           const mark = watermarks.get(`${generation}/${partition}`) ?? 0;
           const isGap = batch.after !== null && batch.after > mark;
           if (!isGap) {
-            accepted.push(...batch.results.filter(({ seq }) => seq > mark));
-            watermarks.set(`${generation}/${partition}`, Math.max(mark, batch.results.at(-1)?.seq ?? 0));
+            accepted.push(...results.filter(({ seq }) => seq > mark));
+            watermarks.set(`${generation}/${partition}`, Math.max(mark, lastSeqOf(batch)));
           }
           bus.publish(
             subjects.receipt(probe),
-            JSON.stringify({ v: 1, generation, committed: committed(), again: isGap ? [partition] : [] }),
+            JSON.stringify({
+              ...{ v: 1, generation, committed: committed(), again: isGap ? [partition] : [] },
+              ...(taker.isOld ? {} : { batches: newestBatch }),
+            }),
           );
         }
       },
