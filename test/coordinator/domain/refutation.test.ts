@@ -80,9 +80,37 @@ describe('rule 16: a failure', () => {
 
   test('that was handed over late says nothing about its probe', () => {
     expect(shown([...wellBefore, { ...result('Asia', 10, false), handed_over: true }])).toEqual([]);
+    expect(shown([...wellBefore, { ...result('Asia', 10, true), handed_over: true }])).toEqual(['probe-Asia ok: pass']);
   });
 
   test('of a shadow is held against what others saw last, for it prompts nobody to look', () => {
     expect(shown([...wellBefore, result('Asia', 10, false)], ['Asia'])).toEqual(['probe-Asia fail: pass']);
+  });
+
+  test('is refuted by passes from its start until ten seconds after its end, and not a moment later', () => {
+    const failure = { ...result('Asia', 10, false), took_ms: 2_000 };
+    const word = (second: number) => shown([...wellBefore, failure, result('Africa', 10, true), result('Europe', second, true)]).at(-1);
+    expect(word(10)).toBe('probe-Asia fail: pass');
+    expect(word(22)).toBe('probe-Asia fail: pass');
+    expect(word(22.001)).toBe('probe-Asia fail: nothing');
+    expect(shown([...wellBefore, failure, result('Africa', 9.999, true), result('Europe', 11, true)]).at(-1)).toBe(
+      'probe-Asia fail: nothing',
+    );
+  });
+
+  test('is refuted by nobody where nobody else can look', () => {
+    expect(shown([result('Asia', 10, false)], [], ['Asia'])).toEqual(['probe-Asia fail: nothing']);
+    expect(shown([...wellBefore, result('Asia', 10, false)], [], ['Asia'])).toEqual(['probe-Asia fail: nothing']);
+  });
+
+  test('of two shows nothing about either, and a pass of its own continent does not refute it', () => {
+    const two = [...wellBefore, result('Asia', 10, false), result('Europe', 10.1, false)];
+    expect(shown(two)).toEqual(['probe-Europe fail: fail']);
+    const second = { ...result('Asia', 10.2, true), from: { probe: 'second', name: 'second', continent: 'Asia' as const } };
+    expect(shown([...wellBefore, result('Asia', 10, false), second])).toEqual(['second ok: pass']);
+  });
+
+  test('is told nothing about by what is unknown', () => {
+    expect(shown([...wellBefore, result('Asia', 10, false), { ...result('Europe', 10.1, true), outcome: 'unknown' }])).toEqual([]);
   });
 });

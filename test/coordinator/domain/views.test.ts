@@ -88,8 +88,7 @@ test('rule 1: a start is believed up to five seconds ahead of us', () => {
 });
 
 test('rule 20: what a late heartbeat is dated by is its deadline, and never later than the judgement', () => {
-  const late = (deadline: unknown) =>
-    ({ at: at(10), cause: { class: 'heartbeat_late', params: { deadline } } }) as Parameters<typeof beganAt>[0];
+  const late = (deadline: number) => ({ at: at(10), cause: { class: 'heartbeat_late', params: { deadline } } });
   expect(beganAt(late(at(4)))).toBe(at(4));
   expect(beganAt(late(at(12)))).toBe(at(10));
   expect(beganAt({ at: at(10), cause: null })).toBe(at(10));
