@@ -159,7 +159,8 @@ Send a token as \`Authorization: Bearer svc_…\`; \`GET /api/v1/me\` tells whos
 account. It acts for one organisation and can do no more than the person who made it: writing needs a \`read_write\` token and a role
 that may write.
 
-Each token may make 120 calls a minute. \`RateLimit-Remaining\` and \`RateLimit-Reset\` (seconds) stand on every answer to a known token.
+Each token may make 120 calls a minute, where the operator of the service did not choose another number. \`RateLimit-Remaining\` and
+\`RateLimit-Reset\` (seconds) stand on every answer to a known token.
 
 Lists come in pages: send \`next_cursor\` back as \`cursor\` until it is null. Ids are UUIDs, date-times are in UTC. A refusal has a body
 \`{"error": {"code", "message"}}\`; branch on the code, which is stable. An unknown route answers 404 \`route_not_found\`, a wrong method
