@@ -4,7 +4,7 @@ import { codeOf } from '../../shared/base/error-code.ts';
 import type { Resolver, Transport } from '../../shared/checks/dns/config.ts';
 import { type Alarm, clearAlarm, setAlarm } from './alarms.ts';
 import type { CheckDeadline, Expiring } from './check-deadline.ts';
-import { type DnsMessage, flagBits, type Question, readMessage, writeQuestion } from './dns-message.ts';
+import { type DnsMessage, flagBits, type Question, readMessage, type Written } from './dns-message.ts';
 import type { Asker, Ticket } from './dns-slot.ts';
 import type { UdpSockets } from './dns-sockets.ts';
 import { askByTcp } from './dns-tcp.ts';
@@ -44,11 +44,6 @@ export type Asking = {
 
 /** Called once, when a question is over or goes on by TCP. */
 export type Told = (seen: Exchange | Promise<Exchange>) => void;
-
-/** Questions as bytes, with and without EDNS, for as long as the question is asked. */
-export type Written = { readonly edns: Buffer; readonly plain: Buffer };
-
-export const write = (question: Question): Written => ({ edns: writeQuestion(question, true), plain: writeQuestion(question, false) });
 
 /** A resolver that cannot or will not: with another one of ours at hand, that one is asked. */
 const evasions: readonly number[] = [2, 4, 5];
@@ -113,7 +108,7 @@ class UdpQuestion implements Asker, Alarm, Expiring {
 
   hear(answer: Buffer, { resolver, question }: Ticket): void {
     const { resolvers, written, question: asked } = this.#asking;
-    const reading = readMessage(answer, asked, 'udp');
+    const reading = readMessage(answer, asked, written.plain, 'udp');
     if (reading.is === 'stray') this.#strays += 1;
     else if (reading.is !== 'answer') this.#end(reading, resolver);
     else if (question === written.edns && !reading.message.edns && ednsRefusals.includes(reading.message.rcode)) {
@@ -181,7 +176,7 @@ class UdpQuestion implements Asker, Alarm, Expiring {
 
 /** The whole of an answer that was truncated, by TCP. */
 const askWhole = async (cut: Exchange, { question, written }: Asking, deadline: CheckDeadline, began: number): Promise<Exchange> => {
-  const { connected_ms, ...byTcp } = await askByTcp(cut.resolver, question, written.edns, deadline);
+  const { connected_ms, ...byTcp } = await askByTcp(cut.resolver, question, written, deadline);
   const unread = byTcp.is === 'malformed' || byTcp.is === 'oversized' || byTcp.is === 'wrong_question';
   const outcome: Outcome = byTcp.is === 'answer' || unread ? byTcp : { is: 'truncated' };
   return { ...cut, outcome, transport: 'tcp', answered_ms: performance.now() - began, connected_ms };
@@ -189,7 +184,7 @@ const askWhole = async (cut: Exchange, { question, written }: Asking, deadline: 
 
 const exchangeByTcp = async ({ resolvers, question, written }: Asking, deadline: CheckDeadline, began: number): Promise<Exchange> => {
   const [resolver] = resolvers;
-  const { connected_ms, ...outcome } = await askByTcp(resolver, question, written.edns, deadline);
+  const { connected_ms, ...outcome } = await askByTcp(resolver, question, written, deadline);
   const strays = outcome.is === 'wrong_question' ? 1 : 0;
   return { outcome, resolver, transport: 'tcp', attempts: 0, strays, answered_ms: performance.now() - began, connected_ms };
 };

@@ -2,7 +2,7 @@ import { Buffer } from 'node:buffer';
 import dnsPacket from 'dns-packet';
 import { type RecordType, recordTypeOf, recordTypes } from '../../shared/checks/dns/record-types.ts';
 import type { RecordFields } from '../../shared/checks/dns/values.ts';
-import { endOfSameName, readName } from './dns-name.ts';
+import { readName } from './dns-name.ts';
 import { readFields } from './dns-records.ts';
 
 /**
@@ -65,6 +65,11 @@ export const writeQuestion = ({ name, type }: Question, edns: boolean): Buffer =
   query.writeUInt16BE(recordTypes[type], end - 4);
   return query;
 };
+
+/** A question as bytes, with and without EDNS, for as long as it is asked. */
+export type Written = { readonly edns: Buffer; readonly plain: Buffer };
+
+export const write = (question: Question): Written => ({ edns: writeQuestion(question, true), plain: writeQuestion(question, false) });
 
 /** The same question under an id of its own. */
 export const withId = (question: Buffer, id: number): Buffer => {
@@ -152,22 +157,26 @@ const readSection = (
 /** One for all messages that have none in a section. */
 const none: DnsRecord[] = [];
 
-/** Where the question ends if it is ours; otherwise what is wrong with it. */
-const readQuestion = (bytes: Buffer, question: Question): number | 'malformed' | 'stray' => {
-  let end = endOfSameName(bytes, header.bytes, question.name);
-  if (end < 0) {
-    const asked = readName(bytes, header.bytes, bytes.length);
-    if (asked === undefined || asked.end + 4 > bytes.length) return 'malformed';
-    if (asked.name !== question.name) return 'stray';
-    end = asked.end;
-  }
-  if (end + 4 > bytes.length) return 'malformed';
-  const isSame = bytes.readUInt16BE(end) === recordTypes[question.type] && bytes.readUInt16BE(end + 2) === inClass;
-  return isSame ? end + 4 : 'stray';
+/** Whether a message asks just what this one does, byte by byte, as nearly every answer does. */
+const asksTheSame = (bytes: Buffer, question: Buffer): boolean => {
+  for (let at = header.bytes; at < question.length; at += 1) if (bytes[at] !== question[at]) return false;
+  return true;
 };
 
-/** Reads what came from the right address under the right id. Everything is checked, nothing is trusted, nothing throws. */
-export const readMessage = (bytes: Buffer, question: Question, over: 'udp' | 'tcp'): Reading => {
+/** Where the question ends if it is ours; otherwise what is wrong with it. */
+const readQuestion = (bytes: Buffer, question: Question, asked: Buffer): number | 'malformed' | 'stray' => {
+  if (asksTheSame(bytes, asked)) return asked.length;
+  const name = readName(bytes, header.bytes, bytes.length);
+  if (name === undefined || name.end + 4 > bytes.length) return 'malformed';
+  const isSame = bytes.readUInt16BE(name.end) === recordTypes[question.type] && bytes.readUInt16BE(name.end + 2) === inClass;
+  return isSame && name.name === question.name ? name.end + 4 : 'stray';
+};
+
+/**
+ * Reads what came from the right address under the right id. Everything is checked, nothing is trusted, nothing throws. `asked`: the
+ * question as bytes, without EDNS.
+ */
+export const readMessage = (bytes: Buffer, question: Question, asked: Buffer, over: 'udp' | 'tcp'): Reading => {
   if (bytes.length < header.bytes) return { is: 'malformed' };
   const flags = bytes.readUInt16BE(2);
   if ((flags & (header.qr | header.opcode)) !== header.qr) return { is: 'stray' };
@@ -181,7 +190,7 @@ export const readMessage = (bytes: Buffer, question: Question, over: 'udp' | 'tc
     if (!bare.includes(low) || answerCount + authorityCount > 0) return { is: 'stray' };
   } else {
     if (questions > 1) return { is: 'malformed' };
-    const end = readQuestion(bytes, question);
+    const end = readQuestion(bytes, question, asked);
     if (typeof end === 'string') return { is: end };
     at = end;
   }

@@ -49,31 +49,3 @@ export const readName = (bytes: Buffer, start: number, limit: number): ReadName 
     at = next;
   }
 };
-
-const dot = 0x2e;
-
-/**
- * The end of a name that is most likely this one, written out: compared byte by byte, without making text of it. -1 says nothing: it may be
- * another name, or the same one in a form that only `readName` understands.
- */
-export const endOfSameName = (bytes: Buffer, start: number, name: string): number => {
-  let at = start;
-  let next = at;
-  for (let index = 0; index < name.length; index += 1, at += 1) {
-    const character = name.charCodeAt(index);
-    if (at === next) {
-      const length = bytes[at] ?? 0;
-      if (length === 0 || length > 63) return -1;
-      next = at + length + 1;
-      // The dot before a label stands for its length, and only the first label has none.
-      if (index > 0) {
-        if (character !== dot) return -1;
-        continue;
-      }
-      at += 1;
-    }
-    const byte = bytes[at] ?? 0;
-    if ((byte >= 0x41 && byte <= 0x5a ? byte + 0x20 : byte) !== character || character === dot) return -1;
-  }
-  return at === next && bytes[at] === 0 ? at + 1 : -1;
-};

@@ -1,8 +1,8 @@
 import { Resolver as SystemResolver } from 'node:dns';
 import { parseResolver, type Resolver } from '../../shared/checks/dns/config.ts';
 import { CheckDeadline } from './check-deadline.ts';
-import { type Exchange, exchange, write } from './dns-exchange.ts';
-import type { Question } from './dns-message.ts';
+import { type Exchange, exchange } from './dns-exchange.ts';
+import { type Question, write } from './dns-message.ts';
 import type { UdpSockets } from './dns-sockets.ts';
 
 const rereadMs = 10_000;

@@ -3,7 +3,7 @@ import { connect } from 'node:net';
 import { codeOf } from '../../shared/base/error-code.ts';
 import type { Resolver } from '../../shared/checks/dns/config.ts';
 import type { CheckDeadline } from './check-deadline.ts';
-import { type DnsMessage, type Question, type Reading, readMessage, withId } from './dns-message.ts';
+import { type DnsMessage, type Question, type Reading, readMessage, type Written, withId } from './dns-message.ts';
 
 export type TcpOutcome =
   | { readonly is: 'answer'; readonly message: DnsMessage; readonly connected_ms: number }
@@ -20,7 +20,7 @@ const failures: Readonly<Record<string, 'refused' | 'unreachable'>> = {
 };
 
 /** One question over one connection of its own. Settles at the latest with the deadline, and leaves nothing open. */
-export const askByTcp = (resolver: Resolver, question: Question, written: Buffer, deadline: CheckDeadline): Promise<TcpOutcome> =>
+export const askByTcp = (resolver: Resolver, question: Question, written: Written, deadline: CheckDeadline): Promise<TcpOutcome> =>
   new Promise((resolve) => {
     const began = performance.now();
     const id = randomInt(0x10000);
@@ -45,7 +45,7 @@ export const askByTcp = (resolver: Resolver, question: Question, written: Buffer
         const message = received.subarray(2, 2 + length);
         received = received.subarray(2 + length);
         const ours = message.length >= 2 && message.readUInt16BE(0) === id;
-        const reading: Reading = ours ? readMessage(message, question, 'tcp') : { is: 'stray' };
+        const reading: Reading = ours ? readMessage(message, question, written.plain, 'tcp') : { is: 'stray' };
         if (reading.is !== 'stray') {
           end(reading.is === 'answer' ? { ...reading, connected_ms: connected_ms ?? 0 } : { ...reading, connected_ms });
           return;
@@ -56,7 +56,7 @@ export const askByTcp = (resolver: Resolver, question: Question, written: Buffer
 
     socket.on('connect', () => {
       connected_ms = performance.now() - began;
-      const query = withId(written, id);
+      const query = withId(written.edns, id);
       const length = Buffer.alloc(2);
       length.writeUInt16BE(query.length);
       socket.write(Buffer.concat([length, query]));

@@ -1,10 +1,11 @@
 import dnsPacket from 'dns-packet';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { readMessage, withId, writeQuestion } from '../../../probe/checks/dns-message.ts';
+import { readMessage, withId, write, writeQuestion } from '../../../probe/checks/dns-message.ts';
 import { recordTypes } from '../../../shared/checks/dns/record-types.ts';
 
 const question = { name: 'www.example.test', type: 'A' } as const;
+const { plain } = write(question);
 
 describe('a question', () => {
   test('reads as what it is to another codec', () => {
@@ -21,7 +22,7 @@ describe('an answer', () => {
   test('of any bytes at all is read or refused, and nothing is thrown', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 600 }), (bytes) => {
-        expect(['answer', 'stray', 'malformed', 'oversized']).toContain(readMessage(Buffer.from(bytes), question, 'udp').is);
+        expect(['answer', 'stray', 'malformed', 'oversized']).toContain(readMessage(Buffer.from(bytes), question, plain, 'udp').is);
       }),
       { numRuns: 3_000 },
     );
@@ -66,7 +67,7 @@ describe('an answer', () => {
     fc.assert(
       fc.property(fc.array(answer, { maxLength: 8 }), (answers) => {
         const bytes = dnsPacket.encode({ type: 'response', id: 1, questions: [{ type: 'A', name: question.name }], answers });
-        const reading = readMessage(bytes, question, 'tcp');
+        const reading = readMessage(bytes, question, plain, 'tcp');
         if (reading.is !== 'answer') throw new Error(reading.is);
         expect(reading.message.answers.map((record) => [record.name, record.type, record.ttl])).toEqual(
           answers.map((one) => [one.name, recordTypes[one.type], one.ttl]),
@@ -86,10 +87,10 @@ describe('an answer', () => {
     fc.assert(
       fc.property(packet, fc.nat(), fc.nat(), fc.nat(255), (bytes, cut, place, value) => {
         const shorter = bytes.subarray(0, cut % bytes.length);
-        expect(readMessage(shorter, question, 'udp').is).not.toBe('answer');
+        expect(readMessage(shorter, question, plain, 'udp').is).not.toBe('answer');
         const changed = Buffer.from(bytes);
         changed[place % changed.length] = value;
-        expect(['answer', 'stray', 'malformed', 'oversized']).toContain(readMessage(changed, question, 'udp').is);
+        expect(['answer', 'stray', 'malformed', 'oversized']).toContain(readMessage(changed, question, plain, 'udp').is);
       }),
       { numRuns: 2_000 },
     );
