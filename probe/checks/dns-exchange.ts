@@ -7,7 +7,7 @@ import type { CheckDeadline, Expiring } from './check-deadline.ts';
 import { type DnsMessage, flagBits, type Question, readMessage, type Written } from './dns-message.ts';
 import type { Asker, Ticket } from './dns-slot.ts';
 import type { UdpSockets } from './dns-sockets.ts';
-import { askByTcp } from './dns-tcp.ts';
+import { askByTcp, type TcpOutcome } from './dns-tcp.ts';
 
 /** What asking came to, whatever the answer says. */
 export type Outcome =
@@ -48,7 +48,7 @@ export type Told = (seen: Exchange | Promise<Exchange>) => void;
 /** A resolver that cannot or will not: with another one of ours at hand, that one is asked. */
 const evasions: readonly number[] = [2, 4, 5];
 
-/** What old servers say to EDNS when they do not know it: format error, not implemented, bad version. */
+/** What servers say to EDNS when they do not know it: format error, not implemented, bad version (which only comes with EDNS of their own). */
 const ednsRefusals: readonly number[] = [1, 4, 16];
 
 /** Each resolver refuses so many datagrams before its port counts as closed: one that is being started anew is back by then. */
@@ -111,7 +111,7 @@ class UdpQuestion implements Asker, Alarm, Expiring {
     const reading = readMessage(answer, asked, written.plain, 'udp');
     if (reading.is === 'stray') this.#strays += 1;
     else if (reading.is !== 'answer') this.#end(reading, resolver);
-    else if (question === written.edns && !reading.message.edns && ednsRefusals.includes(reading.message.rcode)) {
+    else if (question === written.edns && ednsRefusals.includes(reading.message.rcode)) {
       this.#edns = false;
       this.#sendAgain(performance.now());
     } else if (this.#attempts < resolvers.length && evasions.includes(reading.message.rcode)) this.#sendAgain(performance.now());
@@ -170,21 +170,28 @@ class UdpQuestion implements Asker, Alarm, Expiring {
       connected_ms: null,
     };
     const isCut = outcome.is === 'answer' && (outcome.message.flags & flagBits.tc) !== 0;
-    this.#told(isCut ? askWhole(seen, this.#asking, this.#deadline, this.#began) : seen);
+    this.#told(isCut ? askWhole(seen, this.#asking, this.#deadline, this.#began, this.#edns) : seen);
   }
 }
 
+/** By TCP, without EDNS where the resolver does not know it. */
+const askOne = async (resolver: Resolver, { question, written }: Asking, deadline: CheckDeadline, edns: boolean): Promise<TcpOutcome> => {
+  const without: Written = { edns: written.plain, plain: written.plain };
+  const seen = await askByTcp(resolver, question, edns ? written : without, deadline);
+  return edns && seen.is === 'answer' && ednsRefusals.includes(seen.message.rcode) ? askByTcp(resolver, question, without, deadline) : seen;
+};
+
 /** The whole of an answer that was truncated, by TCP. */
-const askWhole = async (cut: Exchange, { question, written }: Asking, deadline: CheckDeadline, began: number): Promise<Exchange> => {
-  const { connected_ms, ...byTcp } = await askByTcp(cut.resolver, question, written, deadline);
+const askWhole = async (cut: Exchange, asking: Asking, deadline: CheckDeadline, began: number, edns: boolean): Promise<Exchange> => {
+  const { connected_ms, ...byTcp } = await askOne(cut.resolver, asking, deadline, edns);
   const unread = byTcp.is === 'malformed' || byTcp.is === 'oversized' || byTcp.is === 'wrong_question';
   const outcome: Outcome = byTcp.is === 'answer' || unread ? byTcp : { is: 'truncated' };
   return { ...cut, outcome, transport: 'tcp', answered_ms: performance.now() - began, connected_ms };
 };
 
-const exchangeByTcp = async ({ resolvers, question, written }: Asking, deadline: CheckDeadline, began: number): Promise<Exchange> => {
-  const [resolver] = resolvers;
-  const { connected_ms, ...outcome } = await askByTcp(resolver, question, written, deadline);
+const exchangeByTcp = async (asking: Asking, deadline: CheckDeadline, began: number): Promise<Exchange> => {
+  const [resolver] = asking.resolvers;
+  const { connected_ms, ...outcome } = await askOne(resolver, asking, deadline, true);
   const strays = outcome.is === 'wrong_question' ? 1 : 0;
   return { outcome, resolver, transport: 'tcp', attempts: 0, strays, answered_ms: performance.now() - began, connected_ms };
 };

@@ -108,6 +108,10 @@ const judgeAnswer = (terms: DnsTerms, message: DnsMessage): Fault => {
     const rcode = rcodeName(message.rcode);
     const params = { rcode, expected: terms.rcode };
     const plain = terms.rcode === 'NOERROR' ? nameErrors[rcode] : undefined;
+    // Whoever looks finds that the name exists: what it leads to does not.
+    const isAlias =
+      plain === 'dns_name_missing' && message.answers.some(({ name, type }) => name === terms.name && type === recordTypes.CNAME);
+    if (isAlias) return fault('dns_alias_dangling');
     // A name that exists although it should not was answered from outside; an error may be the resolver's own.
     return plain ? fault(plain) : fault(rcode === 'NOERROR' ? 'dns_unexpected_rcode' : 'dns_rcode', params);
   }

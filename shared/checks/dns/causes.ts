@@ -7,6 +7,7 @@ export const dnsCauses = {
   dns_silent: { layer: 'timeout', sentence: ({ limit_ms }) => `The resolver did not answer within ${seconds(limit_ms)}` },
   dns_refused: { layer: 'dns', sentence: () => 'The resolver refused the question' },
   dns_name_missing: { layer: 'dns', sentence: () => 'The name does not exist' },
+  dns_alias_dangling: { layer: 'dns', sentence: () => 'The name is an alias of a name that does not exist' },
   dns_server_failed: { layer: 'dns', sentence: () => 'The resolver could not find an answer (SERVFAIL)' },
   dns_rcode: { layer: 'dns', sentence: ({ rcode, expected }) => `Answered ${rcode}, expected ${expected}` },
   dns_malformed: { layer: 'dns', sentence: () => "The resolver's answer is malformed" },

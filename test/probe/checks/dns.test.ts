@@ -35,6 +35,13 @@ describe('a resolver', () => {
     expect(words.map(word)).toEqual(['dns_silent', 'dns_refused', 'dns_name_missing', 'dns_server_failed']);
   });
 
+  test('that knows the name as an alias of one that does not exist is told from one that does not know it', async () => {
+    const cname = { type: 'CNAME', name: 'Example.test', ttl: 60, data: 'gone.test' } as const;
+    const by = await resolver(({ query }) => answerTo(query, { rcode: 3, answers: [cname] }));
+    expect(word(await ask(by))).toBe('dns_alias_dangling');
+    expect(word(await ask(by, { expected_rcode: 'NXDOMAIN' }))).toBe('ok');
+  });
+
   test('that loses datagrams is asked again within the deadline, from other ports and under other ids', async () => {
     const by = await resolver(({ query, count }) => (count < 3 ? null : address(query)));
     expect(await ask(by)).toMatchObject({ outcome: 'ok', evidence: { attempts: 3 } });
@@ -109,6 +116,27 @@ describe('a resolver', () => {
   test('that does not know EDNS is asked without it', async () => {
     const by = await resolver(({ query }) => (query.readUInt16BE(10) > 0 ? answerTo(query, { rcode: 1 }) : address(query)));
     expect(await ask(by)).toMatchObject({ outcome: 'ok', evidence: { edns: false } });
+  });
+
+  test('that does not know EDNS is asked without it by TCP too, also for the whole of what it cut off', async () => {
+    const by = await resolver(({ query, over }) => {
+      if (query.readUInt16BE(10) > 0) return answerTo(query, { rcode: 1 });
+      return over === 'udp' ? answerTo(query, { flags: dnsPacket.TRUNCATED_RESPONSE }) : address(query);
+    });
+    expect(await ask(by)).toMatchObject({ outcome: 'ok', evidence: { transport: 'tcp', edns: false } });
+    expect(await ask(by, { transport: 'tcp' })).toMatchObject({ outcome: 'ok', evidence: { transport: 'tcp', edns: false } });
+  });
+
+  test('that knows another version of EDNS is asked without it', async () => {
+    const by = await resolver(({ query }) => {
+      if (query.readUInt16BE(10) === 0) return address(query);
+      const refused = answerTo(query);
+      refused.writeUInt16BE(1, 10);
+      // BADVERS is 16, whose upper bits stand in the OPT.
+      return Buffer.concat([refused, Buffer.from([0, 0, 41, 4, 208, 1, 1, 0, 0, 0, 0])]);
+    });
+    expect(await ask(by)).toMatchObject({ outcome: 'ok', evidence: { edns: false } });
+    expect(await ask(by, { transport: 'tcp' })).toMatchObject({ outcome: 'ok', evidence: { edns: false } });
   });
 
   test('that answers with a bare header is still understood', async () => {
