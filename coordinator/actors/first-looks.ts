@@ -27,8 +27,10 @@ type First = { readonly look: string; readonly before: number };
 
 const allowed: Allowances = { all: { perSecond: 1_000, burst: 1_000 }, probe: { perSecond: 300, burst: 300 } };
 const everyMs = 100;
-/** So many of a continent are looked through at once: those of a probe that has no room now do not hold up those of others for long. */
+/** So many of a continent are looked through at most each time: those of a probe that has no room now do not hold up those of others for long. */
 const window = 200;
+/** So many are read at a time, and no more when nobody had room for any of them: what is read in vain is read again. */
+const atOnce = 40;
 /** What is wished for beyond this is seen at its turn. */
 const most = 200_000;
 
@@ -51,14 +53,21 @@ export const createFirstLooks = (parts: {
   };
 
   const ask = async (continent: Continent, queue: Map<string, First>): Promise<void> => {
-    const next = [...queue.entries().take(window)].map(([monitor, first]) => ({ monitor, first }));
-    const rows = await rowsOf(next);
-    for (const { monitor, first } of next) {
-      const row = rows.get(monitor);
-      const probe = row && row.paused_at === null && clock.now() < first.before ? probeOf(placedOf(row), continent, roster()) : undefined;
-      if (row && probe && !hasRoom(probe)) continue;
-      if (queue.get(monitor) === first) queue.delete(monitor);
-      if (row && probe) await send(row, first.look, probe, continent);
+    const all = [...queue.entries().take(window)].map(([monitor, first]) => ({ monitor, first }));
+    for (let from = 0; from < all.length; from += atOnce) {
+      const next = all.slice(from, from + atOnce);
+      const rows = await rowsOf(next);
+      let left = 0;
+      for (const { monitor, first } of next) {
+        const row = rows.get(monitor);
+        const probe = row && row.paused_at === null && clock.now() < first.before ? probeOf(placedOf(row), continent, roster()) : undefined;
+        if (row && probe && !hasRoom(probe)) left += 1;
+        else {
+          if (queue.get(monitor) === first) queue.delete(monitor);
+          if (row && probe) await send(row, first.look, probe, continent);
+        }
+      }
+      if (left === next.length) break;
     }
     if (queue.size === 0) waiting.delete(continent);
   };
