@@ -2,6 +2,7 @@ import { existsSync, mkdirSync, readdirSync } from 'node:fs';
 import { enableCompileCache, flushCompileCache } from 'node:module';
 import { join } from 'node:path';
 import { ConfigurationFault } from '../shared/base/env.ts';
+import { keepHeapLean } from '../shared/base/lean-heap.ts';
 import { loadLightly, mayGrow } from '../shared/base/light-loading.ts';
 
 /** In the environment of a process that has begun anew after compiling, so that it never does so twice. */
@@ -67,6 +68,7 @@ const check = async (): Promise<void> => {
     const { createProbe, readConfig } = await load();
     const app = await createProbe(readConfig(process.env));
     void app.onBus.then(mayGrow);
+    keepHeapLean();
     let isStopping = false;
     const stop = (): void => {
       if (isStopping) return;
