@@ -182,6 +182,13 @@ export const commands: readonly Command[] = [
   },
   {
     ...today,
+    words: ['monitor', 'beats'],
+    what: 'List the last beats of a heartbeat monitor, newest first, with what each said and how long its run took',
+    flags: { id: id('monitor') },
+    run: upon('monitor', innerOperations.listBeats),
+  },
+  {
+    ...today,
     words: ['monitor', 'rotate-beat-address'],
     what: 'Give a heartbeat monitor a new address; the old one goes on working for a day',
     flags: { id: id('monitor') },

@@ -1,7 +1,13 @@
 /** What people read: a line for each member of an object, lists of objects as blocks; long texts and secrets as they are. */
 import { isRecord } from '../../shared/base/record.ts';
 
-const plain = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value));
+/** What a terminal would obey instead of showing it: texts come from tenants, and from whoever pings a heartbeat. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for.
+const commands = /[\0-\x08\x0b-\x1f\x7f-\x9f]/g;
+
+const shown = (text: string): string => text.replaceAll(commands, (one) => `\\x${one.charCodeAt(0).toString(16).padStart(2, '0')}`);
+
+const plain = (value: unknown): string => (typeof value === 'string' ? shown(value) : JSON.stringify(value));
 
 const lines = (record: Readonly<Record<string, unknown>>, indent: string): string[] => {
   const width = Math.max(0, ...Object.keys(record).map((key) => key.length));
@@ -12,7 +18,9 @@ const lines = (record: Readonly<Record<string, unknown>>, indent: string): strin
         ...value.flatMap((item) => ['', ...(isRecord(item) ? lines(item, `${indent}  `) : [`${indent}  ${plain(item)}`])]),
       ];
     const text = plain(value);
-    return text.includes('\n') ? [`${indent}${key}`, text] : [`${indent}${key.padEnd(width)}  ${text}`];
+    // At the left margin as it is, to be copied; within a list it must not look like more of the list.
+    const inside = indent === '' ? text : text.replaceAll(/^/gm, `${indent}    `);
+    return text.includes('\n') ? [`${indent}${key}`, inside] : [`${indent}${key.padEnd(width)}  ${text}`];
   });
 };
 

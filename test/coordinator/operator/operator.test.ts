@@ -132,6 +132,8 @@ describe('the operator', () => {
     const beat = await json('monitor', 'create', ...here, '--type', 'heartbeat', '--name', 'Nightly');
     expect((await json('monitor', 'beat-address', '--id', text(beat.id))).address).toMatch(/^https:\/\/antipode\.test\/beat\/\S+$/);
     expect((await run('monitor', 'beat-address', '--id', text(https.id))).err).toContain('(not_a_heartbeat)');
+    expect(await json('monitor', 'beats', '--id', text(beat.id))).toEqual({ items: [] });
+    expect((await run('monitor', 'beats', '--id', text(https.id))).err).toContain('(not_a_heartbeat)');
     expect((await json('status-page', 'create', ...here, '--name', 'Status', '--slug', 'watch')).slug).toBe('watch');
     expect((await run('status-page', 'create', ...here, '--name', 'Status', '--slug', 'watch')).err).toContain('(slug_taken)');
   });
