@@ -27,6 +27,7 @@ const live = () => {
   let state: MonitorState = story(places).state();
   const incidents = new Map<string, Incident>();
   const evidence = new Map<string, unknown>();
+  const alerts: string[] = [];
   let ids = 0;
   const rules = without('unobserved_lapses');
   const tell = (results: readonly SeenResult[], now: number, past_until?: number): void => {
@@ -44,6 +45,7 @@ const live = () => {
       state = decision.state;
       for (const effect of decision.effects) {
         if (effect.is === 'incident') incidents.set(effect.incident.id, effect.incident);
+        if (effect.is === 'alert') alerts.push(effect.event);
         if (effect.is === 'evidence') evidence.set(effect.row.part, effect.row.evidence);
       }
     }
@@ -58,6 +60,7 @@ const live = () => {
       ]),
     incidents: () => [...incidents.values()],
     evidence,
+    alerts,
   };
 };
 
@@ -155,6 +158,7 @@ describe('rule 4: an incident that went ahead', () => {
     const told = live();
     told.ahead(failed('Asia', 144), failed('Asia', 146));
     told.later(failed('Africa', 144 - before));
+    expect(told.alerts).toEqual(confirmed === null ? [] : ['down']);
     expect(told.dates()).toEqual([[`Africa ${(144_000 - before * 1000) / 1000}`, confirmed]]);
   });
 
