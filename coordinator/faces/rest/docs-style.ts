@@ -27,7 +27,7 @@ article { border: 1px solid var(--line); border-radius: .5rem; padding: 1rem 1.2
 .method { font-weight: 700; margin-right: .4rem; }
 .GET { color: var(--get); } .POST { color: var(--post); } .PATCH { color: var(--patch); } .DELETE { color: var(--delete); }
 code, pre { font-family: ui-monospace, monospace; font-size: .9em; }
-code { overflow-wrap: anywhere; }
+code { overflow-wrap: break-word; }
 pre { background: var(--raised); border: 1px solid var(--line); border-radius: .4rem; padding: .7rem .9rem; overflow-x: auto; margin: .4rem 0; }
 .wide { overflow-x: auto; }
 table { border-collapse: collapse; width: 100%; font-size: .93rem; }
@@ -43,6 +43,12 @@ summary { cursor: pointer; font-weight: 600; padding: .2rem 0; }
   .page { display: block; }
   nav { position: static; max-height: 40vh; border-right: 0; border-bottom: 1px solid var(--line); }
   main { padding: 1rem 1rem 4rem; }
+  thead { position: absolute; left: -999rem; }
+  tr { display: block; padding: .45rem 0; border-bottom: 1px solid var(--line); }
+  th, td { display: inline; border: 0; padding: 0 .5rem 0 0; }
+  td:nth-child(3) { white-space: nowrap; }
+  td:nth-child(3)::before { content: "required: "; color: var(--faint); }
+  td:last-child { display: block; }
 }
 @media print { nav, .skip { display: none; } .page { display: block; } article { break-inside: avoid; } }
 `;
