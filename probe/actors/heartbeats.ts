@@ -6,7 +6,7 @@ import { continentsOf, probeOf } from '../../shared/checks/placement.ts';
  * The deadlines of the heartbeats that are this probe's to judge: one probe in all judges a heartbeat, others look when they are asked to.
  *
  * Modes of a monitor: `foreign` (another probe's) ↔ `armed` (its next judgement has a time) → judged → `armed`; `waiting` when the view was no
- * good: nothing is judged until it is.
+ * good: nothing is judged until it is. When the clock is set back, all are armed anew: their times were those of a wrong clock.
  */
 export type Heartbeats = {
   readonly put: (assignment: Assignment) => void;
@@ -29,6 +29,8 @@ const spreadMs = 2_000;
 /** However far its deadline is, each is looked at so often: a record that was lost and came back is found again. */
 const farthestMs = 3_600_000;
 const slotMs = 50;
+/** A clock that goes back by less is waited for, so that nothing is judged twice. */
+const setBackMs = 1_000;
 
 /** The one probe that judges this heartbeat: its continents take turns by the monitor's number, so that each has its share. */
 const judgeOf = (assignment: Assignment, roster: Roster): string | undefined => {
@@ -49,6 +51,7 @@ export const createHeartbeats = (options: {
   const slots = new Map<number, string[]>();
   let roster: Roster | undefined;
   let reached = 0;
+  let lastNow = 0;
   let timer: NodeJS.Timeout | undefined;
   let isStarted = false;
 
@@ -63,10 +66,18 @@ export const createHeartbeats = (options: {
     else slots.set(slot, [entry.assignment.monitor]);
   };
 
+  const armSoon = (entry: Entry, now: number): void => arm(entry, now + (entry.assignment.ordinal % 20) * (spreadMs / 20));
+
   const seat = (entry: Entry): void => {
     const mine = roster !== undefined && judgeOf(entry.assignment, roster) === self;
-    if (mine && !entry.mine) arm(entry, clock.now() + (entry.assignment.ordinal % 20) * (spreadMs / 20));
+    if (mine && !entry.mine) armSoon(entry, clock.now());
     entry.mine = mine;
+  };
+
+  const armAllAnew = (now: number): void => {
+    slots.clear();
+    reached = Math.floor(now / slotMs);
+    for (const entry of entries.values()) if (entry.mine) armSoon(entry, now);
   };
 
   const due = (entry: Entry, at: number): void => {
@@ -78,6 +89,8 @@ export const createHeartbeats = (options: {
 
   const tick = (): void => {
     const now = clock.now();
+    if (now < lastNow - setBackMs) armAllAnew(now);
+    lastNow = now;
     const until = Math.floor(now / slotMs);
     // After a long sleep most slots in between are empty: those that are not are looked for instead of all walked through.
     const passed = until - reached > slots.size ? [...slots.keys()].filter((slot) => slot <= until).toSorted((a, b) => a - b) : undefined;
@@ -122,7 +135,8 @@ export const createHeartbeats = (options: {
       arm(entry, next === null ? clock.now() + againMs : Math.min(next + settleMs, clock.now() + farthestMs));
     },
     start: () => {
-      reached = Math.floor(clock.now() / slotMs);
+      lastNow = clock.now();
+      reached = Math.floor(lastNow / slotMs);
       isStarted = true;
       wake();
     },
