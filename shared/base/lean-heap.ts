@@ -1,16 +1,16 @@
 import { performance } from 'node:perf_hooks';
-import { setFlagsFromString } from 'node:v8';
+import { getHeapStatistics, setFlagsFromString } from 'node:v8';
 
 /**
  * Keeps V8's old space close to what lives in it. While much is made, V8 lets it grow to four times that, which costs the least CPU; but it
  * keeps to such a limit long after there is little to do.
  *
- * Modes: `busy` (V8's own way) → (the loop had room for some seconds) `settling` (what is free is collected in small steps and given back) →
+ * Modes: `busy` (V8's own way) → (the heap is worth it, and the loop had room for some seconds) `settling` (what is free is collected in small steps and given back) →
  * `calm` (half of what lives may lie about as garbage) → (the loop is full) `busy`.
  */
 export type LeanHeap = {
-  /** Called once a second with the share of it that the loop was at work. */
-  readonly tick: (utilization: number) => void;
+  /** Called once a second with the share of it that the loop was at work, and what the heap takes. */
+  readonly tick: (utilization: number, heapBytes: number) => void;
   /** Back to V8's own way. */
   readonly release: () => void;
 };
@@ -24,10 +24,12 @@ const flags: Readonly<Record<Mode, readonly string[]>> = {
   calm: ['--heap-growing-percent=50', '--no-optimize-for-size'],
 };
 
-const fullAbove = 0.7;
+const fullAbove = 0.5;
 /** What takes less than this, a look through all monitors for example, changes nothing. */
 const turnsAfterSeconds = 3;
 const settlingSeconds = 25;
+/** What less than this could give back is not worth the CPU. */
+const leastBytes = 64 * 1_024 * 1_024;
 
 export const createLeanHeap = (setFlag: (flag: string) => void): LeanHeap => {
   let mode: Mode = 'busy';
@@ -42,10 +44,10 @@ export const createLeanHeap = (setFlag: (flag: string) => void): LeanHeap => {
   };
 
   return {
-    tick: (utilization) => {
+    tick: (utilization, heapBytes) => {
       full = utilization > fullAbove ? full + 1 : 0;
       if (full >= turnsAfterSeconds) roomy = 0;
-      else if (full === 0) roomy += 1;
+      else if (full === 0 && (mode !== 'busy' || heapBytes >= leastBytes)) roomy += 1;
       if (roomy === 0) turn('busy');
       else if (roomy >= turnsAfterSeconds + settlingSeconds) turn('calm');
       else if (roomy >= turnsAfterSeconds) turn('settling');
@@ -60,7 +62,7 @@ export const keepHeapLean = (): void => {
   let before = performance.eventLoopUtilization();
   const look = (): void => {
     const now = performance.eventLoopUtilization();
-    heap.tick(performance.eventLoopUtilization(now, before).utilization);
+    heap.tick(performance.eventLoopUtilization(now, before).utilization, getHeapStatistics().total_heap_size);
     before = now;
   };
   setInterval(look, 1_000).unref();

@@ -1,13 +1,16 @@
 import { expect, test } from 'vitest';
 import { createLeanHeap } from '../../../shared/base/lean-heap.ts';
 
+const large = 200 * 1_024 * 1_024;
+const small = large / 5;
+
 /** Ticks through these utilizations and tells the flags set, second by second. */
-const flagsOver = (utilizations: readonly number[]): string[][] => {
+const flagsOver = (utilizations: readonly number[], bytesAt: (second: number) => number = () => large): string[][] => {
   let set: string[] = [];
   const heap = createLeanHeap((flag) => set.push(flag));
-  return utilizations.map((utilization) => {
+  return utilizations.map((utilization, second) => {
     set = [];
-    heap.tick(utilization);
+    heap.tick(utilization, bytesAt(second));
     return set;
   });
 };
@@ -33,10 +36,18 @@ test('a loop that stays full gets its CPU back; a second of work changes nothing
   expect(set.slice(46).flat()).toEqual([]);
 });
 
+test('a small heap is left alone; one that was large stays small once it is', () => {
+  expect(flagsOver(seconds(60, 0.1), () => small).flat()).toEqual([]);
+  const set = flagsOver(seconds(60, 0.1), (second) => (second < 10 ? large : small));
+  expect(set[2]).toEqual(['--heap-growing-percent=30', '--optimize-for-size']);
+  expect(set[27]).toEqual(['--heap-growing-percent=50', '--no-optimize-for-size']);
+  expect(set.slice(28).flat()).toEqual([]);
+});
+
 test('what was set is taken back at the end', () => {
   const set: string[] = [];
   const heap = createLeanHeap((flag) => set.push(flag));
-  for (const utilization of seconds(3, 0)) heap.tick(utilization);
+  for (const utilization of seconds(3, 0)) heap.tick(utilization, large);
   heap.release();
   expect(set.slice(2)).toEqual(['--heap-growing-percent=0', '--no-optimize-for-size']);
 });
