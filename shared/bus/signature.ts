@@ -38,7 +38,12 @@ export const signaturesOf = (key: Key, bodies: readonly Uint8Array[]): readonly 
   return all;
 };
 
-/** Lists that were found to be signed, by their signature: the same few come again within a moment. The bound only keeps them from growing. */
+/**
+ * Lists that were found to be signed, by their signature: the same few come again within a moment. One for the whole process, whoever reads, because
+ * what it holds is true whatever else happens: this key made this signature of this list. Whether the key may speak is asked each time.
+ *
+ * Modes of a list: `unknown` (or not signed: the next that carries it is verified anew) → `found` → `unknown` (the cache is full and begins anew).
+ */
 const found = new Map<string, { readonly key: string; readonly digests: string }>();
 const mostFound = 1_024;
 
