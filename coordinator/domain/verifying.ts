@@ -60,7 +60,11 @@ const confirmAlone = (draft: Draft, incident: Incident, result: SeenResult): Inc
   return raise(draft, confirm(draft, incident, null, result.at), result.handed_over);
 };
 
-/** The first failure while nothing is open. */
+/**
+ * The first failure while nothing is open. It may be a late one of a probe that was lost, from within an outage that others saw end: staleness
+ * is judged for each probe (rule 3) and what is over stays as it is (rule 24), so it becomes an incident of its own that lies beside the other,
+ * with what that probe saw; time that both were down counts once (rule 21).
+ */
 export const openWith = (draft: Draft, result: SeenResult): void => {
   const failure = failureOf(result);
   const opened = open(draft, result.from, result.at, failure);

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { uptime } from '../../../coordinator/domain/uptime.ts';
 import type { Continent } from '../../../shared/base/continents.ts';
 import { at, story } from './story.ts';
 
@@ -46,6 +47,26 @@ describe('a probe that was lost hands over what it saw', () => {
     expect(others.every(({ confirmed_at, resolved_at }) => confirmed_at === null && resolved_at !== null)).toBe(true);
     expect(told.effects('alert')).toHaveLength(alerts);
     expect(told.effects('look').filter(({ why }) => why === 'first')).toHaveLength(1);
+  });
+
+  test('rules 3 and 24: what it saw of an outage that is over lies beside it, lonely, with its own evidence, and the time down counts once', () => {
+    const told = story(places);
+    told.fail('Asia', 100);
+    told.fail('Africa', 101);
+    told.pass('Asia', 200);
+    told.pass('Africa', 201);
+    const over = told.incidents()[0];
+    told.fail('Europe', 150, { ...late, arrives: 280 });
+    told.pass('Europe', 220, { ...late, arrives: 280 });
+    expect(told.incidents()).toMatchObject([
+      { ...over, resolved_at: at(200) },
+      { started_at: at(150), confirmed_at: null, resolved_at: at(220), seen: { continent: 'Europe' }, scope: 'one_continent' },
+    ]);
+    expect(told.effects('evidence').at(-1)?.row).toMatchObject({ part: 'seen', continent: 'Europe', at: at(150) });
+    const down = [{ from: at(100), to: at(200) }];
+    const window = { from: at(0), to: at(300) };
+    const none = { created_at: at(0), paused: [], cover: [], unknown: [] };
+    expect(uptime({ ...none, window, down: [...down, { from: at(150), to: at(200) }] })).toEqual(uptime({ ...none, window, down }));
   });
 
   test('rule 8: what it alone saw failing is an incident that its own pass has ended by then, and confirms nothing', () => {
