@@ -156,6 +156,9 @@ export const judge = (terms: DnsTerms, seen: Seen): Verdict => {
   const would_be = wrong.cause;
   if (own && !vouched && resolverSuspected(exchange, terms.rcode))
     return { outcome: 'unknown', cause: { class: 'probe_resolver', params: {} }, phases, evidence: { ...evidence, would_be } };
+  // By UDP only our own system can say so: it has no socket left, or does not let us send there. By TCP it is the other side that broke off.
+  if (outcome.is === 'failed' && exchange.transport === 'udp')
+    return { outcome: 'unknown', cause: { class: 'probe_not_sent', params: {} }, phases, evidence: { ...evidence, would_be } };
   if (outcome.is === 'unreachable' && !seen.has_family) {
     const { family } = exchange.resolver;
     return { outcome: 'unknown', cause: { class: 'probe_no_family', params: { family } }, phases, evidence: { ...evidence, would_be } };

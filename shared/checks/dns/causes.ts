@@ -28,6 +28,7 @@ export const dnsCauses = {
   dns_ttl_low: { layer: 'assertion', sentence: ({ ttl, min_ttl }) => `TTL ${ttl} s, at least ${min_ttl} s expected` },
   dns_not_authenticated: { layer: 'assertion', sentence: () => 'The answer is not authenticated (no AD flag)' },
 
+  probe_not_sent: { layer: 'probe', sentence: () => "The probe's host did not send the question" },
   probe_resolver: { layer: 'probe', sentence: () => "The probe's own resolver does not work" },
 } satisfies Record<string, CauseRow>;
 

@@ -33,7 +33,7 @@ const verdictOf = (
   if (!terms) throw new Error('no terms');
   const { own = false, vouched = false, family = 4, has_family = true } = seen;
   const resolver = { address: '192.0.2.53', port: 53, family };
-  const exchange: Exchange = { outcome, resolver, transport: 'udp', attempts: 1, strays: 0, answered_ms: 3, connected_ms: null };
+  const exchange: Exchange = { outcome, resolver, transport: terms.transport, attempts: 1, strays: 0, answered_ms: 3, connected_ms: null };
   return judge(terms, { exchange, own, vouched, has_family, limit_ms: 5_000, evidence_wanted: false });
 };
 
@@ -82,7 +82,7 @@ describe('the verdict of a DNS check', () => {
     ['a flood', {}, { is: 'oversized' }, 'dns', "The resolver's answer is larger than an answer may be"],
     ['a cut answer', {}, { is: 'truncated' }, 'dns', 'The answer was cut off, and the resolver does not answer over TCP'],
     ['a refused connection', {}, { is: 'refused' }, 'tcp', 'The resolver refused the TCP connection'],
-    ['a connection that breaks', {}, { is: 'failed' }, 'tcp', 'The TCP connection to the resolver failed'],
+    ['a connection that breaks', { transport: 'tcp' }, { is: 'failed' }, 'tcp', 'The TCP connection to the resolver failed'],
     ['no way there', {}, { is: 'unreachable' }, 'tcp', 'The resolver cannot be reached'],
   ];
 
@@ -105,6 +105,12 @@ describe('the verdict of a DNS check', () => {
     }
     expect(verdictOf({}, answered({ rcode: 3, answers: [] }), { own: true }).outcome).toBe('fail');
     expect(verdictOf({ expected_values: ['192.0.2.9'] }, answered(), { own: true }).outcome).toBe('fail');
+  });
+
+  test('does not fail a resolver to which our own system sent nothing', () => {
+    const verdict = verdictOf({}, { is: 'failed' }, { vouched: true });
+    expect(verdict).toMatchObject({ outcome: 'unknown', cause: { class: 'probe_not_sent' } });
+    expect(verdict.cause && causeLayer(verdict.cause)).toBe('probe');
   });
 
   test('does not fail a resolver that has only an address of a family that the probe has not', () => {
