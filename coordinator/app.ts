@@ -3,7 +3,9 @@ import { join } from 'node:path';
 import { type FastifyInstance, fastify } from 'fastify';
 import { anchorOf } from '../shared/base/anchor.ts';
 import { type Clock, systemClock } from '../shared/base/clock.ts';
+import { ConfigurationFault } from '../shared/base/env.ts';
 import { newId } from '../shared/base/ids.ts';
+import { listenObstacle } from '../shared/base/listen-obstacle.ts';
 import { createLog, type Log } from '../shared/base/log.ts';
 import { version } from '../shared/base/version.ts';
 import { inForce, markOf } from './access/master-keys.ts';
@@ -81,7 +83,10 @@ export const createApp = (config: Config, overrides: Overrides = {}): App => {
       beatRoutes(web, {
         take: async (request) => engine?.takeBeat(request) ?? { status: 503, text: 'Starting', headers: { 'retry-after': '2' } },
       });
-      await web.listen({ host: config.HOST, port: config.PORT });
+      await web.listen({ host: config.HOST, port: config.PORT }).catch((error: unknown) => {
+        const obstacle = listenObstacle(error, config.PORT, config.HOST);
+        throw obstacle === undefined ? error : new ConfigurationFault([obstacle]);
+      });
       ends.push(() => web.close());
       const address = web.server.address();
       const port = typeof address === 'object' && address !== null ? address.port : config.PORT;

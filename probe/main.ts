@@ -1,7 +1,8 @@
-import { existsSync, mkdirSync, readdirSync } from 'node:fs';
+import { accessSync, constants, existsSync, mkdirSync, readdirSync } from 'node:fs';
 import { enableCompileCache, flushCompileCache } from 'node:module';
 import { join } from 'node:path';
 import { ConfigurationFault } from '../shared/base/env.ts';
+import { codeOf } from '../shared/base/error-code.ts';
 import { keepHeapLean } from '../shared/base/lean-heap.ts';
 import { loadLightly, mayGrow } from '../shared/base/light-loading.ts';
 
@@ -28,6 +29,15 @@ const beginAnew = (environment: Readonly<Record<string, string>>): void => {
   }
 };
 
+const makeFolder = (folder: string): void => {
+  try {
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    accessSync(folder, constants.R_OK | constants.W_OK | constants.X_OK);
+  } catch (cause) {
+    throw Object.assign(new ConfigurationFault([`PROBE_DATA_DIR: ${folder} cannot be written to (${codeOf(cause)})`]), { cause });
+  }
+};
+
 /** All that a probe consists of; of the ear only what has one. */
 export const modulesOfProbe = async (hasEar: boolean) => {
   const [{ createProbe }, { readConfig }] = await Promise.all([
@@ -46,7 +56,7 @@ export const modulesOfProbe = async (hasEar: boolean) => {
  */
 const load = async () => {
   const { PROBE_DATA_DIR: folder, PROBE_EAR_PORT: ear, NODE_COMPILE_CACHE: named, [hasBegunAnew]: isSecond } = process.env;
-  if (folder) mkdirSync(folder, { recursive: true, mode: 0o700 });
+  if (folder) makeFolder(folder);
   const cache = named ?? (folder && join(folder, 'compiled'));
   if (cache && named === undefined) {
     beginAnew({ NODE_COMPILE_CACHE: cache });

@@ -1,13 +1,13 @@
 /** Free ports below 32768, where the system does not hand out ports of its own accord. */
 import { randomInt } from 'node:crypto';
 import { createServer } from 'node:net';
-import { codeOf } from '../../shared/base/error-code.ts';
+import { listenObstacle } from '../../shared/base/listen-obstacle.ts';
 
-/** The code of the error with which listening there fails, if it does. */
-const listenFault = async (port: number, host: string): Promise<string | undefined> => {
-  const { promise, resolve } = Promise.withResolvers<string | undefined>();
+/** The error with which listening there fails, if it does. */
+const listenFault = async (port: number, host: string): Promise<Error | undefined> => {
+  const { promise, resolve } = Promise.withResolvers<Error | undefined>();
   const probe = createServer();
-  probe.once('error', (error) => resolve(codeOf(error)));
+  probe.once('error', resolve);
   probe.listen(port, host, () => probe.close(() => resolve(undefined)));
   return await promise;
 };
@@ -18,10 +18,8 @@ const isFree = async (port: number): Promise<boolean> => (await listenFault(port
 export const obstacleTo = async (port: number, host: string): Promise<string | undefined> => {
   const fault = await listenFault(port, host);
   if (fault === undefined) return undefined;
-  const another = 'choose another with PORT=…, or PORT=0 for any free one';
-  if (fault === 'EADDRINUSE') return `port ${port} is taken: ${another}`;
-  if (fault === 'EACCES') return `port ${port} is not for this user: ${another}`;
-  return `HOST=${host} is no address of this machine (${fault}): 127.0.0.1 is for this machine alone, 0.0.0.0 for all networks that it is in`;
+  const obstacle = listenObstacle(fault, port, host) ?? fault.message;
+  return obstacle.startsWith('port') ? `${obstacle}: choose another with PORT=…, or PORT=0 for any free one` : obstacle;
 };
 
 /** A port that was free a moment ago; `preferred` ones are taken first, so that addresses stay the same from one start to the next. */

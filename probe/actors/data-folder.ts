@@ -1,6 +1,7 @@
 import { rm } from 'node:fs/promises';
 import { connect, createServer, type Server } from 'node:net';
 import { join } from 'node:path';
+import { ConfigurationFault } from '../../shared/base/env.ts';
 import { readIfThere, replaceFile } from './disk.ts';
 
 /**
@@ -10,6 +11,8 @@ import { readIfThere, replaceFile } from './disk.ts';
  * Modes: free → `claim` → held (a socket in the folder answers) → `release` → free. A process that was killed leaves a socket that answers nobody.
  */
 export type Claim = { readonly release: () => Promise<void> };
+
+const refused = (why: string): ConfigurationFault => new ConfigurationFault([`PROBE_DATA_DIR: ${why}`]);
 
 const socketName = 'in-use';
 /** What the systems that we run on allow for the path of a socket. */
@@ -38,19 +41,19 @@ const hold = async (folder: string): Promise<Server | undefined> => {
   if (Buffer.byteLength(path) > longestPath) return undefined;
   const first = await listen(path);
   if (first) return first;
-  if (await answers(path)) throw new Error(`another process of this probe uses ${folder}`);
+  if (await answers(path)) throw refused(`another process of this probe uses ${folder}`);
   await rm(path, { force: true });
   const second = await listen(path);
-  if (!second) throw new Error(`another process of this probe has just taken ${folder}`);
+  if (!second) throw refused(`another process of this probe has just taken ${folder}`);
   return second;
 };
 
-/** @throws when the folder is another probe's, or another process is using it. */
+/** @throws ConfigurationFault when the folder is another probe's, or another process is using it. */
 export const claimDataFolder = async (folder: string, probe: string): Promise<Claim> => {
   const ownerFile = join(folder, 'probe.id');
   const owner = (await readIfThere(ownerFile))?.trim();
   if (owner !== undefined && owner !== probe)
-    throw new Error(`${folder} holds the data of another probe (${owner}); each needs a folder of its own`);
+    throw refused(`${folder} holds the data of another probe (${owner}); each needs a folder of its own`);
   if (owner === undefined) await replaceFile(ownerFile, `${probe}\n`, { durable: true });
   const server = await hold(folder);
   server?.unref();

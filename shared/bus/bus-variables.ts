@@ -1,6 +1,6 @@
 /** What describes a bus in the environment: of a coordinator, and of whoever brings a bus of their own to the local service. */
 import { z } from 'zod';
-import { keyFromSeed } from './identity.ts';
+import { keyFromSeed, parseCredentials } from './identity.ts';
 
 /** A mistyped seed is found here by its checksum, and not by whoever signs first. */
 const seedOf = (kind: 'account' | 'operator', form: RegExp) =>
@@ -15,7 +15,16 @@ const seedOf = (kind: 'account' | 'operator', form: RegExp) =>
       }
     }, `is not a seed of an ${kind}: its checksum does not fit, copy it again`);
 
-const credentials = z.string().includes('NATS USER JWT', { error: 'must be the text of a NATS credentials file' });
+const credentials = z
+  .string()
+  .includes('NATS USER JWT', { error: 'must be the text of a NATS credentials file', abort: true })
+  .refine((text) => {
+    try {
+      return keyFromSeed(parseCredentials(text).seed, 'user').id !== '';
+    } catch {
+      return false;
+    }
+  }, 'is not the text of a NATS credentials file as it was written, line breaks and all: the variable with _FILE takes the file itself');
 
 export const busFields = {
   NATS_URL: z.string().regex(/^(nats|tls):\/\//, 'must begin with nats:// or tls://'),

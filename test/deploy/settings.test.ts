@@ -69,3 +69,8 @@ test('a seed that was mistyped is told by its name, and not repeated', () => {
   expect(read).toThrow(/NATS_ACCOUNT_SEED: must be the seed of an account/);
   expect(read).not.toThrow(mistyped);
 });
+
+test('credentials that lost their line breaks on the way are told by their name, with the way that keeps them', () => {
+  const read = () => readSettings({ ...bus, NATS_CREDENTIALS: bus.NATS_CREDENTIALS.replaceAll('\n', '\\n') });
+  expect(read).toThrow(/NATS_CREDENTIALS: is not the text of a NATS credentials file as it was written.*_FILE/);
+});

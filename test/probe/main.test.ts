@@ -104,14 +104,14 @@ describe('the probe process', () => {
     await expect.poll(() => coordinator.taker.accepted.length, waitFor).toBe(visits.length);
   });
 
-  test('refuses a folder that another process is using, or that is another probe’s', async () => {
+  test('refuses a folder that another process is using, or that is another probe’s, or that cannot be, in words', async () => {
     await start();
     await expect.poll(() => coordinator.presences.length, waitFor).toBeGreaterThan(0);
-    const refusal = async (probe: string): Promise<string> => {
+    const refusal = async (probe: string, data = join(folder, 'data')): Promise<string> => {
       const credentials = { probe, name: 'eu-1', continent: 'Europe', organisation: null, nats_url: 'nats://127.0.0.1:1' } as const;
       const env = {
         PROBE_CREDENTIALS: printProbeCredentials({ ...credentials, nats_credentials: wire.credentials }),
-        PROBE_DATA_DIR: join(folder, 'data'),
+        PROBE_DATA_DIR: data,
       };
       const second = spawn(process.execPath, [main], { env, stdio: ['ignore', 'ignore', 'pipe'] });
       let said = '';
@@ -120,10 +120,12 @@ describe('the probe process', () => {
       });
       await once(second, 'close');
       expect(second.exitCode).toBe(1);
+      expect(said).not.toMatch(/^ +at /m);
       return said;
     };
     expect(await refusal(wire.probe.id)).toContain('another process of this probe uses');
     expect(await refusal('0198c0de-0000-7000-8000-000000000001')).toContain('holds the data of another probe');
+    expect(await refusal(wire.probe.id, '/dev/null/data')).toContain('PROBE_DATA_DIR: /dev/null/data cannot be written to (ENOTDIR)');
   });
 
   test('without its credentials says what is missing and ends with 1', async () => {
