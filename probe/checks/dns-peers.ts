@@ -2,6 +2,7 @@ import { performance } from 'node:perf_hooks';
 import type { Resolver } from '../../shared/checks/dns/config.ts';
 import { clearAlarm, newAlarm, setAlarm } from './alarms.ts';
 import type { SocketPool } from './dns-pool.ts';
+import type { UnderWay } from './dns-slot.ts';
 
 /**
  * A resolver as the sockets know it.
@@ -9,9 +10,7 @@ import type { SocketPool } from './dns-pool.ts';
  * Modes: quiet (it is asked by the sockets for everybody) → busy (so many questions are under way that sockets of its own pay) → quiet (its sockets
  * have had nothing to send for a while).
  */
-export type Peer = {
-  /** Questions under way to it. */
-  waiting: number;
+export type Peer = UnderWay & {
   /** Its own sockets; undefined while it is quiet. */
   own: SocketPool | undefined;
 };

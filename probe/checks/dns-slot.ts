@@ -1,12 +1,14 @@
 import type { RemoteInfo, Socket } from 'node:dgram';
 import type { Resolver } from '../../shared/checks/dns/config.ts';
-import type { Peer } from './dns-peers.ts';
 
 /** Who asks: one object for all its datagrams, because what is made anew for each check is what a check costs. */
 export type Asker = {
   readonly hear: (answer: Buffer, ticket: Ticket) => void;
   readonly fail: (error: Error, ticket: Ticket) => void;
 };
+
+/** How much is under way to somebody. */
+export type UnderWay = { waiting: number };
 
 /** One datagram that an answer is waited for. */
 export type Ticket = {
@@ -17,7 +19,7 @@ export type Ticket = {
   readonly id: number;
   readonly slot: Slot;
   /** With whom it counts as under way. */
-  peer: Peer | undefined;
+  peer: UnderWay | undefined;
   /** Until it is cancelled or its socket fails. */
   isWaiting: boolean;
   /** Another one whose id ends alike. The slot's business only. */
@@ -51,7 +53,7 @@ export class Slot {
   }
 
   /** `draw`: numbers that nobody can guess. */
-  expect(resolver: Resolver, question: Buffer, asker: Asker, draw: () => number, peer?: Peer): Ticket {
+  expect(resolver: Resolver, question: Buffer, asker: Asker, draw: () => number, peer?: UnderWay): Ticket {
     let id = draw();
     while (this.#find(id) !== undefined) id = draw();
     const place = id % places;
