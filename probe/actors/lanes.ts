@@ -6,33 +6,26 @@
  */
 export type Lane = 'fast' | 'slow' | 'look';
 
+/** A check as its lane sees it. */
+export type OnLane = {
+  readonly lane: Lane;
+  /** The lanes' business only. */
+  mode: 'queued' | 'on its lane' | 'overtime' | 'done';
+  /** When it began, by `performance.now()`; set by `begin`. */
+  began: number;
+  /** Called when there is room. Whoever is called says `done` when it is over, at once or later. */
+  readonly begin: () => void;
+};
+
 export type Lanes = {
-  /** Runs the task when its lane has room. The task must not reject. */
-  readonly run: (lane: Lane, task: () => Promise<void>) => void;
+  readonly run: (check: OnLane) => void;
+  readonly done: (check: OnLane) => void;
   readonly inFlight: () => number;
   readonly close: () => void;
 };
 
-/** So many tasks at a time, in order. One that finds room begins at once, as most do. */
-const createLimit = (most: number): ((task: () => Promise<void>) => void) => {
-  const queue = new Set<() => Promise<void>>();
-  let active = 0;
-  const begin = (task: () => Promise<void>): void => {
-    active += 1;
-    void task().then(ended);
-  };
-  const ended = (): void => {
-    active -= 1;
-    const [next] = queue;
-    if (!next) return;
-    queue.delete(next);
-    begin(next);
-  };
-  return (task) => {
-    if (active < most) begin(task);
-    else queue.add(task);
-  };
-};
+/** One that finds room begins at once, as most do; the others wait in order. */
+type Places = { taken: number; isFilling: boolean; readonly queue: Set<OnLane> };
 
 export const slowAfterMs = 1_000;
 /** Checks that started close together are released together. */
@@ -40,53 +33,72 @@ const leastWaitMs = 100;
 
 export const createLanes = (options: { readonly concurrency: number }): Lanes => {
   const quarter = Math.max(1, Math.floor(options.concurrency / 4));
-  const limits = { fast: createLimit(quarter), slow: createLimit(quarter), look: createLimit(quarter) };
+  const empty = (): Places => ({ taken: 0, isFilling: false, queue: new Set() });
+  const lanes = { fast: empty(), slow: empty(), look: empty() };
   const mostOvertime = quarter;
   let running = 0;
   let overtime = 0;
   /** Checks on the fast lane in order of their start; those that are done are passed over. */
-  let started: { readonly at: number; release: (() => void) | undefined }[] = [];
+  let started: OnLane[] = [];
   /** Set while there may be one to release; a probe at rest is not woken for it. */
   let timer: NodeJS.Timeout | undefined;
 
-  const onFastLane = (task: () => Promise<void>): Promise<void> =>
-    new Promise((resolve) => {
-      const entry: { readonly at: number; release: (() => void) | undefined } = { at: performance.now(), release: resolve };
-      started.push(entry);
-      timer ??= setTimeout(releaseSlow, slowAfterMs);
-      void task().then(() => {
-        if (entry.release) resolve();
-        else overtime -= 1;
-        entry.release = undefined;
-      });
-    });
+  const begin = (places: Places, check: OnLane): void => {
+    places.taken += 1;
+    running += 1;
+    check.mode = 'on its lane';
+    check.begin();
+    if (check.lane !== 'fast') return;
+    started.push(check);
+    timer ??= setTimeout(releaseSlow, slowAfterMs);
+  };
+
+  /** One that is over as soon as it begins makes room while this goes on. */
+  const fill = (places: Places): void => {
+    if (places.isFilling) return;
+    places.isFilling = true;
+    for (const next of places.queue) {
+      if (places.taken >= quarter) break;
+      places.queue.delete(next);
+      begin(places, next);
+    }
+    places.isFilling = false;
+  };
+
+  const free = (places: Places): void => {
+    places.taken -= 1;
+    if (places.queue.size > 0) fill(places);
+  };
 
   const releaseSlow = (): void => {
     const until = performance.now() - slowAfterMs;
     let passed = 0;
-    for (const entry of started) {
-      if (entry.release && (entry.at > until || overtime >= mostOvertime)) break;
+    for (const check of started) {
+      const isOnLane = check.mode === 'on its lane';
+      if (isOnLane && (check.began > until || overtime >= mostOvertime)) break;
       passed += 1;
-      if (!entry.release) continue;
-      const { release } = entry;
-      entry.release = undefined;
+      if (!isOnLane) continue;
+      check.mode = 'overtime';
       overtime += 1;
-      release();
+      free(lanes.fast);
     }
     if (passed > 0) started = started.slice(passed);
     const [oldest] = started;
-    timer = oldest && setTimeout(releaseSlow, Math.max(leastWaitMs, oldest.at - until));
+    timer = oldest && setTimeout(releaseSlow, Math.max(leastWaitMs, oldest.began - until));
   };
 
   return {
-    run: (lane, task) => {
-      const counted = (): Promise<void> => {
-        running += 1;
-        return task().then(() => {
-          running -= 1;
-        });
-      };
-      limits[lane](lane === 'fast' ? () => onFastLane(counted) : counted);
+    run: (check) => {
+      const places = lanes[check.lane];
+      if (places.taken < quarter) begin(places, check);
+      else places.queue.add(check);
+    },
+    done: (check) => {
+      running -= 1;
+      const wasOvertime = check.mode === 'overtime';
+      check.mode = 'done';
+      if (wasOvertime) overtime -= 1;
+      else free(lanes[check.lane]);
     },
     inFlight: () => running,
     close: () => clearTimeout(timer),

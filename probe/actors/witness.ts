@@ -16,7 +16,8 @@ export type Witness = {
 export type Asked = { readonly host: string; readonly since: number; readonly wasRefused: boolean; readonly isInside: boolean };
 
 /** The two hosts that answered last: one of them is another than the one in question. */
-type Answered = readonly { readonly host: string; readonly at: number }[];
+type Answered = { newest: HostAnswered; other: HostAnswered };
+type HostAnswered = { readonly host: string; at: number };
 type Answer = 'connected' | 'refused' | 'nothing';
 type Attempt = { readonly at: number; readonly answer: Promise<Answer> };
 
@@ -39,6 +40,26 @@ const tryAnchor = (anchor: string): Promise<Answer> =>
 
 const isAnchor = (text: string): boolean => /^\S+:\d{1,5}$/.test(text) && Number(text.slice(text.lastIndexOf(':') + 1)) <= 65_535;
 
+const nobody = (): HostAnswered => ({ host: '', at: Number.NEGATIVE_INFINITY });
+
+/** Told of every check that passes, so it makes nothing anew for a host that answers again. */
+const note = (answered: Answered, host: string, at: number): void => {
+  if (answered.newest.host === host) answered.newest.at = at;
+  else if (answered.other.host === host) {
+    const again = answered.other;
+    again.at = at;
+    answered.other = answered.newest;
+    answered.newest = again;
+  } else {
+    answered.other = answered.newest;
+    answered.newest = { host, at };
+  }
+};
+
+/** Whether a host other than this one answered since then. */
+const otherSince = ({ newest, other }: Answered, host: string, since: number): boolean =>
+  (newest.host !== host && newest.at >= since) || (other.host !== host && other.at >= since);
+
 export const createWitness = (parts: {
   readonly anchors: () => readonly string[];
   /** Whether the bus vouches too: it stands for the coordinator, beside which a probe may be, and not for anchors that the operator chose. */
@@ -46,8 +67,8 @@ export const createWitness = (parts: {
   /** Goes to the bus and back; rejects or never settles when there is none. */
   readonly busRoundTrip: () => Promise<void>;
 }): Witness => {
-  let outside: Answered = [];
-  let inside: Answered = [];
+  const outside: Answered = { newest: nobody(), other: nobody() };
+  const inside: Answered = { newest: nobody(), other: nobody() };
   let attempt: Attempt | undefined;
 
   const tryBus = (): Promise<Answer> =>
@@ -79,20 +100,14 @@ export const createWitness = (parts: {
   };
 
   return {
-    reached: (host, at, isInside) => {
-      const known = isInside ? inside : outside;
-      const next = [{ host, at }, ...known.filter((other) => other.host !== host).slice(0, 1)];
-      if (isInside) inside = next;
-      else outside = next;
-    },
+    reached: (host, at, isInside) => note(isInside ? inside : outside, host, at),
     vouches: async ({ host, since, wasRefused, isInside }) => {
-      const answered = isInside ? [...outside, ...inside] : outside;
-      if (answered.some((other) => other.host !== host && other.at >= since)) return true;
+      if (otherSince(outside, host, since) || (isInside && otherSince(inside, host, since))) return true;
       const answer = await attemptSince(since);
       return answer === 'connected' || (answer === 'refused' && !wasRefused);
     },
     selfTest: async () => {
-      const ago = performance.now() - (outside[0]?.at ?? Number.NEGATIVE_INFINITY);
+      const ago = performance.now() - outside.newest.at;
       if (ago < recentMs) return { ok: true, detail: `a target answered ${Math.round(ago / 1_000)} s ago` };
       const answer = await attemptSince(performance.now() - recentMs);
       return {

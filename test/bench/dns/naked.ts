@@ -1,12 +1,9 @@
 /**
  * What node itself needs: as many questions in flight over as many sockets as the probe has, by node:dgram, with nothing read, judged or given up on.
- * Takes the same orders as `bare.ts`, and answers alike.
  */
 import { createSocket } from 'node:dgram';
-import { createInterface } from 'node:readline';
 import { withId, writeQuestion } from '../../../probe/checks/dns-message.ts';
-
-type Order = { readonly resolver: string; readonly name: string; readonly in_flight: number; readonly ms: number };
+import { answerOrders, type Order } from './order.ts';
 
 const slots = 16;
 const sockets = Array.from({ length: slots }, () =>
@@ -37,8 +34,5 @@ const keepAsking = ({ resolver, name, in_flight, ms }: Order): Promise<object> =
     for (let nth = 0; nth < in_flight; nth += 1) ask();
   });
 
-for await (const line of createInterface({ input: process.stdin })) {
-  const order: Order = JSON.parse(line);
-  process.stdout.write(`${JSON.stringify(await keepAsking(order))}\n`);
-}
+await answerOrders(keepAsking);
 for (const socket of sockets) socket.close();

@@ -1,32 +1,56 @@
 import { expect, test } from 'vitest';
-import { createLanes } from '../../../probe/actors/lanes.ts';
+import { createLanes, type Lane, type OnLane } from '../../../probe/actors/lanes.ts';
 
-test('a lane begins what it has room for at once, and the rest in order as room comes', async () => {
+/** Checks that say when they begin, and are over when the test says so. */
+const begin =
+  (lanes: ReturnType<typeof createLanes>, begun: string[]) =>
+  (name: string, lane: Lane, isOverAtOnce: () => boolean = () => false) => {
+    const check: OnLane = {
+      lane,
+      mode: 'queued',
+      began: 0,
+      begin: () => {
+        check.began = performance.now();
+        begun.push(name);
+        if (isOverAtOnce()) lanes.done(check);
+      },
+    };
+    lanes.run(check);
+    return { over: () => lanes.done(check) };
+  };
+
+test('a lane begins what it has room for at once, and the rest in order as room comes', () => {
   const lanes = createLanes({ concurrency: 8 });
-  const begun: number[] = [];
-  const ends: PromiseWithResolvers<void>[] = [];
-  for (let nth = 0; nth < 5; nth += 1) {
-    const end = Promise.withResolvers<void>();
-    ends.push(end);
-    lanes.run('fast', () => {
-      begun.push(nth);
-      return end.promise;
-    });
-  }
-  expect(begun).toEqual([0, 1]);
+  const begun: string[] = [];
+  const run = begin(lanes, begun);
+  const [first, second, third] = ['1', '2', '3', '4', '5'].map((name) => run(name, 'fast'));
+  expect(begun).toEqual(['1', '2']);
   expect(lanes.inFlight()).toBe(2);
   // Another lane has room of its own.
-  lanes.run('look', () => {
-    begun.push(100);
-    return Promise.resolve();
-  });
-  expect(begun).toEqual([0, 1, 100]);
-  ends[1]?.resolve();
-  await expect.poll(() => begun).toEqual([0, 1, 100, 2]);
-  ends[0]?.resolve();
-  ends[2]?.resolve();
-  await expect.poll(() => begun).toEqual([0, 1, 100, 2, 3, 4]);
-  for (const end of ends) end.resolve();
-  await expect.poll(lanes.inFlight).toBe(0);
+  const look = run('look', 'look');
+  expect(begun).toEqual(['1', '2', 'look']);
+  second?.over();
+  expect(begun).toEqual(['1', '2', 'look', '3']);
+  first?.over();
+  third?.over();
+  expect(begun).toEqual(['1', '2', 'look', '3', '4', '5']);
+  look.over();
+  expect(lanes.inFlight()).toBe(2);
+  lanes.close();
+});
+
+test('any number of checks that are over as soon as they begin pass in order, and leave no place taken', () => {
+  const lanes = createLanes({ concurrency: 4 });
+  const begun: string[] = [];
+  const run = begin(lanes, begun);
+  const first = run('first', 'fast');
+  const names = Array.from({ length: 20_000 }, (_, nth) => String(nth));
+  for (const name of names) run(name, 'fast', () => true);
+  expect(begun).toEqual(['first']);
+  first.over();
+  expect(begun).toEqual(['first', ...names]);
+  expect(lanes.inFlight()).toBe(0);
+  run('last', 'fast');
+  expect(begun.at(-1)).toBe('last');
   lanes.close();
 });
