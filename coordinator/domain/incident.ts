@@ -82,10 +82,8 @@ export const confirm = (draft: Draft, incident: Incident, by: ProbeView | null, 
     progress: {
       ...seen.progress,
       run: 0,
-      run_at: at,
-      below_since: null,
       sampling:
-        sampling.next_at === null && draft.state.watched.kind !== 'heartbeat'
+        sampling.next_at === null
           ? { ...again, next_at: nextSample(draft.state.watched, again, now, { confirmed: true, undecidedAlone: false }) }
           : sampling,
     },

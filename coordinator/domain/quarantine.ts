@@ -38,16 +38,16 @@ const remember = (refuted: Trust['refuted'], { target, at, ok, others, turn_ms }
   return wrong ? next.set(target, at + Math.max(memory, 2 * turn_ms)) : next;
 };
 
-const shadow = (trust: Trust, refuted: Trust['refuted'], { target, ok, others }: Shown, targets: number): Trust => {
+const shadow = (trust: Trust, { target, ok, others }: Shown, targets: number): Trust => {
   // Where others fail it proves nothing: whoever fails everything agrees with them, and if it passes, who is right is not known.
-  if (others !== 'pass') return { ...trust, refuted };
-  if (!ok) return { ...trust, refuted, clean: 0, cleanTargets: [] };
+  if (others !== 'pass') return trust;
+  if (!ok) return { ...trust, clean: 0, cleanTargets: [] };
   const clean = trust.clean + 1;
   const isNew = trust.cleanTargets.length < fewestTargets && !trust.cleanTargets.includes(target);
   const cleanTargets = isNew ? [...trust.cleanTargets, target] : trust.cleanTargets;
   // A run is clean when it is long enough and was seen on several targets, or on all that the probe has.
   const isOver = clean >= cleanRun && cleanTargets.length >= Math.min(fewestTargets, targets);
-  return isOver ? trusting : { ...trust, refuted, clean, cleanTargets };
+  return isOver ? trusting : { ...trust, clean, cleanTargets };
 };
 
 /**
@@ -55,8 +55,8 @@ const shadow = (trust: Trust, refuted: Trust['refuted'], { target, ok, others }:
  * A pass of a target that it had right before changes nothing and costs nothing.
  */
 export const observe = (trust: Trust, shown: Shown, targets: number): Trust => {
+  if (trust.sick_since !== null) return shown.at < trust.sick_since ? trust : shadow(trust, shown, targets);
   const refuted = remember(trust.refuted, shown);
-  if (trust.sick_since !== null) return shown.at < trust.sick_since ? trust : shadow(trust, refuted, shown, targets);
   if (refuted === trust.refuted) return trust;
   const isSick = refuted.size >= fewestTargets && refuted.size >= targets * largeShare;
   return isSick ? { refuted: new Map(), sick_since: shown.at, clean: 0, cleanTargets: [] } : { ...trust, refuted };

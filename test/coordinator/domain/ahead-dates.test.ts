@@ -46,6 +46,7 @@ const live = () => {
       for (const effect of decision.effects) {
         if (effect.is === 'incident') incidents.set(effect.incident.id, effect.incident);
         if (effect.is === 'alert') alerts.push(effect.event);
+        if (effect.is === 'evidence') evidence.set(`${effect.row.part} at`, (effect.row.at - at(0)) / 1000);
         if (effect.is === 'evidence') evidence.set(effect.row.part, effect.row.evidence);
       }
     }
@@ -117,11 +118,36 @@ describe('rule 4: an incident that went ahead', () => {
 
   test('of two continents is confirmed by the failure that it began with when another is earlier, with that one’s evidence', () => {
     const told = live();
-    told.ahead(failed('Asia', 85), failed('Europe', 86));
+    told.ahead(passed('Europe', 70), failed('Asia', 85), failed('Europe', 86));
     told.later(failed('Africa', 84));
     expect(told.dates()).toEqual([['Africa 84', 'Asia 85']]);
     expect(told.evidence.get('confirmed')).toEqual({ from: 'Asia', second: 85 });
     expect(told.evidence.get('seen')).toEqual({ from: 'Africa', second: 84 });
+  });
+
+  test('of two continents is dated so also when the one that saw it first passes by now', () => {
+    const told = live();
+    told.ahead(failed('Asia', 85), failed('Europe', 86), passed('Asia', 88));
+    told.later(failed('Africa', 84));
+    expect(told.dates()).toEqual([['Africa 84', 'Asia 85']]);
+  });
+
+  test('is confirmed by an earlier failure of one that is known to fail', () => {
+    const told = live();
+    told.ahead(failed('Asia', 85), failed('Europe', 89), failed('Africa', 90));
+    told.later(failed('Africa', 87));
+    expect(told.dates()).toEqual([['Asia 85', 'Africa 87']]);
+  });
+
+  test.each([
+    [145, 'Africa 145'],
+    [145.001, 'Europe 155'],
+  ])('is confirmed by what started a minute after it at most: %d s', (second, confirmed) => {
+    const told = live();
+    told.ahead(failed('Asia', 85), failed('Asia', 150), failed('Europe', 155));
+    expect(told.dates()).toEqual([['Asia 85', 'Europe 155']]);
+    told.later(failed('Africa', second));
+    expect(told.dates()).toEqual([['Asia 85', confirmed]]);
   });
 
   test.each([
@@ -135,6 +161,7 @@ describe('rule 4: an incident that went ahead', () => {
     expect(told.dates()).toEqual([['Asia 85', confirmed]]);
     if (second < 89) expect(told.evidence.get('confirmed')).toEqual({ from: 'Africa', second });
     expect(told.incidents()[0]?.progress.failed).toContain('Africa');
+    expect(told.incidents()[0]?.progress.passed).toEqual([]);
   });
 
   test('that a failure started together with is confirmed by it, and begins with the one that was first', () => {
@@ -159,6 +186,7 @@ describe('rule 4: an incident that went ahead', () => {
     told.ahead(failed('Asia', 144), failed('Asia', 146));
     told.later(failed('Africa', 144 - before));
     expect(told.alerts).toEqual(confirmed === null ? [] : ['down']);
+    if (confirmed !== null) expect(told.evidence.get('confirmed at')).toBe(144);
     expect(told.dates()).toEqual([[`Africa ${(144_000 - before * 1000) / 1000}`, confirmed]]);
   });
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { downs, release, settle } from '../../../coordinator/domain/alerting.ts';
+import { downs, mayTell, release, settle } from '../../../coordinator/domain/alerting.ts';
 import { coverOf } from '../../../coordinator/domain/cover.ts';
 
 const cover = [{ from: 100, to: 200 }];
@@ -69,6 +69,17 @@ describe('rule 25: when a "down" goes out', () => {
       { event: 'down', channel: 'chat', state: 'held', due_at: 90 },
     ]);
     expect(downs(first, ['mail', 'chat'], 95)).toEqual([]);
+  });
+
+  test('rule 28: also where there is one channel, and no event is told again', () => {
+    const [only] = downs([], ['mail'], 90);
+    expect(only && downs([only], ['mail'], 95)).toEqual([]);
+  });
+
+  test('rule 4: a "down" may be told when the past has been decided, or the target told us itself', () => {
+    expect(mayTell({ isPastDecided: false, isToldByTarget: false })).toBe(false);
+    expect(mayTell({ isPastDecided: true, isToldByTarget: false })).toBe(true);
+    expect(mayTell({ isPastDecided: false, isToldByTarget: true })).toBe(true);
   });
 
   test('rule 28: an end that is told twice sends one "up"', () => {

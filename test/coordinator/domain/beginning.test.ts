@@ -66,6 +66,15 @@ describe('rule 3: an older failure', () => {
     expect(beginsAt(other)).toEqual([135]);
   });
 
+  test('is parted by a pass of its own continent, which has failed again since', () => {
+    const told = story(['Europe', 'Asia', 'Africa']);
+    told.pass('Asia', 130);
+    told.fail('Europe', 200);
+    told.fail('Asia', 270);
+    told.fail('Asia', 110, { probe: 'second', arrives: 271 });
+    expect(told.incidents()).toMatchObject([{ started_at: at(200), seen: { continent: 'Europe' }, confirmed_at: null }]);
+  });
+
   test('moves nothing when its own continent has passed since: only what leads up to a failure that still stands belongs to it', () => {
     const told = story(['Europe', 'Asia', 'Africa']);
     told.fail('Europe', 20);
@@ -81,6 +90,12 @@ describe('rule 3: an older failure', () => {
     before.pass('Asia', 21);
     before.fail('Europe', 20 - 5, { arrives: 22 });
     expect([beginsAt(before), refuted(before)]).toEqual([[15], true]);
+    const forgotten = story(['Europe', 'Asia', 'Africa']);
+    forgotten.fail('Europe', 20);
+    forgotten.pass('Asia', 21);
+    forgotten.tell({ is: 'quarantined', at: at(22), probe: 'probe-Asia' }, 22);
+    forgotten.fail('Europe', 15, { arrives: 23 });
+    expect([beginsAt(forgotten), refuted(forgotten)]).toEqual([[15], true]);
     const since = story(['Europe', 'Asia', 'Africa']);
     since.pass('Asia', 17);
     since.fail('Europe', 20);

@@ -56,6 +56,26 @@ describe('what says nothing', () => {
     expect(told.incidents()).toMatchObject([{ started_at: at(110), resolved_at: null }]);
   });
 
+  test('rule 3: an older pass of a probe that fails changes nothing', () => {
+    const told = story(['Europe', 'Asia']);
+    told.pass('Asia', 1);
+    told.fail('Europe', 20);
+    expect(told.pass('Europe', 10, { arrives: 21 })).toEqual([]);
+    expect(told.incidents()).toMatchObject([{ started_at: at(20), resolved_at: null }]);
+  });
+
+  test('rule 5: who may not check it decides nothing', () => {
+    const told = story(['Europe', 'Asia', 'Africa'], { continents: ['Europe', 'Asia'] });
+    told.fail('Africa', 10);
+    expect(told.incidents()).toEqual([]);
+    told.fail('Europe', 11);
+    told.fail('Africa', 12);
+    expect(told.state().incident?.confirmed_at).toBeNull();
+    const own = story(['Europe', 'Asia'], { probe: 'probe-Europe' });
+    own.fail('Asia', 10);
+    expect(own.incidents()).toEqual([]);
+  });
+
   test('a further failure of a continent that is known to fail writes nothing', () => {
     const told = story(['Europe', 'Asia']);
     told.fail('Europe', 10);
@@ -93,9 +113,11 @@ describe('rule 10: refuted', () => {
     expect(refuted(told)).toBe(false);
     told.pass('Asia', 10, { probe: 'second', arrives: 102 });
     expect(refuted(told)).toBe(false);
-    told.fail('Europe', 110);
-    told.pass('Europe', 50, { probe: 'second', arrives: 111 });
-    expect(refuted(told)).toBe(false);
+    const seeing = story(['Europe', 'Asia']);
+    seeing.fail('Europe', 10);
+    seeing.fail('Europe', 130);
+    seeing.pass('Europe', 50, { probe: 'second', arrives: 131 });
+    expect(refuted(seeing)).toBe(false);
   });
 
   test('not by a pass that started together with the failure, when it opens or later', () => {
@@ -128,6 +150,9 @@ describe('what is kept of an incident', () => {
       ...{ failed: ['Europe'], passed: [] },
     });
     expect(matrix?.waiting).toEqual(['Asia']);
+    const past = story(['Europe', 'Asia']);
+    past.fail('Europe', 10, { handed_over: true, arrives: 30 });
+    expect(past.state().incident?.progress).toMatchObject({ matrix: null, asked_at: 0, past_at: at(30) });
   });
 
   test('rule 17: nothing ends before it began, whatever a clock says', () => {
@@ -217,7 +242,8 @@ describe('rule 13: sampling', () => {
     expect(told.state().incident?.progress.sampling.next_at).toBeNull();
     told.pass('Europe', 60);
     expect(looksOf(told.tick(65.1))).toEqual([['sample', 'Europe']]);
-    told.pass('Europe', 65.2);
+    expect(looksOf(told.tick(70.1))).toEqual([['sample', 'Europe']]);
+    told.pass('Europe', 70.2);
     expect(told.incidents()).toMatchObject([{ resolved_at: at(60) }]);
   });
 
@@ -269,6 +295,11 @@ describe('rules 4 and 25: a "down" is raised', () => {
     for (const second of [10, 15, 20]) told.fail('Europe', second, past);
     told.tick(31);
     expect(told.effects('alert')).toHaveLength(1);
+    const over = story(['Europe']);
+    for (const second of [10, 15, 20]) over.fail('Europe', second, past);
+    over.pass('Europe', 25, past);
+    over.tick(31);
+    expect(over.effects('alert')).toEqual([]);
   });
 });
 
@@ -301,6 +332,23 @@ describe('after a restart', () => {
     expect(why).toEqual(['first']);
     expect(after.restored).toBe(false);
     expect(asked({ ...lonely.state(), restored: false }, 31).why).toEqual([]);
+  });
+
+  test('rule 9: also when nothing is left of what was seen, but not about what is long ago', () => {
+    const told = story(['Europe', 'Asia']);
+    told.fail('Europe', 10);
+    const { watched, incident, gaps } = told.state();
+    const bare = restore({ watched, checkpoint: null, results: [], resumed_at: null, incident, gaps });
+    expect(asked(bare, 20).why).toEqual(['again']);
+    told.pass('Asia', 240);
+    expect(asked(restarted(told), 250).why).toEqual(['again']);
+    expect(asked(restarted(told), 250.001).why).toEqual([]);
+  });
+
+  test('rule 20: a heartbeat that the target itself told of is sampled by nobody', () => {
+    const told = story(['Europe', 'Asia'], { kind: 'heartbeat' });
+    told.tell({ is: 'beat', beat: { at: at(10), is: 'bad', covers_until: at(10), cause: refused, evidence: null } }, 10);
+    expect(told.state().incident).toMatchObject({ confirmed_at: at(10), progress: { sampling: { next_at: null }, below_since: null } });
   });
 
   test('what the target itself told of is asked of nobody', () => {

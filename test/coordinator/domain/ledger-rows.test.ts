@@ -71,6 +71,20 @@ describe('rule 22: the rows of the ledger', () => {
     ]);
   });
 
+  test('keep it also when one of several is parted', () => {
+    const gaps = [
+      { from: 0, to: 10_000, interval_ms: 60_000 },
+      { from: 20_000, to: 40_000, interval_ms: 300_000 },
+      { from: 50_000, to: 60_000, interval_ms: 30_000 },
+    ];
+    expect(cover({ covered_until: 90_000, gaps, watched }, 25_000, 30_000).covered.gaps).toEqual([
+      gaps[0],
+      { from: 20_000, to: 25_000, interval_ms: 300_000 },
+      { from: 30_000, to: 40_000, interval_ms: 300_000 },
+      gaps[2],
+    ]);
+  });
+
   test('a gap is noticed five seconds after it began, and not again while it lasts', () => {
     const known = { covered_until: 10_000, gaps: [], watched };
     expect(passTime(known, 14_999).effects).toEqual([]);

@@ -53,7 +53,10 @@ describe('rule 10: when several could confirm', () => {
     told.fail('Africa', 130);
     expect(told.incidents()).toMatchObject([
       { started_at: at(10), confirmed_at: null, resolved_at: at(110) },
-      { started_at: at(130), seen: { continent: 'Africa' }, confirmed_at: at(130), confirmed: { continent: 'Asia' } },
+      {
+        ...{ started_at: at(130), seen: { continent: 'Africa' }, confirmed_at: at(130), confirmed: { continent: 'Asia' } },
+        ...{ scope: 'everywhere', progress: { failed: ['Africa', 'Asia'], passed: [] } },
+      },
     ]);
   });
 

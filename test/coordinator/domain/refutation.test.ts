@@ -110,6 +110,13 @@ describe('rule 16: a failure', () => {
     expect(shown([...wellBefore, result('Asia', 10, false), second])).toEqual(['second ok: pass']);
   });
 
+  test('is told nothing about by an older word: of its own continent, or a failure that its probe has left behind', () => {
+    const second = { ...result('Asia', 9, true), from: { probe: 'second', name: 'second', continent: 'Asia' as const } };
+    expect(shown([...wellBefore, result('Asia', 10, false), second])).toEqual(['second ok: pass']);
+    const answered = [...wellBefore, result('Asia', 10, false), result('Europe', 10.1, true), result('Africa', 10.2, true)];
+    expect(shown([...answered, result('Europe', 9, false)])).toEqual(['probe-Europe fail: fail']);
+  });
+
   test('is told nothing about by what is unknown', () => {
     expect(shown([...wellBefore, result('Asia', 10, false), { ...result('Europe', 10.1, true), outcome: 'unknown' }])).toEqual([]);
   });

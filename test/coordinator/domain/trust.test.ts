@@ -29,6 +29,8 @@ describe('rule 16: a probe is quarantined', () => {
         .sick_since;
     expect(then(300_000, 599_999)).toBe(599_999);
     expect(then(300_000, 600_000)).toBeNull();
+    expect(then(turn_ms, 599_999)).toBe(599_999);
+    expect(then(turn_ms, 600_000)).toBeNull();
     expect(then(300_001, 600_001)).toBe(600_001);
     expect(then(300_001, 600_002)).toBeNull();
   });
@@ -53,6 +55,8 @@ describe('rule 16: a probe in quarantine', () => {
 
   test('returns after twenty clean shadow checks in a row of three targets', () => {
     expect(trustAfter(clean(19, ['a', 'b', 'c']), 8, sick)).toMatchObject({ sick_since: 100, clean: 19, cleanTargets: ['a', 'b', 'c'] });
+    // So many are enough, and each is known once.
+    expect(trustAfter(clean(19, ['a', 'a', 'b', 'c', 'd']), 8, sick).cleanTargets).toEqual(['a', 'b', 'c']);
     expect(trustAfter(clean(20, ['a', 'b', 'c', 'd']), 8, sick)).toBe(trusting);
     expect(trustAfter(clean(40, ['a', 'b']), 8, sick)).toMatchObject({ sick_since: 100, clean: 40, cleanTargets: ['a', 'b'] });
   });

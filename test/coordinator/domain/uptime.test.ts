@@ -68,6 +68,7 @@ describe('rule 23: the percentage', () => {
     expect(percentOf(year, 0)).toBe(100);
     expect(percentOf(0, 1)).toBe(0);
     expect(percentOf(2, 1)).toBe(66.6666);
+    expect(percentOf(1, 1)).toBe(50);
     fc.assert(
       fc.property(fc.nat({ max: year }), fc.integer({ min: 1, max: year }), (up, down) => {
         const percent = percentOf(up, down) ?? Number.NaN;
@@ -83,6 +84,7 @@ describe('rule 23: the percentage', () => {
     expect(touches(window, { started_at: 20, resolved_at: 100 })).toBe(true);
     expect(touches(window, { started_at: 20, resolved_at: null })).toBe(true);
     expect(touches(window, { started_at: 201, resolved_at: 202 })).toBe(false);
+    expect(touches(window, { started_at: 200, resolved_at: 202 })).toBe(true);
   });
 });
 
