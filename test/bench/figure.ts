@@ -30,12 +30,12 @@ export const median = (values: readonly number[]): number => {
   return (low + high) / 2;
 };
 
-/** Contestants in turn, round by round, so that a drift of the machine meets all alike: the median of each. */
-export const interleaved = async <Name extends string>(
+/** Contestants in turn, round by round, so that a drift of the machine meets all alike: what each did in every round. */
+export const roundByRound = async <Name extends string>(
   contestants: Readonly<Record<Name, () => Promise<number>>>,
   rounds: number,
   say: (progress: string) => void,
-): Promise<Readonly<Record<Name, number>>> => {
+): Promise<Readonly<Record<Name, readonly number[]>>> => {
   const names = Object.keys(contestants).filter((name): name is Name => Object.hasOwn(contestants, name));
   const seen = new Map<Name, number[]>(names.map((name) => [name, []]));
   for (let round = 0; round <= rounds; round += 1) {
@@ -46,6 +46,21 @@ export const interleaved = async <Name extends string>(
       if (round > 0) seen.get(name)?.push(value);
     }
   }
-  // Every name has its median, which the compiler cannot follow through fromEntries.
-  return Object.fromEntries(names.map((name) => [name, median(seen.get(name) ?? [])])) as Record<Name, number>;
+  // Every name has its values, which the compiler cannot follow through fromEntries.
+  return Object.fromEntries(names.map((name) => [name, seen.get(name) ?? []])) as Record<Name, number[]>;
 };
+
+/** The median of each. */
+export const interleaved = async <Name extends string>(
+  contestants: Readonly<Record<Name, () => Promise<number>>>,
+  rounds: number,
+  say: (progress: string) => void,
+): Promise<Readonly<Record<Name, number>>> => {
+  const seen = await roundByRound(contestants, rounds, say);
+  const names = Object.keys(contestants).filter((name): name is Name => Object.hasOwn(contestants, name));
+  return Object.fromEntries(names.map((name) => [name, median(seen[name])])) as Record<Name, number>;
+};
+
+/** The median of what one is of the other in the same round, which a machine that others use disturbs less than either by itself. */
+export const ratioByRound = (ours: readonly number[], theirs: readonly number[]): number =>
+  median(ours.map((value, round) => value / (theirs[round] ?? Number.NaN)));
