@@ -12,15 +12,17 @@ const channels = [''];
 
 type Row = { readonly incident: string; readonly alert: Alert };
 
-/** Rows as the core decided them: new ones, and the states of those that are there. */
+/** Rows as the core decided them: new ones, and the states of those that are there. An incident goes with its monitor; what was told of it stays. */
 const put = async (sql: Queryable, rows: readonly Row[]): Promise<void> => {
   if (rows.length === 0) return;
   const told = rows.map(({ incident, alert }) => ({ incident, ...alert, due_at: new Date(alert.due_at).toISOString() }));
   await sql`
     insert into alerts (organisation_id, monitor_id, incident_id, event, channel, state, due_at)
-    select i.organisation_id, i.monitor_id, i.id, d.event, d.channel, d.state, d.due_at
+    select i.organisation_id, i.monitor_id, d.incident, d.event, d.channel, d.state, d.due_at
     from json_to_recordset(${jsonText(told)}::text::json) as d (incident uuid, event text, channel text, state text, due_at timestamptz)
-    join incidents i on i.id = d.incident
+    cross join lateral (
+      select organisation_id, monitor_id from incidents where id = d.incident
+      union all select organisation_id, monitor_id from alerts where incident_id = d.incident limit 1) i
     on conflict (incident_id, event, channel) do update set state = excluded.state, settled_at = now()`;
 };
 
