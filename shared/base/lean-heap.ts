@@ -29,7 +29,7 @@ const fullAbove = 0.5;
 const turnsAfterSeconds = 3;
 const settlingSeconds = 25;
 /** What less than this could give back is not worth the CPU. */
-const leastBytes = 64 * 1_024 * 1_024;
+const leastBytes = 48 * 1_024 * 1_024;
 
 export const createLeanHeap = (setFlag: (flag: string) => void): LeanHeap => {
   let mode: Mode = 'busy';
