@@ -8,13 +8,13 @@ import { beatKeyMessage } from '../../shared/bus/messages.ts';
 import type { Bus } from '../../shared/bus/nats.ts';
 import { streams } from '../../shared/bus/streams.ts';
 import { lastTokenOf, subjects } from '../../shared/bus/subjects.ts';
-import { createDigest, elementOf } from '../../shared/checks/digest.ts';
 import { mergeBeats } from '../../shared/checks/heartbeat/state.ts';
 import { doAlone } from '../store/advisory-locks.ts';
 import { allBeatKeys, allStates, type BeatKeyRow, beatKey, countHeartbeats, endOldBeatKeys } from '../store/beats.ts';
 import type { Sql } from '../store/database.ts';
 import { markDone, outboxChannel, waitingLines } from '../store/outbox.ts';
 import { inTransaction } from '../store/transactions.ts';
+import { createKeyRing, type KeyRing } from './beat-keys.ts';
 
 /**
  * Which heartbeat keys exist: published for the ears as the outbox says so, known by heart for this coordinator's own address, and brought
@@ -25,7 +25,7 @@ import { inTransaction } from '../store/transactions.ts';
 export type BeatBook = {
   readonly findKey: FindKey;
   /** The keys that count, of all organisations or of one, as an ear should hold them. */
-  readonly digestOf: (organisation: string | null) => Promise<{ readonly count: number; readonly digest: string }>;
+  readonly digestOf: KeyRing['digestOf'];
   /** Settles when the bus has all that it should have. */
   readonly restore: () => Promise<void>;
   readonly close: () => Promise<void>;
@@ -48,28 +48,29 @@ const lookupsPerSecond = 20;
 const knownOf = ({ organisation, monitor, until }: BeatKeyRow): KnownKey => ({ organisation, monitor, until: until?.getTime() ?? null });
 
 export const openBeatBook = async ({ sql, bus, records, clock, log, lookAgainMs }: Parts): Promise<BeatBook> => {
-  let keys = new Map<string, KnownKey>();
+  const keys = createKeyRing();
   let lookups = 0;
   let lookupsSince = performance.now();
 
-  const reread = async (): Promise<void> => {
-    const next = new Map<string, KnownKey>();
-    for await (const page of allBeatKeys(sql)) for (const row of page) next.set(row.key, knownOf(row));
-    keys = next;
+  const readAll = async function* () {
+    for await (const page of allBeatKeys(sql)) yield page.map((row) => [row.key, knownOf(row)] as const);
   };
+  const reread = () => keys.replace(readAll());
   await reread();
 
   const heard = bus.subscribe(subjects.allBeatKeys, ({ subject, data }) => {
-    if (data.length === 0) return void keys.delete(lastTokenOf(subject));
+    if (data.length === 0) return keys.drop(lastTokenOf(subject));
     const read = beatKeyMessage.safeParse(jsonOf(data));
-    if (read.success) keys.set(lastTokenOf(subject), read.data);
+    if (!read.success) return;
+    const { organisation, monitor, until } = read.data;
+    keys.put(lastTokenOf(subject), { organisation, monitor, until });
   });
 
   const publishKey = async (key: string, organisation: string, row: BeatKeyRow | undefined): Promise<void> => {
     const subject = subjects.beatKey(organisation, key);
     await bus.store(subject, row ? JSON.stringify({ v: 1, ...knownOf(row) }) : '');
-    if (row) keys.set(key, knownOf(row));
-    else keys.delete(key);
+    if (row) keys.put(key, knownOf(row));
+    else keys.drop(key);
   };
 
   /** What the outbox says is only that something changed: what is published is what the database says now. */
@@ -145,7 +146,7 @@ export const openBeatBook = async ({ sql, bus, records, clock, log, lookAgainMs 
 
   return {
     findKey: async (key) => {
-      const known = keys.get(key);
+      const known = keys.find(key);
       if (known) return known;
       const now = performance.now();
       if (now - lookupsSince > 1_000) {
@@ -158,14 +159,10 @@ export const openBeatBook = async ({ sql, bus, records, clock, log, lookAgainMs 
         log.warn({ err: error }, 'a heartbeat key could not be looked up');
         return undefined;
       });
-      if (row && (row.until === null || row.until.getTime() > clock.now())) keys.set(key, knownOf(row));
+      if (row && (row.until === null || row.until.getTime() > clock.now())) keys.put(key, knownOf(row));
       return row && knownOf(row);
     },
-    digestOf: async (organisation) => {
-      const digest = createDigest();
-      for await (const page of allBeatKeys(sql, organisation)) for (const { key } of page) digest.add(elementOf(`${key}@0`));
-      return { count: digest.count(), digest: digest.text() };
-    },
+    digestOf: keys.digestOf,
     restore,
     close: async () => {
       heard.stop();

@@ -33,7 +33,7 @@ type Parts = {
   readonly lookAgainMs: number;
 };
 
-/** A probe that lacks keys says so twice before everything is sent to it anew: what is just under way shall arrive first. */
+/** A probe that lacks keys, and the same ones, says so twice before everything is sent to it anew: what is under way shall arrive first. */
 const patience = 2;
 
 export const startBeats = async (parts: Parts): Promise<Beats> => {
@@ -44,16 +44,18 @@ export const startBeats = async (parts: Parts): Promise<Beats> => {
   const desk = createBeatDesk({ carrier: () => carrier, spool, findKey: book.findKey, ear: 'coordinator', clock, log });
   const relay = startBeatRelay({ sql, bus, log, refusals, owns: partitions.owns, tell: partitions.tell });
 
-  const lacking = new Map<string, number>();
+  const lacking = new Map<string, { readonly digest: string; readonly times: number }>();
   const hearEar = async (data: Uint8Array): Promise<void> => {
     if (!isLeader()) return;
     const { probe, count, digest } = earKeysMessage.parse(jsonOf(data));
     const row = directory.byId(probe);
     if (!row || row.revoked_at !== null) return;
-    const expected = await book.digestOf(row.organisation_id);
+    const expected = book.digestOf(row.organisation_id);
     if (expected.count === count && expected.digest === digest) return void lacking.delete(probe);
-    const times = (lacking.get(probe) ?? 0) + 1;
-    lacking.set(probe, times);
+    const before = lacking.get(probe);
+    // As long as more comes in it is no use to begin anew: of very many keys it would never have the last.
+    const times = before?.digest === digest ? before.times + 1 : 1;
+    lacking.set(probe, { digest, times });
     if (times < patience) return;
     lacking.delete(probe);
     log.warn({ probe, count, expected: expected.count }, 'an ear holds other heartbeat keys than it should: all are sent to it anew');

@@ -50,14 +50,14 @@ export const beatKeysByFingerprint = (sql: Queryable, keys: readonly string[]): 
     select ${sql.unsafe(keyColumns)} from beat_tokens
     where fingerprint in (select decode(k, 'hex') from unnest(${[...keys]}::text[]) as k)`;
 
-/** Every key that there is, of all organisations or of one, in pages. */
-export const allBeatKeys = (sql: Queryable, organisation: string | null = null): AsyncGenerator<BeatKeyRow[]> =>
+/** Every key that there is, in pages. */
+export const allBeatKeys = (sql: Queryable): AsyncGenerator<BeatKeyRow[]> =>
   inPages(
     '',
     ({ key }) => key,
     (after) => sql<BeatKeyRow[]>`
       select ${sql.unsafe(keyColumns)} from beat_tokens
-      where fingerprint > decode(${after}, 'hex') and (${organisation}::uuid is null or organisation_id = ${organisation})
+      where fingerprint > decode(${after}, 'hex')
       order by fingerprint limit 1000`,
   );
 
