@@ -23,7 +23,7 @@ export type Word = { readonly probe: string; readonly heard_at: number; readonly
 export type Late = { readonly since: number; readonly from: readonly string[] };
 
 const handoverAtMost = 30_000;
-/** A result that ended so long before it came was kept: on its usual way it takes a second. */
+/** A result that ended so long before it came was kept: on its usual way it takes two seconds. */
 export const keptAfter = 4_000;
 /** Presence comes every 5 s: who has been silent for longer may not reach us. */
 const beatMissedAfter = 6_500;

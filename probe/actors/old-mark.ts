@@ -1,5 +1,5 @@
 /**
- * The highest number that had been given two seconds ago: what a probe must have handed over to say that it keeps nothing (rule 4). Remembers a
+ * The highest number that had been given three seconds ago: what a probe must have handed over to say that it keeps nothing (rule 4). Remembers a
  * few of the latest.
  */
 export type OldMark = {
@@ -8,7 +8,8 @@ export type OldMark = {
   readonly seq: () => number;
 };
 
-const oldAfterMs = 2_000;
+/** A second more than what is no news may wait for its turn. */
+const oldAfterMs = 3_000;
 const noteEveryMs = 500;
 
 export const createOldMark = (at: number, seq: number): OldMark => {

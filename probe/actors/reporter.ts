@@ -16,23 +16,24 @@ import { createSpoolKeeper } from './spool-keeper.ts';
  * Modes of the whole: `away` (no bus, or it refused lately: results wait in the spool) ↔ `sending`; → `closed`.
  */
 export type Reporter = {
-  /** Takes a result in. Urgent ones leave at once, with what waits of their partition; others within a second. */
+  /** Takes a result in. Urgent ones leave at once, with what waits of their partition; others within two seconds. */
   readonly report: (result: Omit<Result, 'seq'>, urgent: boolean) => void;
   readonly attach: (bus: Bus) => void;
   /** The owner of a partition tells how far it has committed, and which batches it reads. */
   readonly receive: (receipt: Omit<ReceiptMessage, 'v'>) => void;
   /** Any coordinator tells the same of all partitions. One that reads only the first batches may own any of them, or will. */
   readonly hear: (reply: Pick<PresenceReply, 'committed' | 'batches'>) => void;
-  /** Whether everything seen until two seconds ago has landed (rule 4). */
+  /** Whether everything seen until three seconds ago has landed (rule 4). */
   readonly handedOver: () => boolean;
   readonly close: () => Promise<void>;
 };
 
 /**
- * What waits of all partitions goes in the same moment, once a second: here, on the bus and in the coordinator a message for which everybody is
- * woken costs several times as much as one of many. Probes have moments of their own.
+ * What waits of all partitions goes in the same moment, once in two seconds: here, on the bus and in the coordinator a message for which everybody
+ * is woken costs several times as much as one of many, and at 100 checks a second one of a second carries no more than two results. Nobody
+ * decides on what waits: what is news is urgent. Probes have moments of their own.
  */
-const sendEveryMs = 1_000;
+const sendEveryMs = 2_000;
 const tickMs = 500;
 const slotMs = 50;
 const hearingMs = 15_000;
