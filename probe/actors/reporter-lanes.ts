@@ -25,7 +25,8 @@ import {
   stranded,
   taken,
 } from './route.ts';
-import type { Spool, Taken } from './spool.ts';
+import type { Spool } from './spool.ts';
+import type { Taken } from './spool-take.ts';
 
 /** One partition on its way. */
 export type ReporterLane = { readonly partition: number; route: Route; readonly pump: Pump };

@@ -3,10 +3,12 @@ import type { Log } from '../../shared/base/log.ts';
 import { passText, wholeText } from '../../shared/bus/batch-text.ts';
 import { partitionCount, partitionOf } from '../../shared/bus/subjects.ts';
 import type { Result } from '../../shared/checks/result.ts';
+import { createSpoolCommitted } from './spool-committed.ts';
 import { createSpoolIndex, type SpoolIndex } from './spool-index.ts';
 import { openSpoolMarks, readSavedLine, seqStride } from './spool-marks.ts';
 import { createSpoolSaving } from './spool-saving.ts';
 import { openSegments, type Place } from './spool-segments.ts';
+import { type Taken, takeAfter } from './spool-take.ts';
 import { createSpoolTexts } from './spool-texts.ts';
 
 /**
@@ -23,7 +25,7 @@ export type Spool = {
   readonly append: (result: Omit<Result, 'seq'>) => { readonly seq: number; readonly partition: number } | undefined;
   /** Settles when all that was appended before has been written, or cannot be. Never rejects. */
   readonly save: () => Promise<void>;
-  /** The saved results of a partition that wait after `seq`, in order, as texts that batchText() takes; undefined when there are none. */
+  /** The saved results of a partition that wait after `seq`; undefined when there are none. */
   readonly take: (partition: number, seq: number) => Promise<Taken | undefined>;
   /** How far each partition is committed: nothing up to there is wanted any more. */
   readonly commit: (committed: Readonly<Record<string, number>>) => void;
@@ -38,21 +40,9 @@ export type Spool = {
   readonly close: () => Promise<void>;
 };
 
-export type Taken = {
-  /** The result that waits just before these; null when none does. */
-  readonly after: number | null;
-  readonly last: number;
-  readonly texts: readonly string[];
-};
-
-const mostTaken = 500;
-const mostTakenBytes = 384 * 1024;
 /** Longer ones travel without their evidence: one result must never be too large for a message of the bus. */
 const mostTextBytes = 128 * 1024;
 const mostUnsaved = 20_000;
-/** A probe that is killed in between hands over once more what was committed since, and a repeat changes nothing. */
-const rememberEveryMs = 5_000;
-
 /** A character has at most three bytes. */
 const isTooLong = (text: string): boolean => text.length * 3 > mostTextBytes && Buffer.byteLength(text) > mostTextBytes;
 
@@ -65,9 +55,7 @@ export const openSpool = async (options: {
   const { folder, mostBytes, log, segmentBytes = Math.min(2 * 1024 * 1024, Math.ceil(mostBytes / 4)) } = options;
   const marks = await openSpoolMarks(folder);
   const { generation } = marks;
-  const committed = new Float64Array(partitionCount);
-  for (const [partition, seq] of Object.entries(marks.committed)) committed[Number(partition)] = seq;
-
+  const committed = createSpoolCommitted(marks);
   const indexes: readonly SpoolIndex[] = Array.from({ length: partitionCount }, createSpoolIndex);
   const indexOf = (partition: number): SpoolIndex => {
     const index = indexes[partition];
@@ -76,7 +64,7 @@ export const openSpool = async (options: {
   };
   let waiting = 0;
   let dropped = 0;
-  let lastSeq = Math.max(marks.promised(), ...committed);
+  let lastSeq = Math.max(marks.promised(), committed.highest());
 
   const keep = (line: string, { segment, offset, length }: Place): boolean => {
     const result = readSavedLine(line);
@@ -86,7 +74,7 @@ export const openSpool = async (options: {
     }
     const partition = partitionOf(result.monitor);
     lastSeq = Math.max(lastSeq, result.seq);
-    if (result.seq <= (committed[partition] ?? 0)) return false;
+    if (result.seq <= committed.of(partition)) return false;
     const index = indexOf(partition);
     index.place(index.push(result.seq), segment, offset, length);
     waiting += 1;
@@ -96,8 +84,6 @@ export const openSpool = async (options: {
   await marks.promise(lastSeq);
 
   const texts = createSpoolTexts();
-  let marksChanged = false;
-  let remembered = performance.now();
 
   /** Takes the entries of a partition that fit out of the index, from the oldest on. */
   const shiftWhile = (partition: number, fits: (index: SpoolIndex) => boolean, release: boolean): number => {
@@ -143,21 +129,6 @@ export const openSpool = async (options: {
     log,
   });
 
-  const remember = async (): Promise<void> => {
-    if (!marksChanged) return;
-    marksChanged = false;
-    remembered = performance.now();
-    const entries = [...committed].flatMap((seq, partition) => (seq > 0 ? [[partition, seq] as const] : []));
-    await marks.remember(Object.fromEntries(entries));
-  };
-
-  const textAt = async (index: SpoolIndex, position: number): Promise<string> => {
-    const text = texts.of(index.seqAt(position));
-    if (text !== undefined) return text;
-    const [offset, length] = [index.offsetAt(position), index.lengthAt(position)];
-    return (await segments.read(index.segmentAt(position))).toString('utf8', offset, offset + length);
-  };
-
   return {
     generation,
     append: (result) => {
@@ -181,46 +152,18 @@ export const openSpool = async (options: {
       await saving.settled();
       if (saving.count() > 0 || segments.bytes() > mostBytes) await saving.save();
     },
-    take: async (partition, seq) => {
-      const index = indexOf(partition);
-      const first = index.firstAfter(seq);
-      if (first >= index.tail()) return undefined;
-      const after = first > index.head() ? index.seqAt(first - 1) : null;
-      const taken: string[] = [];
-      let bytes = 0;
-      let last = 0;
-      let segment: number | undefined;
-      for (let position = first; position < index.tail() && taken.length < mostTaken; position += 1) {
-        if (position < index.head()) return undefined; // Dropped while we read: the next call sees what is left.
-        const entry = index.seqAt(position);
-        // Nobody hears of a result before it is on disk, unless the disk takes nothing.
-        if (index.segmentAt(position) === 0 && !saving.isFailing()) break;
-        if (!texts.has(entry)) {
-          // One segment at a time is read for all partitions, not all segments for one.
-          segment ??= index.segmentAt(position);
-          if (index.segmentAt(position) !== segment) break;
-        }
-        const text = await textAt(index, position);
-        bytes += Buffer.byteLength(text);
-        if (taken.length > 0 && bytes > mostTakenBytes) break;
-        taken.push(text);
-        last = entry;
-      }
-      return taken.length > 0 ? { after, last, texts: taken } : undefined;
-    },
+    take: (partition, seq) => takeAfter(indexOf(partition), seq, { texts, segments, isFailing: saving.isFailing }),
     commit: (marksNow) => {
       for (const [name, seq] of Object.entries(marksNow)) {
         const partition = Number(name);
-        if (!Number.isInteger(partition) || partition < 0 || partition >= partitionCount || seq <= (committed[partition] ?? 0)) continue;
-        committed[partition] = seq;
-        marksChanged = true;
+        if (!committed.rise(partition, seq)) continue;
         shiftWhile(partition, (index) => index.seqAt(index.head()) <= seq, true);
         if (seq <= lastSeq) continue;
         log.warn({ partition, committed: seq, lastSeq }, 'more is committed than this spool knows of: it was put back to an earlier state');
         lastSeq = seq;
       }
     },
-    committedOf: (partition) => committed[partition] ?? 0,
+    committedOf: committed.of,
     nextAfter: (partition, seq) => {
       const index = indexOf(partition);
       const first = index.firstAfter(seq);
@@ -231,12 +174,12 @@ export const openSpool = async (options: {
     tick: async () => {
       if (saving.count() > 0) await saving.save();
       await segments.sync();
-      if (performance.now() - remembered >= rememberEveryMs) await remember();
+      await committed.rememberInTime();
     },
     close: async () => {
       await saving.settled();
       await saving.save();
-      await remember();
+      await committed.remember();
       await segments.close();
     },
   };
