@@ -37,13 +37,22 @@ export type App = {
 /** What tests put in the place of the usual. */
 export type Overrides = { readonly clock?: Clock; readonly log?: Log; readonly timing?: Partial<Timing> };
 
+/** Whoever is being answered when the coordinator ends has so long; who stalls is cut off then. */
+const lastAnswersMs = 1_000;
+
+const closeWeb = async (web: FastifyInstance): Promise<void> => {
+  const cut = setTimeout(() => web.server.closeAllConnections(), lastAnswersMs);
+  await web.close();
+  clearTimeout(cut);
+};
+
 export const createApp = (config: Config, overrides: Overrides = {}): App => {
   const clock = overrides.clock ?? systemClock;
   const log = overrides.log ?? createLog({ name: 'coordinator', level: config.LOG_LEVEL });
   const { SECRET_KEY: secretKey, SECRET_KEY_PREVIOUS: previousKey } = config;
   const keyMarks = [secretKey, previousKey].filter((key) => key !== undefined).map(markOf);
   const sql = connect(config.DATABASE_URL, { name: sessionNameOf(keyMarks), connections: 20 });
-  const web: FastifyInstance = fastify({ ...restServerOptions, logger: false, forceCloseConnections: true });
+  const web: FastifyInstance = fastify({ ...restServerOptions, logger: false, forceCloseConnections: 'idle' });
   let engine: Engine | undefined;
   let baseUrl = config.BASE_URL ?? '';
 
@@ -83,11 +92,13 @@ export const createApp = (config: Config, overrides: Overrides = {}): App => {
       beatRoutes(web, {
         take: async (request) => engine?.takeBeat(request) ?? { status: 503, text: 'Starting', headers: { 'retry-after': '2' } },
       });
+      // Taken down after the web: a beat that is being taken needs it.
+      ends.push(async () => engine?.close());
       await web.listen({ host: config.HOST, port: config.PORT }).catch((error: unknown) => {
         const obstacle = listenObstacle(error, config.PORT, config.HOST);
         throw obstacle === undefined ? error : new ConfigurationFault([obstacle]);
       });
-      ends.push(() => web.close());
+      ends.push(() => closeWeb(web));
       const address = web.server.address();
       const port = typeof address === 'object' && address !== null ? address.port : config.PORT;
       const url = `http://${config.HOST.includes(':') ? `[${config.HOST}]` : config.HOST}:${port}`;
@@ -110,7 +121,6 @@ export const createApp = (config: Config, overrides: Overrides = {}): App => {
         baseUrl: () => baseUrl,
         anchors: () => config.PROBE_ANCHORS ?? [anchorOf(baseUrl)].filter((anchor) => anchor !== undefined),
       });
-      ends.push(engine.close);
       log.info({ url, version }, 'the coordinator is at work');
       return { url, port };
     },

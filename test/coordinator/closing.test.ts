@@ -1,0 +1,61 @@
+import { once } from 'node:events';
+import { type ClientRequest, request } from 'node:http';
+import { text } from 'node:stream/consumers';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { createApp } from '../../coordinator/app.ts';
+import { readConfig } from '../../coordinator/config.ts';
+import { connect, type Sql } from '../../coordinator/store/database.ts';
+import { createLog } from '../../shared/base/log.ts';
+import { eventually } from '../support/eventually.ts';
+import { createHouse, type House, testSecretKey } from '../support/people.ts';
+import { createAccount, createDatabase, environmentOf, type TestDatabase } from '../support/services.ts';
+
+let database: TestDatabase;
+let sql: Sql;
+let house: House;
+let environment: Record<string, string>;
+
+beforeAll(async () => {
+  database = await createDatabase();
+  sql = connect(database.url);
+  house = await createHouse(sql);
+  environment = { ...environmentOf(database, await createAccount()), SECRET_KEY: testSecretKey, PORT: '0' };
+});
+afterAll(async () => {
+  await sql.end();
+  await database.drop();
+});
+
+/** A request whose head has arrived, and whose body has not. */
+const begun = async (url: string, path: string, headers: Record<string, string>): Promise<ClientRequest> => {
+  const sent = request(`${url}${path}`, { method: 'POST', agent: false, headers: { ...headers, expect: '100-continue' } });
+  sent.on('error', () => undefined); // Whether it was cut off shows in its end.
+  sent.flushHeaders();
+  await once(sent, 'continue');
+  return sent;
+};
+
+test('a coordinator that ends answers who is being answered, takes nobody new, and does not wait for who stalls', async () => {
+  const app = createApp(readConfig(environment), { log: createLog({ name: 'test', level: 'silent' }) });
+  const { url } = await app.start();
+  const json = { authorization: `Bearer ${house.owner.readWrite}`, 'content-type': 'application/json' };
+  const body = '{"name":"at the last moment"}';
+  const slow = await begun(url, '/api/v1/groups', { ...json, 'content-length': String(body.length) });
+  const stalled = await begun(url, '/api/v1/groups', { ...json, 'content-length': '100' });
+
+  const closed = app.close();
+  const cut = new Promise((resolve) => stalled.once('close', resolve));
+  await eventually(() =>
+    fetch(`${url}/health`).then(
+      () => false,
+      () => true,
+    ),
+  );
+  const answered = once(slow, 'response');
+  slow.end(body);
+  const [response] = await answered;
+  expect([response.statusCode, JSON.parse(await text(response)).name]).toEqual([201, 'at the last moment']);
+  await cut;
+  await closed;
+  expect(await sql`select name from groups`).toEqual([{ name: 'at the last moment' }]);
+});
