@@ -87,15 +87,19 @@ const extendedError = 15;
 /** Rcodes with which servers send back nothing but a header, when they did not read the question or would not. */
 const bare: readonly number[] = [1, 2, 4, 5];
 
+/** Numbers in an answer whose length was looked at before; node's own way looks at it again, which is half of reading a record. */
+const wordAt = (bytes: Buffer, at: number): number => ((bytes[at] ?? 0) << 8) | (bytes[at + 1] ?? 0);
+const longAt = (bytes: Buffer, at: number): number => wordAt(bytes, at) * 0x10000 + wordAt(bytes, at + 2);
+
 const readExtendedError = (bytes: Buffer, start: number, end: number): DnsMessage['error'] | undefined => {
   let at = start;
   let error: DnsMessage['error'] = null;
   while (at < end) {
     if (at + 4 > end) return undefined;
-    const [code, length] = [bytes.readUInt16BE(at), bytes.readUInt16BE(at + 2)];
+    const [code, length] = [wordAt(bytes, at), wordAt(bytes, at + 2)];
     if (at + 4 + length > end) return undefined;
     if (code === extendedError && length >= 2 && error === null)
-      error = { code: bytes.readUInt16BE(at + 4), text: bytes.toString('utf8', at + 6, at + 4 + length).slice(0, 200) };
+      error = { code: wordAt(bytes, at + 4), text: bytes.toString('utf8', at + 6, at + 4 + length).slice(0, 200) };
     at += 4 + length;
   }
   return error;
@@ -123,16 +127,16 @@ const readSection = (
   let at = start;
   for (let i = 0; i < count; i += 1) {
     let name = pointed;
-    if (at + 2 <= bytes.length && bytes.readUInt16BE(at) === pointerToQuestion) at += 2;
+    if (at + 2 <= bytes.length && wordAt(bytes, at) === pointerToQuestion) at += 2;
     else {
       const owner = readName(bytes, at, bytes.length);
       if (owner === undefined) return malformed;
       ({ name, end: at } = owner);
     }
     if (at + 10 > bytes.length) return malformed;
-    const type = bytes.readUInt16BE(at);
+    const type = wordAt(bytes, at);
     const data = at + 10;
-    const end = data + bytes.readUInt16BE(at + 8);
+    const end = data + wordAt(bytes, at + 8);
     if (end > bytes.length) return malformed;
     if (type === optType) {
       const error = readExtendedError(bytes, data, end);
@@ -143,11 +147,11 @@ const readSection = (
       opt.error = error;
     } else {
       const known = recordTypeOf(type);
-      const fields = known !== undefined && bytes.readUInt16BE(at + 2) === inClass ? readFields(known, bytes, data, end) : null;
+      const fields = known !== undefined && wordAt(bytes, at + 2) === inClass ? readFields(known, bytes, data, end) : null;
       if (fields === undefined) return malformed;
       // A TTL with its highest bit set counts as none (RFC 2181).
-      const ttl = bytes.readUInt32BE(at + 4);
-      records?.push({ name, type, ttl: ttl > 0x7fffffff ? 0 : ttl, fields });
+      const ttl = longAt(bytes, at + 4);
+      if (records !== null) records[i] = { name, type, ttl: ttl > 0x7fffffff ? 0 : ttl, fields };
     }
     at = end;
   }
@@ -168,7 +172,7 @@ const readQuestion = (bytes: Buffer, question: Question, asked: Buffer): number 
   if (asksTheSame(bytes, asked)) return asked.length;
   const name = readName(bytes, header.bytes, bytes.length);
   if (name === undefined || name.end + 4 > bytes.length) return 'malformed';
-  const isSame = bytes.readUInt16BE(name.end) === recordTypes[question.type] && bytes.readUInt16BE(name.end + 2) === inClass;
+  const isSame = wordAt(bytes, name.end) === recordTypes[question.type] && wordAt(bytes, name.end + 2) === inClass;
   return isSame && name.name === question.name ? name.end + 4 : 'stray';
 };
 
@@ -178,12 +182,12 @@ const readQuestion = (bytes: Buffer, question: Question, asked: Buffer): number 
  */
 export const readMessage = (bytes: Buffer, question: Question, asked: Buffer, over: 'udp' | 'tcp'): Reading => {
   if (bytes.length < header.bytes) return { is: 'malformed' };
-  const flags = bytes.readUInt16BE(2);
+  const flags = wordAt(bytes, 2);
   if ((flags & (header.qr | header.opcode)) !== header.qr) return { is: 'stray' };
-  const questions = bytes.readUInt16BE(4);
-  const answerCount = bytes.readUInt16BE(6);
-  const authorityCount = bytes.readUInt16BE(8);
-  const additionalCount = bytes.readUInt16BE(10);
+  const questions = wordAt(bytes, 4);
+  const answerCount = wordAt(bytes, 6);
+  const authorityCount = wordAt(bytes, 8);
+  const additionalCount = wordAt(bytes, 10);
   const low = flags & header.rcode;
   let at = header.bytes;
   if (questions === 0) {
@@ -203,8 +207,9 @@ export const readMessage = (bytes: Buffer, question: Question, asked: Buffer, ov
   // Without a question there is nothing there to point at, and the root is no name that a record of ours would have.
   const pointed = questions === 0 ? '.' : question.name;
   const opt: Opt = { isThere: false, rcode: 0, error: null };
-  const answers = answerCount === 0 ? none : [];
-  const authority = authorityCount === 0 ? none : [];
+  // Of their full length at once, because an array that grows is made anew.
+  const answers = answerCount === 0 ? none : new Array<DnsRecord>(answerCount);
+  const authority = authorityCount === 0 ? none : new Array<DnsRecord>(authorityCount);
   at = readSection(bytes, at, answerCount, pointed, answers, null);
   if (at >= 0) at = readSection(bytes, at, authorityCount, pointed, authority, null);
   // What else it has to tell is read for its form, and for the OPT among it.

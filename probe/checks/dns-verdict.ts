@@ -46,60 +46,65 @@ const nameErrors: Readonly<Record<string, DnsCause>> = {
   REFUSED: 'dns_refused',
 };
 
-type Found = { readonly values: readonly RecordFields[]; readonly ttl: number | null };
+/** Records of the asked type at the end of the chain of aliases, and the lowest TTL on the way. */
+type Asked = { readonly records: readonly DnsRecord[]; readonly ttl: number | null };
 
-/** The records of the asked type at the end of the chain of aliases, and the lowest TTL on the way. What lies beside the chain was not asked for. */
-const recordsAsked = ({ name, type }: Pick<DnsTerms, 'name' | 'type'>, answers: readonly DnsRecord[]): Found => {
-  const wanted = recordTypes[type];
-  const values: RecordFields[] = [];
-  let passed: readonly string[] | undefined;
-  let at = name;
+const isAsked = ({ name, type, fields }: DnsRecord, wantedName: string, wantedType: number): boolean =>
+  name === wantedName && type === wantedType && fields !== null;
+
+const lowestTtl = (records: readonly DnsRecord[]): number => {
+  let lowest = Number.POSITIVE_INFINITY;
+  for (const { ttl } of records) if (ttl < lowest) lowest = ttl;
+  return lowest;
+};
+
+/** What lies beside the chain was not asked for. Most answers are nothing but the records asked for, and are taken as they are. */
+const recordsAsked = (terms: Pick<DnsTerms, 'name' | 'type'>, answers: readonly DnsRecord[]): Asked => {
+  const wanted = recordTypes[terms.type];
+  const passed: string[] = [];
+  let name = terms.name;
   let lowest = Number.POSITIVE_INFINITY;
   for (;;) {
-    let alias: DnsRecord | undefined;
-    for (const record of answers) {
-      if (record.name !== at || record.fields === null) continue;
-      if (record.type === wanted) {
-        values.push(record.fields);
-        if (record.ttl < lowest) lowest = record.ttl;
-      } else if (record.type === recordTypes.CNAME) alias ??= record;
-    }
+    const isPlain = answers.every((record) => isAsked(record, name, wanted));
+    const records = isPlain ? answers : answers.filter((record) => isAsked(record, name, wanted));
+    const alias = isPlain ? undefined : answers.find((record) => isAsked(record, name, recordTypes.CNAME));
     const next = alias?.fields?.[0];
-    passed = passed === undefined ? (next === undefined ? undefined : [at]) : [...passed, at];
-    if (values.length > 0 || alias === undefined || next === undefined || passed?.includes(next))
-      return { values, ttl: Number.isFinite(lowest) ? lowest : null };
+    lowest = Math.min(lowest, lowestTtl(records));
+    if (records.length > 0 || alias === undefined || next === undefined || next === name || passed.includes(next))
+      return { records, ttl: Number.isFinite(lowest) ? lowest : null };
     lowest = Math.min(lowest, alias.ttl);
-    at = next;
+    passed.push(name);
+    name = next;
   }
 };
 
 type Expected = NonNullable<DnsTerms['expected']>;
 
-const isAmong = (expectation: Expectation, values: readonly RecordFields[]): boolean => {
-  for (const value of values) if (meets(expectation, value)) return true;
+const isAmong = (expectation: Expectation, records: readonly DnsRecord[]): boolean => {
+  for (const { fields } of records) if (fields !== null && meets(expectation, fields)) return true;
   return false;
 };
 
-const firstMissing = (expected: Expected, values: readonly RecordFields[]): string | undefined => {
-  for (const { is, text } of expected) if (!isAmong(is, values)) return text;
+const firstMissing = (expected: Expected, records: readonly DnsRecord[]): string | undefined => {
+  for (const { is, text } of expected) if (!isAmong(is, records)) return text;
   return undefined;
 };
 
-const isExpected = (value: RecordFields, expected: Expected): boolean => {
-  for (const { is } of expected) if (meets(is, value)) return true;
+const isExpected = (fields: RecordFields, expected: Expected): boolean => {
+  for (const { is } of expected) if (meets(is, fields)) return true;
   return false;
 };
 
-const judgeValues = (terms: DnsTerms, values: readonly RecordFields[]): Fault => {
+const judgeRecords = (terms: DnsTerms, records: readonly DnsRecord[]): Fault => {
   const { type, expected, match } = terms;
-  if (expected?.length === 0) return values.length > 0 ? fault('dns_records', { type }) : null;
-  if (values.length === 0) return fault('dns_no_records', { type });
+  if (expected?.length === 0) return records.length > 0 ? fault('dns_records', { type }) : null;
+  if (records.length === 0) return fault('dns_no_records', { type });
   if (expected === null) return null;
-  if (match === 'any') return expected.some(({ is }) => isAmong(is, values)) ? null : fault('dns_none_expected', { type });
-  const missing = firstMissing(expected, values);
+  if (match === 'any') return expected.some(({ is }) => isAmong(is, records)) ? null : fault('dns_none_expected', { type });
+  const missing = firstMissing(expected, records);
   if (missing !== undefined) return fault('dns_value_missing', { type, value: missing.slice(0, 200) });
   if (match !== 'exact') return null;
-  for (const value of values) if (!isExpected(value, expected)) return fault('dns_value_unexpected', { type });
+  for (const { fields } of records) if (fields !== null && !isExpected(fields, expected)) return fault('dns_value_unexpected', { type });
   return null;
 };
 
@@ -116,8 +121,8 @@ const judgeAnswer = (terms: DnsTerms, message: DnsMessage): Fault => {
     return plain ? fault(plain) : fault(rcode === 'NOERROR' ? 'dns_unexpected_rcode' : 'dns_rcode', params);
   }
   if (terms.rcode === 'NOERROR') {
-    const { values, ttl } = recordsAsked(terms, message.answers);
-    const wrong = judgeValues(terms, values);
+    const { records, ttl } = recordsAsked(terms, message.answers);
+    const wrong = judgeRecords(terms, records);
     if (wrong) return wrong;
     if (terms.min_ttl !== null && ttl !== null && ttl < terms.min_ttl) return fault('dns_ttl_low', { ttl, min_ttl: terms.min_ttl });
   }

@@ -83,24 +83,20 @@ export const createDnsCheck = (parts: DnsParts): Check => {
     return judge(terms, { exchange: seen, own: true, vouched, has_family: true, limit_ms: assignment.timeout_ms, evidence_wanted });
   };
 
-  const askNamed = (
-    { resolver, asking }: Named,
-    terms: DnsTerms,
-    { assignment, deadline, evidence_wanted }: CheckContext,
-  ): Promise<Verdict> =>
+  const judgeNamed = (terms: DnsTerms, { assignment, evidence_wanted }: CheckContext, seen: Exchange): Verdict => {
+    const has_family = seen.outcome.is !== 'unreachable' || families()[seen.resolver.family];
+    return judge(terms, { exchange: seen, own: false, vouched: false, has_family, limit_ms: assignment.timeout_ms, evidence_wanted });
+  };
+
+  const askNamed = (asking: Asking, terms: DnsTerms, context: CheckContext): Promise<Verdict> =>
     new Promise((resolve, reject) => {
-      const judged = (seen: Exchange): Verdict => {
-        const has_family = seen.outcome.is !== 'unreachable' || families()[resolver.family];
-        const limit_ms = assignment.timeout_ms;
-        return judge(terms, { exchange: seen, own: false, vouched: false, has_family, limit_ms, evidence_wanted });
-      };
-      ask(sockets, asking, deadline, deadline.began, (seen) => {
+      ask(sockets, asking, context.deadline, context.deadline.began, (seen) => {
         if (seen instanceof Promise) {
-          seen.then(judged).then(resolve, reject);
+          seen.then((whole) => resolve(judgeNamed(terms, context, whole))).catch(reject);
           return;
         }
         try {
-          resolve(judged(seen));
+          resolve(judgeNamed(terms, context, seen));
         } catch (error) {
           reject(error);
         }
@@ -113,7 +109,7 @@ export const createDnsCheck = (parts: DnsParts): Check => {
     const { terms, named } = prepared;
     if (named === null) return askOwn(prepared, context);
     const { address, port } = named.resolver;
-    if (guard.allows(address, port)) return askNamed(named, terms, context);
+    if (guard.allows(address, port)) return askNamed(named.asking, terms, context);
     return Promise.resolve(notPublic(named.resolver, guard.isOwnLimit([address], assignment)));
   };
 };
