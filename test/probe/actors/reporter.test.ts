@@ -176,7 +176,7 @@ describe('the reporter', () => {
     expect(times(taken)).toEqual(range(0, 300));
   });
 
-  test('is not handed over while results older than two seconds have not landed', async () => {
+  test('is not handed over while results older than three seconds have not landed', async () => {
     fill(0, 10);
     await expect.poll(() => reporter.handedOver(), waitFor).toBe(false);
     take();
