@@ -47,7 +47,7 @@ export const createReporter = (options: LanesOptions & { readonly clock?: Clock 
   const old = createOldMark(now(), spool.lastSeq());
   const phase = (Number.parseInt(probe.slice(-4), 16) * slotMs) % sendEveryMs;
   let heardAt = Number.NEGATIVE_INFINITY;
-  let sentAt = Number.NEGATIVE_INFINITY;
+  let sentAt = now();
   let urgent = new Set<ReporterLane>();
 
   const pumpUrgent = (): void => {
