@@ -6,15 +6,11 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { openSpool, type Spool } from '../../../probe/actors/spool.ts';
-import type { Taken } from '../../../probe/actors/spool-take.ts';
 import { newId } from '../../../shared/base/ids.ts';
 import { createLog } from '../../../shared/base/log.ts';
-import { resultAt } from '../../../shared/bus/batch.ts';
-import { readBatch } from '../../../shared/bus/batch-form.ts';
-import { batchText } from '../../../shared/bus/batch-text.ts';
 import { resultMessage } from '../../../shared/bus/messages.ts';
-import type { Result } from '../../../shared/checks/result.ts';
 import { monitorIn, resultOf } from '../support/results.ts';
+import { drain, told } from '../support/spool-reader.ts';
 
 const log = createLog({ name: 'test', level: 'silent' });
 let folder: string;
@@ -26,30 +22,6 @@ afterEach(() => rm(folder, { recursive: true, force: true }));
 
 const open = (more: { mostBytes?: number; segmentBytes?: number } = {}): Promise<Spool> =>
   openSpool({ folder, mostBytes: 16 * 1024 * 1024, segmentBytes: 4 * 1024, log, ...more });
-
-/** What it gives, as whoever reads it on the bus takes it. */
-const told = (taken: Taken | undefined): readonly Result[] => {
-  const head = { probe: newId(), generation: newId(), partition: 0, after: null };
-  const batch = readBatch(JSON.parse(batchText(2, head, taken?.texts ?? [])));
-  return batch?.monitors.map((_, place) => resultAt(batch, place)) ?? [];
-};
-
-/** All that waits in a partition, taken as a reporter takes it. */
-const drain = async (spool: Spool, partition: number): Promise<{ seqs: number[]; ats: number[]; afters: (number | null)[] }> => {
-  const seqs: number[] = [];
-  const ats: number[] = [];
-  const afters: (number | null)[] = [];
-  for (let seq = 0; ; ) {
-    const taken = await spool.take(partition, seq);
-    if (!taken) return { seqs, ats, afters };
-    afters.push(taken.after);
-    for (const { seq, at } of told(taken)) {
-      seqs.push(seq);
-      ats.push(at);
-    }
-    seq = taken.last;
-  }
-};
 
 const segmentFiles = async (spool: Spool): Promise<string[]> =>
   (await readdir(join(folder, spool.generation))).toSorted().map((name) => join(folder, spool.generation, name));
