@@ -44,7 +44,7 @@ export const failWhileDown = (draft: Draft, incident: Incident, result: SeenResu
   const seen = count(draft, moved, result.from.continent, false, result.at);
   const { failing } = tally(state.views, state.clock, reach.turn_ms);
   const again = failing.length >= 2 || reach.lone;
-  const worse = again && (seen.progress.below_since !== null || seen.progress.run > 0);
+  const worse = again && seen.progress.below_since !== null;
   const down = worse ? progress(draft, seen, { below_since: null, run: 0 }) : seen;
   raise(draft, down, result.handed_over);
 };

@@ -57,6 +57,7 @@ describe('rule 13: sampling', () => {
     told.tick(25.1);
     expect(told.state().incident?.progress.sampling.next_at).toBeNull();
     told.pass('Europe', 60);
+    expect(looksOf(told.tick(65))).toEqual([]);
     expect(looksOf(told.tick(65.1))).toEqual([['sample', 'Europe']]);
     expect(looksOf(told.tick(70.1))).toEqual([['sample', 'Europe']]);
     told.pass('Europe', 70.2);

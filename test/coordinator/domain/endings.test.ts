@@ -34,6 +34,20 @@ describe('rule 12: an outage ends', () => {
     }
   });
 
+  test('with that check also when the one that still fails fails again before enough have passed', () => {
+    const told = down(['Europe', 'Asia', 'Africa'], ['Europe', 'Asia']);
+    told.pass('Europe', 100);
+    told.fail('Asia', 130);
+    told.pass('Africa', 140);
+    expect(told.incidents()).toMatchObject([{ resolved_at: at(100) }]);
+  });
+
+  test('and a further failure of it writes nothing', () => {
+    const told = down(['Europe', 'Asia', 'Africa'], ['Europe', 'Asia']);
+    told.fail('Europe', 40);
+    expect(told.fail('Europe', 41)).toEqual([]);
+  });
+
   test('and its first pass asks the others, a further pass nobody', () => {
     const told = down(['Europe', 'Asia', 'Africa'], ['Europe', 'Asia']);
     told.pass('Europe', 30);
@@ -143,5 +157,13 @@ describe('rule 16: when a probe is quarantined', () => {
     expect(quarantine(seenToo, 'probe-Europe')).toEqual(open);
     expect(quarantine(down(['Europe', 'Asia'], ['Europe', 'Asia']), 'probe-Europe')).toEqual(open);
     expect(quarantine(story(['Europe', 'Asia']), 'probe-Europe')).toEqual([]);
+    // Also when those who see it have long not said so.
+    const long = story(['Europe', 'Asia', 'Africa']);
+    long.fail('Europe', 10);
+    long.pass('Africa', 900);
+    expect(quarantine(long, 'probe-Asia')).toEqual(open);
+    const confirmed = down(['Europe', 'Asia', 'Africa'], ['Europe', 'Asia']);
+    confirmed.pass('Africa', 900);
+    expect(quarantine(confirmed, 'probe-Europe')).toEqual(open);
   });
 });

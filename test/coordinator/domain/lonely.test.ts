@@ -99,6 +99,15 @@ describe('rule 9: who is asked, and when', () => {
     }
   });
 
+  test('about nothing that was handed over, however young', () => {
+    const told = story(['Europe', 'Asia']);
+    told.fail('Europe', 10);
+    told.fail('Europe', 20, { handed_over: true, arrives: 40 });
+    expect(asked(told, 'again')).toEqual([]);
+    told.fail('Europe', 41);
+    expect(asked(told, 'again')).toHaveLength(1);
+  });
+
   test('rule 14: nobody where there is nobody else, and then there is no matrix', () => {
     const told = story(['Europe']);
     told.fail('Europe', 10);

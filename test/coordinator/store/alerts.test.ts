@@ -79,6 +79,17 @@ describe('alerts', () => {
     expect(await rows()).toEqual([]);
   });
 
+  test('rule 17: whoever was told "down" is told "closed" when the monitor is deleted, whose incidents are gone by then', async () => {
+    await write({ ...down, incident });
+    expect(await releaseAlerts(sql, owned, await ids())).toBe(1);
+    await sql`delete from monitors`;
+    await write({ ...up, event: 'closed', incident });
+    expect(await rows()).toMatchObject([
+      { event: 'down', state: 'due' },
+      { event: 'closed', state: 'due' },
+    ]);
+  });
+
   test('are let go by the owner of their partition alone, and not by one that was replaced', async () => {
     await write({ ...down, incident });
     const mine = owned.leases.filter(({ partition }) => partition === 3);
