@@ -1,4 +1,6 @@
+import type { Clock } from '../../shared/base/clock.ts';
 import type { Log } from '../../shared/base/log.ts';
+import type { BeatRecords } from '../../shared/bus/beat-records.ts';
 import { strictJsonOf } from '../../shared/bus/message-json.ts';
 import { type BeatMessage, beatMessage } from '../../shared/bus/messages.ts';
 import type { Bus, Delivered, Pull } from '../../shared/bus/nats.ts';
@@ -6,7 +8,7 @@ import { beatsConsumer, streams } from '../../shared/bus/streams.ts';
 import { partitionCount } from '../../shared/bus/subjects.ts';
 import { beatTerms } from '../../shared/checks/heartbeat/config.ts';
 import { badBeatCause, coveredUntil } from '../../shared/checks/heartbeat/deadline.ts';
-import { type BeatState, foldBeat } from '../../shared/checks/heartbeat/state.ts';
+import { type BeatState, foldBeat, mergeBeats, notAfter } from '../../shared/checks/heartbeat/state.ts';
 import type { SeenBeat } from '../domain/incident-types.ts';
 import {
   type BeatKeyRow,
@@ -35,6 +37,8 @@ export type BeatRelay = { readonly stop: () => Promise<void> };
 type Parts = {
   readonly sql: Sql;
   readonly bus: Bus;
+  readonly records: BeatRecords;
+  readonly clock: Clock;
   readonly log: Log;
   readonly refusals: Refusals;
   readonly owns: (partition: number) => boolean;
@@ -43,6 +47,8 @@ type Parts = {
 
 const atOnce = 200;
 const hopelessAfter = 20;
+/** Beyond this a clock is wrong, and what it dates would hide all that comes until then. It counts as of when the bus took it. */
+const futureMs = 120_000;
 /** Of the body, as the incident keeps it for good; the page of the monitor has the whole while it is among the last. */
 const shownBody = 1_024;
 /** A schedule that never comes again covers no more than this. */
@@ -57,7 +63,11 @@ const parse = (data: Uint8Array): BeatMessage | undefined => {
   }
 };
 
-type Known = { readonly beat: BeatMessage; readonly monitor: BeatMonitor };
+/** As it came, and when the bus took it. */
+type Come = { readonly beat: BeatMessage; readonly storedAt: number };
+
+/** `wasAhead`: it was dated by a clock that is wrong. */
+type Known = { readonly beat: BeatMessage; readonly monitor: BeatMonitor; readonly wasAhead: boolean };
 
 /**
  * A failure that a success of the same millisecond has made up for is told once only: when both come again, times alone would say that
@@ -82,24 +92,29 @@ const seenOf = ({ beat, monitor }: Known, state: BeatState, run_ms: number | nul
 const counts = (key: BeatKeyRow | undefined, beat: BeatMessage): key is BeatKeyRow =>
   key !== undefined && (key.until === null || beat.at < key.until.getTime());
 
-export const startBeatRelay = ({ sql, bus, log, refusals, owns, tell }: Parts): BeatRelay => {
+export const startBeatRelay = ({ sql, bus, records, clock, log, refusals, owns, tell }: Parts): BeatRelay => {
   /** The beats that belong to a monitor of this partition, in the order in which the bus has them. */
-  const recognise = async (beats: readonly BeatMessage[], partition: number): Promise<Known[]> => {
-    const keys = new Map((await beatKeysByFingerprint(sql, [...new Set(beats.map(({ key }) => key))])).map((row) => [row.key, row]));
+  const recognise = async (come: readonly Come[], partition: number): Promise<Known[]> => {
+    const keys = new Map((await beatKeysByFingerprint(sql, [...new Set(come.map(({ beat }) => beat.key))])).map((row) => [row.key, row]));
     const monitors = new Map(
       (await beatMonitors(sql, [...new Set([...keys.values()].map(({ monitor }) => monitor))])).map((row) => [row.id, row]),
     );
-    return beats.flatMap((beat) => {
+    return come.flatMap(({ beat: dated, storedAt }) => {
+      // By the clock of the bus and by ours: one of them alone may be what is wrong.
+      const wasAhead = dated.at > Math.max(storedAt, clock.now()) + futureMs;
+      const beat = wasAhead ? { ...dated, at: storedAt } : dated;
       const key = keys.get(beat.key);
       const monitor = counts(key, beat) ? monitors.get(key.monitor) : undefined;
       // Its key went while it was under way, or whoever sent it made it up.
       if (monitor?.partition !== partition) refusals.count(beat.ear, 'not_its_monitor');
-      return monitor?.partition === partition ? [{ beat, monitor }] : [];
+      return monitor?.partition === partition ? [{ beat, monitor, wasAhead }] : [];
     });
   };
 
-  /** Writes the beats down, and what they come to; gives what the partition needs to decide. */
-  const write = (known: readonly Known[]): Promise<{ monitor: string; beat: SeenBeat }[]> =>
+  /** Writes the beats down, and what they come to; gives that, and what the partition needs to decide. */
+  const write = (
+    known: readonly Known[],
+  ): Promise<{ seen: { monitor: string; beat: SeenBeat }[]; states: ReadonlyMap<string, BeatState> }> =>
     inTransaction(sql, async (tx) => {
       const states = await lockedStates(
         tx,
@@ -119,12 +134,26 @@ export const startBeatRelay = ({ sql, bus, log, refusals, owns, tell }: Parts): 
       }
       await writeStates(tx, states);
       await writeBeats(tx, rows);
-      return seen;
+      return { seen, states };
     });
 
-  const relay = async (beats: readonly BeatMessage[], partition: number): Promise<void> => {
-    const known = await recognise(beats, partition);
-    if (known.length > 0) await tell(partition, { is: 'beats', beats: await write(known) });
+  /** The record of such a monitor on the bus, by which probes judge it, is put right. */
+  const setRight = async (
+    { beat, monitor: { id, organisation_id }, wasAhead }: Known,
+    states: ReadonlyMap<string, BeatState>,
+  ): Promise<void> => {
+    const state = states.get(id);
+    if (!wasAhead || !state) return;
+    log.warn({ monitor: id, ear: beat.ear }, 'a beat was dated far ahead, by a clock that is wrong; it counts as of when the bus took it');
+    await records.change(organisation_id, id, (there) => (there ? mergeBeats(state, notAfter(there, beat.at + futureMs)) : state));
+  };
+
+  const relay = async (come: readonly Come[], partition: number): Promise<void> => {
+    const known = await recognise(come, partition);
+    if (known.length === 0) return;
+    const { seen, states } = await write(known);
+    await tell(partition, { is: 'beats', beats: seen });
+    for (const one of known) await setRight(one, states);
   };
 
   const take = async (deliveries: readonly Delivered[], partition: number): Promise<void> => {
@@ -140,7 +169,7 @@ export const startBeatRelay = ({ sql, bus, log, refusals, owns, tell }: Parts): 
     }
     try {
       await relay(
-        read.map(({ beat }) => beat),
+        read.map(({ beat, delivered: { storedAt } }) => ({ beat, storedAt })),
         partition,
       );
       for (const { delivered } of read) delivered.ack();

@@ -42,7 +42,7 @@ export const startBeats = async (parts: Parts): Promise<Beats> => {
   const spool = await openBeatSpool(parts.spoolFile, log);
   const carrier = createBeatCarrier(bus, records, 'coordinator');
   const desk = createBeatDesk({ carrier: () => carrier, spool, findKey: book.findKey, ear: 'coordinator', clock, log });
-  const relay = startBeatRelay({ sql, bus, log, refusals, owns: partitions.owns, tell: partitions.tell });
+  const relay = startBeatRelay({ sql, bus, records, clock, log, refusals, owns: partitions.owns, tell: partitions.tell });
 
   const lacking = new Map<string, { readonly digest: string; readonly times: number }>();
   const hearEar = async (data: Uint8Array): Promise<void> => {

@@ -153,6 +153,20 @@ describe.concurrent('a heartbeat', () => {
     expect(await incidentsOf(network.sql, heartbeat.monitor)).toMatchObject([{ resolved_at: expect.any(Date) }]);
   });
 
+  test('that was dated by a clock far ahead counts as of when it came, and hides nothing that comes after it', async () => {
+    const heartbeat = await addHeartbeat(network, { grace_s: 1 }, 3);
+    const before = Date.now();
+    await atOnce(heartbeat, ['success'], before + 86_400_000);
+    const [taken] = await beatsWritten(network.sql, heartbeat.monitor, 1);
+    expect(Math.abs(Number(taken?.at) - before)).toBeLessThan(60_000);
+    const late = await incidentThat(network.sql, heartbeat.monitor, isConfirmed, 40_000);
+    expect(Number(late.started_at)).toBe(Number(taken?.at) + 4_000);
+    await beat(coordinator, heartbeat);
+    await incidentThat(network.sql, heartbeat.monitor, isResolved);
+    await beat(coordinator, heartbeat, '/9');
+    await eventually(async () => (await incidentsOf(network.sql, heartbeat.monitor)).length >= 2);
+  });
+
   test('whose run started and never ended is an incident when its time is over', async () => {
     const heartbeat = await addHeartbeat(network, { max_run_s: 2 }, 3_600);
     await beat(coordinator, heartbeat);

@@ -89,6 +89,21 @@ export const foldBeat = (state: BeatState, beat: Beat): { readonly state: BeatSt
   return { state: next, run_ms: run ? Math.max(0, beat.at - run.at) : null };
 };
 
+const latestOf = (good: Mark | null, bad: Mark | null, tie: BeatState['latest']): BeatState['latest'] => {
+  if (good && bad) return good.at === bad.at ? tie : good.at > bad.at ? 'good' : 'bad';
+  return good ? 'good' : bad ? 'bad' : null;
+};
+
+/** What is left without all that is dated later than that: the clock that dated it was wrong, and would hide what comes until then. */
+export const notAfter = (state: BeatState, latest: number): BeatState => {
+  const inTime = <Dated extends { readonly at: number }>(one: Dated | null): one is Dated => one !== null && one.at <= latest;
+  const marks = [state.good, state.bad, ...state.open, ...state.ended];
+  if (marks.every((mark) => mark === null || inTime(mark))) return state;
+  const [good, bad] = [inTime(state.good) ? state.good : null, inTime(state.bad) ? state.bad : null];
+  const [open, ended] = [state.open.filter(inTime), state.ended.filter(inTime)];
+  return { ...state, good, bad, latest: latestOf(good, bad, state.latest), open, ended };
+};
+
 const laterOf = (a: Mark | null, b: Mark | null): Mark | null => (a !== null && (b === null || a.at >= b.at) ? a : b);
 
 /** What two records of the same monitor say together, as after a bus was wiped: `known` from the database, `seen` on the bus since. */
@@ -108,18 +123,7 @@ export const mergeBeats = (known: BeatState, seen: BeatState): BeatState => {
     from: known.from === null || seen.from === null ? (known.from ?? seen.from) : Math.max(known.from, seen.from),
     good,
     bad,
-    latest:
-      good && bad
-        ? good.at === bad.at
-          ? (seen.latest ?? known.latest)
-          : good.at > bad.at
-            ? 'good'
-            : 'bad'
-        : good
-          ? 'good'
-          : bad
-            ? 'bad'
-            : null,
+    latest: latestOf(good, bad, seen.latest ?? known.latest),
     open: [],
     ended,
   };
