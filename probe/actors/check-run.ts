@@ -1,6 +1,6 @@
 import type { Assignment } from '../../shared/checks/assignment.ts';
 import type { Result, Verdict } from '../../shared/checks/result.ts';
-import type { Check } from '../checks/check.ts';
+import type { ToldCheck } from '../checks/check.ts';
 import type { CheckDeadline } from '../checks/check-deadline.ts';
 import type { Lane, OnLane } from './lanes.ts';
 
@@ -14,7 +14,7 @@ const mostOtherLooks = 64;
  */
 export class CheckRun implements OnLane {
   readonly assignment: Assignment;
-  readonly check: Check;
+  readonly check: ToldCheck;
   readonly lane: Lane;
   /** The looks that it answers. */
   readonly looks: string[];
@@ -33,7 +33,7 @@ export class CheckRun implements OnLane {
   constructor(
     wanted: {
       readonly assignment: Assignment;
-      readonly check: Check;
+      readonly check: ToldCheck;
       readonly lane: Lane;
       readonly looks: string[];
       readonly dueAt?: number;

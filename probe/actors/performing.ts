@@ -59,27 +59,27 @@ export const createPerforming = (parts: {
     return internalFault;
   };
 
-  const begun = ({ check, assignment, looks }: CheckRun, startedAt: number, deadline: CheckDeadline, guard: Guard): Promise<Verdict> => {
-    try {
-      return check({
-        assignment: assignment.sealed === null ? assignment : unseal(assignment),
-        started_at: startedAt,
-        deadline,
-        evidence_wanted: looks.length > 0,
-        guard,
-        probe: identity(),
-        clock,
-      });
-    } catch (error) {
-      return Promise.reject(error);
-    }
-  };
-
   return (run, startedAt, deadline, ended) => {
+    const { check, assignment, looks } = run;
     const guard = new AskedGuard(parts.guard);
-    begun(run, startedAt, deadline, guard).then(
-      (verdict) => ended(verdict, guard.asked),
-      (error: unknown) => ended(faultOf(error, run.assignment), guard.asked),
-    );
+    let isEnded = false;
+    const settled = (verdict: Verdict): void => {
+      isEnded = true;
+      ended(verdict, guard.asked);
+    };
+    const failed = (error: unknown): void => settled(faultOf(error, assignment));
+    try {
+      const whole = assignment.sealed === null ? assignment : unseal(assignment);
+      const probe = identity();
+      check(
+        { assignment: whole, started_at: startedAt, deadline, evidence_wanted: looks.length > 0, guard, probe, clock },
+        settled,
+        failed,
+      );
+    } catch (error) {
+      // What is thrown by whoever was told of the end is not the check's.
+      if (isEnded) throw error;
+      failed(error);
+    }
   };
 };

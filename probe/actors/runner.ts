@@ -5,7 +5,7 @@ import type { Log } from '../../shared/base/log.ts';
 import type { Assignment } from '../../shared/checks/assignment.ts';
 import type { Kind } from '../../shared/checks/kinds.ts';
 import type { Result, Verdict } from '../../shared/checks/result.ts';
-import type { Check, ProbeIdentity } from '../checks/check.ts';
+import type { ProbeIdentity, ToldCheck } from '../checks/check.ts';
 import { CheckDeadline } from '../checks/check-deadline.ts';
 import type { Guard } from '../checks/guard.ts';
 import { CheckRun } from './check-run.ts';
@@ -41,7 +41,7 @@ const graceMs = 3_000;
 
 export const createRunner = (options: {
   /** Kinds without a check here are left to other probes. */
-  readonly checks: Readonly<Partial<Record<Kind, Check>>>;
+  readonly checks: Readonly<Partial<Record<Kind, ToldCheck>>>;
   readonly concurrency: number;
   readonly clock: Clock;
   readonly guard: Guard;

@@ -29,3 +29,11 @@ export type CheckContext = {
 
 /** Performs one check. Never rejects for a fault of the target; what it throws is a fault of our own (`probe_internal`). */
 export type Check = (context: CheckContext) => Promise<Verdict>;
+
+/** The same without a promise, which costs as much as reading a datagram: tells its verdict, or a fault of our own, once, at once or later. */
+export type ToldCheck = (context: CheckContext, ended: (verdict: Verdict) => void, failed: (error: unknown) => void) => void;
+
+export const told =
+  (check: Check): ToldCheck =>
+  (context, ended, failed) =>
+    void check(context).then(ended, failed);

@@ -4,7 +4,7 @@ import { type DnsTerms, dnsTerms, type Resolver } from '../../shared/checks/dns/
 import type { Verdict } from '../../shared/checks/result.ts';
 import { noPhases } from '../../shared/checks/result.ts';
 import { clearAlarm, newAlarm, setAlarm } from './alarms.ts';
-import type { Check, CheckContext } from './check.ts';
+import type { CheckContext, ToldCheck } from './check.ts';
 import { type Asking, ask, type Exchange, exchange } from './dns-exchange.ts';
 import { write } from './dns-message.ts';
 import { createResolverWitness, systemResolvers } from './dns-resolvers.ts';
@@ -39,7 +39,7 @@ const takesNoTcp = ({ outcome, transport, connected_ms }: Exchange): boolean =>
   outcome.is !== 'answer' && transport === 'tcp' && connected_ms === null;
 
 /** One DNS check: a question to the named resolver or to the probe's own, its answer judged. */
-export const createDnsCheck = (parts: DnsParts): Check => {
+export const createDnsCheck = (parts: DnsParts): ToldCheck => {
   const { sockets, resolvers = systemResolvers, families = ownFamilies } = parts;
   const witness = createResolverWitness(sockets);
   const known = new WeakMap<Assignment, Prepared>();
@@ -88,29 +88,33 @@ export const createDnsCheck = (parts: DnsParts): Check => {
     return judge(terms, { exchange: seen, own: false, vouched: false, has_family, limit_ms: assignment.timeout_ms, evidence_wanted });
   };
 
-  const askNamed = (asking: Asking, terms: DnsTerms, context: CheckContext): Promise<Verdict> =>
-    new Promise((resolve, reject) => {
-      ask(sockets, asking, context.deadline, context.deadline.began, (seen) => {
-        if (seen instanceof Promise) {
-          seen.then((whole) => resolve(judgeNamed(terms, context, whole))).catch(reject);
-          return;
-        }
-        try {
-          resolve(judgeNamed(terms, context, seen));
-        } catch (error) {
-          reject(error);
-        }
-      });
-    });
-
-  return (context) => {
-    const { assignment, guard } = context;
+  return (context, ended, failed) => {
+    const { assignment, guard, deadline } = context;
     const prepared = prepare(assignment);
     const { terms, named } = prepared;
-    if (named === null) return askOwn(prepared, context);
-    const { address, port } = named.resolver;
-    if (guard.allows(address, port)) return askNamed(named.asking, terms, context);
-    return Promise.resolve(notPublic(named.resolver, guard.isOwnLimit([address], assignment)));
+    if (named === null) {
+      askOwn(prepared, context).then(ended, failed);
+      return;
+    }
+    const { resolver, asking } = named;
+    if (!guard.allows(resolver.address, resolver.port)) {
+      ended(notPublic(resolver, guard.isOwnLimit([resolver.address], assignment)));
+      return;
+    }
+    ask(sockets, asking, deadline, deadline.began, (seen) => {
+      if (seen instanceof Promise) {
+        seen.then((whole) => judgeNamed(terms, context, whole)).then(ended, failed);
+        return;
+      }
+      let verdict: Verdict;
+      try {
+        verdict = judgeNamed(terms, context, seen);
+      } catch (error) {
+        failed(error);
+        return;
+      }
+      ended(verdict);
+    });
   };
 };
 

@@ -1,5 +1,5 @@
 import type { Kind } from '../../shared/checks/kinds.ts';
-import type { Check } from './check.ts';
+import { type ToldCheck, told } from './check.ts';
 import { createDnsCheck, type DnsParts } from './dns.ts';
 import { createHeartbeatCheck, type HeartbeatParts } from './heartbeat.ts';
 import { createHttpsCheck, type HttpsParts } from './https.ts';
@@ -8,8 +8,8 @@ import { createHttpsCheck, type HttpsParts } from './https.ts';
 export type CheckParts = { readonly https: HttpsParts; readonly dns: DnsParts; readonly heartbeat: HeartbeatParts };
 
 /** How each kind is checked: the one table of rows to add to. */
-export const createChecks = (parts: CheckParts): Readonly<Record<Kind, Check>> => ({
-  https: createHttpsCheck(parts.https),
+export const createChecks = (parts: CheckParts): Readonly<Record<Kind, ToldCheck>> => ({
+  https: told(createHttpsCheck(parts.https)),
   dns: createDnsCheck(parts.dns),
-  heartbeat: createHeartbeatCheck(parts.heartbeat),
+  heartbeat: told(createHeartbeatCheck(parts.heartbeat)),
 });

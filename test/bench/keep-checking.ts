@@ -1,30 +1,25 @@
-import type { Check, CheckContext } from '../../probe/checks/check.ts';
+import type { CheckContext, ProbeIdentity, ToldCheck } from '../../probe/checks/check.ts';
 import { deadlineIn } from '../../probe/checks/check-deadline.ts';
 import { systemClock } from '../../shared/base/clock.ts';
 import type { Assignment } from '../../shared/checks/assignment.ts';
 import type { Outcome } from '../../shared/checks/result.ts';
+
+const probe: ProbeIdentity = { name: 'bench', continent: 'Europe', base_url: 'https://antipode.example', version: '0' };
 
 /** Performs one check, and tells what it came to. */
 export type Perform = (ended: (outcome: Outcome) => void) => void;
 
 /** One check with a time limit of its own, as the runner gives it; a fault of our own is told of as `unknown`, as the runner does. */
 export const performOnce =
-  (check: Check, guard: CheckContext['guard'], assignment: Assignment): Perform =>
+  (check: ToldCheck, guard: CheckContext['guard'], assignment: Assignment): Perform =>
   (ended) => {
     const deadline = deadlineIn(assignment.timeout_ms);
     const settled = (outcome: Outcome): void => {
       deadline.settle();
       ended(outcome);
     };
-    check({
-      assignment,
-      started_at: systemClock.now(),
-      deadline,
-      evidence_wanted: false,
-      guard,
-      probe: { name: 'bench', continent: 'Europe', base_url: 'https://antipode.example', version: '0' },
-      clock: systemClock,
-    }).then(
+    check(
+      { assignment, started_at: systemClock.now(), deadline, evidence_wanted: false, guard, probe, clock: systemClock },
       ({ outcome }) => settled(outcome),
       () => settled('unknown'),
     );

@@ -2,6 +2,7 @@
 
 import { readFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
+import { told } from '../../../probe/checks/check.ts';
 import { createGuard } from '../../../probe/checks/guard.ts';
 import { createHttpsCheck } from '../../../probe/checks/https.ts';
 import { createLookup, watchFamilies } from '../../../probe/checks/https-lookup.ts';
@@ -21,7 +22,7 @@ const check = createHttpsCheck({
   trust: createTrust([readFileSync(authority, 'utf8')]),
 });
 const guard = createGuard({ allow: ['127.0.0.0/8'], bus: () => [], own: () => [] });
-const perform = (assignment: Assignment): Perform => performOnce(check, guard, assignment);
+const perform = (assignment: Assignment): Perform => performOnce(told(check), guard, assignment);
 
 /** So many checks at once, all of them waiting for an answer that never comes: what memory they hold. */
 const holdOpen = async ({ url, in_flight, ms }: Order): Promise<object> => {

@@ -2,7 +2,7 @@ import { isIP } from 'node:net';
 import { expect } from 'vitest';
 import { createRunner, type Runner } from '../../../probe/actors/runner.ts';
 import { createWitness } from '../../../probe/actors/witness.ts';
-import type { CheckContext } from '../../../probe/checks/check.ts';
+import { type CheckContext, told } from '../../../probe/checks/check.ts';
 import { createGuard } from '../../../probe/checks/guard.ts';
 import type { Assignment } from '../../../shared/checks/assignment.ts';
 import { noPhases, type Result, type Verdict } from '../../../shared/checks/result.ts';
@@ -51,13 +51,15 @@ export const startHandRunner = (concurrency = 40): HandRunner => {
   const world = { isReachable: true };
   const runner = createRunner({
     checks: {
-      https: (context) =>
-        new Promise((resolve, reject) => {
-          const { hostname } = new URL(context.assignment.target);
-          context.guard.allows(isIP(hostname) === 0 ? '9.9.9.9' : hostname, 443);
-          started.push({ context, end: (verdict) => resolve({ ...good, ...verdict }), fail: reject });
-          context.deadline.listen({ expire: () => resolve({ ...down, cause: { class: 'timed_out', params: {} } }) });
-        }),
+      https: told(
+        (context) =>
+          new Promise((resolve, reject) => {
+            const { hostname } = new URL(context.assignment.target);
+            context.guard.allows(isIP(hostname) === 0 ? '9.9.9.9' : hostname, 443);
+            started.push({ context, end: (verdict) => resolve({ ...good, ...verdict }), fail: reject });
+            context.deadline.listen({ expire: () => resolve({ ...down, cause: { class: 'timed_out', params: {} } }) });
+          }),
+      ),
     },
     concurrency,
     clock,

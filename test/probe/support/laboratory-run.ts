@@ -15,6 +15,7 @@ import { createTrust } from '../../../probe/checks/https-trust.ts';
 import { systemClock } from '../../../shared/base/clock.ts';
 import { assignmentOf } from './assignment.ts';
 import { type Case, cases, nameServer, ports, publicServer, publicServer6, zone } from './laboratory-cases.ts';
+import { promised } from './promised.ts';
 
 /**
  * The guard's laboratory, run inside a network namespace of its own in which every address there is belongs to this machine: whatever a check
@@ -110,7 +111,7 @@ const https = createHttpsCheck({
   trust: createTrust(),
 });
 const sockets = createUdpSockets();
-const dns = createDnsCheck({ sockets });
+const dns = promised(createDnsCheck({ sockets }));
 
 const run = async (one: Case): Promise<void> => {
   trapped = [];

@@ -1,0 +1,7 @@
+import type { Check, ToldCheck } from '../../../probe/checks/check.ts';
+
+/** A check for a test to wait for. */
+export const promised =
+  (check: ToldCheck): Check =>
+  (context) =>
+    new Promise((resolve, reject) => check(context, resolve, reject));
