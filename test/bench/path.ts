@@ -15,12 +15,12 @@ const interval_s = 10;
 const continents = ['Asia', 'Europe'] as const;
 const rounds = 3;
 const usualWindowMs = 12_000;
-/** Compilers and queues settle before anything counts. */
-const settlingMs = 20_000;
+/** Compilers and queues settle before anything counts: at fifty checks a second V8 compiles for a minute and a half, and no probe is so young for long. */
+const settlingMs = 90_000;
 
 export const path: Bench = {
   name: 'path',
-  about: 'CPU of an https check over all processes, against node alone at the same pace and openssl s_time -new (2 min)',
+  about: 'CPU of an https check over all processes, against node alone at the same pace and openssl s_time -new (3 min)',
   run: async (say, { windowMs = usualWindowMs } = {}) => {
     const rig = await startRig([{ count: perSecond * interval_s, interval_s, target: 'https' }], [...continents], say);
     // As often as one of the probes.
@@ -38,7 +38,7 @@ export const path: Bench = {
       const nakedCosts: number[] = [];
       const handshakes: number[] = [];
       say('settling');
-      await costOfCheck(rig, Math.min(settlingMs, 2 * windowMs));
+      await costOfCheck(rig, Math.min(settlingMs, 7.5 * windowMs));
       for (let round = 1; round <= rounds; round += 1) {
         say(`round ${round} of ${rounds}`);
         const [cpu, began] = [cpuOf(pid), performance.now()];
