@@ -1,5 +1,5 @@
 /** For test files: one of our programs as a process of its own, to be killed, frozen and thawed. */
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { eventually } from './eventually.ts';
 
 export type ChildProgram = {
@@ -11,12 +11,17 @@ export type ChildProgram = {
   readonly output: () => string;
 };
 
+const tie = ['setpriv', '--pdeathsig', 'KILL'] as const;
+/** Where the kernel can be told to, it ends the program with the process of the test, also when that is broken off. */
+const isTied = process.platform === 'linux' && spawnSync(tie[0], [...tie.slice(1), 'true']).status === 0;
+
 /** Settles when it is up; rejects with what it has written when it ends before that. */
 export const startChildProgram = async (
-  [file, ...args]: readonly [string, ...string[]],
+  command: readonly [string, ...string[]],
   environment: Readonly<Record<string, string>>,
   isUp: (output: string) => boolean | Promise<boolean>,
 ): Promise<ChildProgram> => {
+  const [file = '', ...args] = isTied ? [...tie, ...command] : command;
   const child = spawn(file, args, { env: { ...environment, PATH: process.env.PATH ?? '' }, stdio: ['ignore', 'pipe', 'pipe'] });
   let output = '';
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (data: Buffer) => (output += data.toString()));
