@@ -61,6 +61,9 @@ export type Overrides = {
   readonly beatSettlingMs?: number;
 };
 
+/** A coordinator answers the first word of a probe at once; without one, nobody tells it the time. */
+const toldTheTimeWithinMs = 5_000;
+
 /** Tries until there is a bus; only a refusal that cannot mend itself would end this, and there is none: credentials may be renewed on the other side. */
 const connectPatiently = async (connect: () => Promise<Bus>, log: Log, signal: AbortSignal): Promise<Bus | undefined> => {
   for (let attempt = 0; !signal.aborted; attempt += 1) {
@@ -157,14 +160,22 @@ export const createProbe = async (config: Config, overrides: Overrides = {}): Pr
     const { startEar } = await import('./actors/ear.ts');
     const keys = await openEarKeys({ folder, probe: { id, organisation }, log });
     const beats = await openBeatSpool(join(folder, 'beats.jsonl'), log);
-    const desk = createBeatDesk({ carrier: () => carrier, spool: beats, findKey: keys.find, ear: name, clock, log });
+    // Without a coordinator nobody tells the time: beats shall not wait for that, and the host's clock is mostly right.
+    let patienceEnds = Number.POSITIVE_INFINITY;
+    const isMeasured = (): boolean => clock.isMeasured() || performance.now() > patienceEnds;
+    const timed = { ...clock, isMeasured };
+    const desk = createBeatDesk({ carrier: () => carrier, spool: beats, findKey: keys.find, ear: name, clock: timed, log });
     const { address, close } = await startEar({ host: config.PROBE_EAR_HOST, port, take: desk.take, log });
     const closeAll = async (): Promise<void> => {
       await close();
       await desk.close();
       await keys.close();
     };
-    return { address, attach: keys.attach, close: closeAll };
+    const attach = (bus: Bus): void => {
+      patienceEnds = performance.now() + toldTheTimeWithinMs;
+      keys.attach(bus);
+    };
+    return { address, attach, close: closeAll };
   };
   const ear = config.PROBE_EAR_PORT === undefined ? undefined : await openEar(config.PROBE_EAR_PORT);
 

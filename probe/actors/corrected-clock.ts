@@ -13,6 +13,8 @@ export type CorrectedClock = Clock & {
    */
   readonly observe: (seen: { readonly sent: number; readonly received: number; readonly heard: number; readonly theirs: number }) => void;
   readonly offset: () => number;
+  /** Whether anybody has told the time yet; until then this is the host's own. */
+  readonly isMeasured: () => boolean;
 };
 
 type Sample = { readonly at: number; readonly offset: number; readonly halfTrip: number };
@@ -38,6 +40,7 @@ export const createCorrectedClock = (host: Clock): CorrectedClock => {
       return Math.round(at + offsetAt(at));
     },
     offset: () => offsetAt(host.now()),
+    isMeasured: () => samples.length > 0,
     observe: ({ sent, received, heard, theirs }) => {
       const halfTrip = (received - sent - (theirs - heard)) / 2;
       if (halfTrip < 0) return; // One of the clocks was set in between.

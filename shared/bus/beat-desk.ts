@@ -57,7 +57,8 @@ export type BeatDeskParts = {
   readonly findKey: FindKey;
   /** The name of the probe, or of the coordinator, as the monitor's page shows it. */
   readonly ear: string;
-  readonly clock: Clock;
+  /** Where it is corrected by what others say the time is: a beat that is taken before they do waits for that, and is then dated anew. */
+  readonly clock: Clock & { readonly isMeasured?: () => boolean; readonly offset?: () => number };
   readonly log: Log;
 };
 
@@ -89,7 +90,13 @@ export const createBeatDesk = (parts: BeatDeskParts): BeatDesk => {
     }
   };
 
+  const isMeasured = (): boolean => clock.isMeasured?.() ?? true;
+
+  const dated = ({ uncorrected, ...entry }: SpooledBeat): SpooledBeat =>
+    uncorrected ? { ...entry, beat: { ...entry.beat, at: Math.max(0, Math.round(entry.beat.at + (clock.offset?.() ?? 0))) } } : entry;
+
   const put = async (entry: SpooledBeat): Promise<BeatReply> => {
+    if (!isMeasured()) return keep({ ...entry, uncorrected: true });
     const direct = carrier();
     if (!direct?.isReady() || spool.waiting() > 0) return keep(entry);
     try {
@@ -119,7 +126,7 @@ export const createBeatDesk = (parts: BeatDeskParts): BeatDesk => {
     try {
       await ready.recover();
       if (spool.waiting() === 0) return;
-      await spool.drain(ready.handOver);
+      await spool.drain((entry) => ready.handOver(dated(entry)));
       log.info('the beats on the disk are handed over');
     } catch (error) {
       log.warn({ err: error, waiting: spool.waiting() }, 'the bus does not take yet what it is to catch up with');
@@ -127,7 +134,7 @@ export const createBeatDesk = (parts: BeatDeskParts): BeatDesk => {
   };
   const catchUp = (): Promise<void> => {
     const ready = carrier();
-    if (!ready?.isReady()) return Promise.resolve();
+    if (!ready?.isReady() || !isMeasured()) return Promise.resolve();
     catchingUp ??= catchUpOnce(ready).finally(() => {
       catchingUp = undefined;
     });

@@ -9,7 +9,13 @@ import { type BeatMessage, beatMessage } from './messages.ts';
  * Modes: `empty` → `waiting` (beats on disk; further ones go behind them) → `draining` (handed over, one drain at a time; what
  * comes meanwhile goes behind) → `empty` (the file is cut) or back to `waiting` when the bus went away again; `closed`.
  */
-export type SpooledBeat = { readonly organisation: string; readonly monitor: string; readonly beat: BeatMessage };
+export type SpooledBeat = {
+  readonly organisation: string;
+  readonly monitor: string;
+  readonly beat: BeatMessage;
+  /** Dated by the clock of a host before anybody had told it the time. */
+  readonly uncorrected?: true;
+};
 
 export type BeatSpool = {
   readonly waiting: () => number;
@@ -22,7 +28,7 @@ export type BeatSpool = {
 
 export class SpoolFull extends Error {}
 
-const entryShape = z.object({ organisation: z.uuid(), monitor: z.uuid(), beat: beatMessage });
+const entryShape = z.object({ organisation: z.uuid(), monitor: z.uuid(), beat: beatMessage, uncorrected: z.literal(true).exactOptional() });
 /** So many wait for the bus at a time. One after the other they would take as many times the way there, and who comes last looks late. */
 const mostAtOnce = 2_000;
 const mostBytes = 256 * 1024 * 1024;

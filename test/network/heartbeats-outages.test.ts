@@ -80,6 +80,22 @@ describe.concurrent('a heartbeat', () => {
     expect(past).toMatchObject({ started_at: bad?.at, resolved_at: good?.at });
   }, 120_000);
 
+  test('is on the bus although no coordinator was there when the probe that took it began', async ({ onTestFinished }) => {
+    const { network, probes, bus } = await small(onTestFinished);
+    const coordinator = await network.startCoordinator();
+    const heartbeat = await addHeartbeat(network, {}, 3_600);
+    const [first] = probes;
+    if (!first) throw new Error('there is no probe');
+    await beat(earOf(first), heartbeat);
+    await beatsWritten(network.sql, heartbeat.monitor, 1);
+    await coordinator.close();
+    await first.close();
+    const again = await network.startProbe(first.made, { ear: true });
+    expect((await call(earOf(again), heartbeat.token)).status).toBe(200);
+    // Nobody tells it the time, and it does not wait for that for long.
+    await eventually(async () => (await bus.streamState(streams.beats.name))?.messages === 1, 30_000);
+  }, 60_000);
+
   test('that came to its old address in time counts, although no coordinator was there until after the end of that address', async ({
     onTestFinished,
   }) => {

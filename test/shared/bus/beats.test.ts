@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
 import { newId } from '../../../shared/base/ids.ts';
-import { createBeatCarrier, createBeatDesk, type KnownKey } from '../../../shared/bus/beat-desk.ts';
+import { type BeatDeskParts, createBeatCarrier, createBeatDesk, type KnownKey } from '../../../shared/bus/beat-desk.ts';
 import { createBeatRecords } from '../../../shared/bus/beat-records.ts';
 import { type BeatSpool, openBeatSpool } from '../../../shared/bus/beat-spool.ts';
 import { probeConsumers, streams } from '../../../shared/bus/streams.ts';
@@ -100,7 +100,13 @@ describe('the record of a monitor’s beats', () => {
 });
 
 describe('the desk', () => {
-  const desk = async (spool: BeatSpool, wire: BusOfProbe, known: KnownKey, until: number | null = null, now = Date.now) => {
+  const desk = async (
+    spool: BeatSpool,
+    wire: BusOfProbe,
+    known: KnownKey,
+    until: number | null = null,
+    clock: BeatDeskParts['clock'] = { now: Date.now },
+  ) => {
     const connection = await wire.connect();
     const carrier = createBeatCarrier(connection, createBeatRecords(connection, { timeoutMs: 500 }), 'Europe');
     const made = createBeatDesk({
@@ -108,11 +114,16 @@ describe('the desk', () => {
       spool,
       findKey: (key) => (key === beatFingerprint(token) ? { ...known, until } : undefined),
       ear: 'eu',
-      clock: { now },
+      clock,
       log: silentLog,
     });
-    ends.push(made.close);
-    return made;
+    let isClosed = false;
+    const close = async () => {
+      if (!isClosed) await made.close();
+      isClosed = true;
+    };
+    ends.push(close);
+    return { ...made, close };
   };
   const token = newBeatToken();
   const known: KnownKey = { organisation: newId(), monitor: newId(), until: null };
@@ -146,7 +157,7 @@ describe('the desk', () => {
     const wire = await bus();
     let now = 1_000;
     const spool = await openBeatSpool(join(await folder(), 'beats.jsonl'), silentLog);
-    const { take } = await desk(spool, wire, known, null, () => now);
+    const { take } = await desk(spool, wire, known, null, { now: () => now });
     const slow = async () => {
       now += 9_000;
       return Buffer.from('done');
@@ -157,6 +168,27 @@ describe('the desk', () => {
     for (const address of [`/beat/${newBeatToken()}`, '/beat/short', `/beat/${token}?rid=seven`])
       expect([404, 400]).toContain((await take({ method: 'POST', address, body: unread })).status);
     expect((await take({ method: 'PUT', address: `/beat/${token}`, body: unread })).status).toBe(405);
+  });
+
+  test('dates anew what it took before anybody had told it the time, also after a crash', async () => {
+    const wire = await bus();
+    const path = join(await folder(), 'beats.jsonl');
+    const dayAhead = 1_700_086_400_000;
+    const before = await desk(await openBeatSpool(path, silentLog), wire, known, null, { now: () => dayAhead, isMeasured: () => false });
+    expect((await before.take(call(`/beat/${token}`))).status).toBe(200);
+    await before.catchUp();
+    await before.close();
+    expect((await wire.coordinator.streamState(streams.beats.name))?.messages).toBe(0);
+    const now = dayAhead - 86_400_000;
+    const after = await desk(await openBeatSpool(path, silentLog), wire, known, null, {
+      now: () => now,
+      isMeasured: () => true,
+      offset: () => -86_400_000,
+    });
+    await after.catchUp();
+    expect((await createBeatRecords(wire.coordinator).read(known.organisation, known.monitor))?.good?.at).toBe(now);
+    expect((await after.take(call(`/beat/${token}/start`))).status).toBe(200);
+    expect((await wire.coordinator.streamState(streams.beats.name))?.messages).toBe(2);
   });
 
   test('keeps what the bus does not take, in order with what comes after, and hands it over by itself', async () => {
