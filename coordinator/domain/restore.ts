@@ -55,11 +55,10 @@ export const nextTick = (state: MonitorState, network: Roster): number | null =>
   if (watched.paused_at !== null) return null;
   const times: number[] = gaps.at(-1)?.to === null ? [] : [covered_until + gapNoticed];
   if (incident) {
-    const { sampling, asked_at, alerted } = incident.progress;
+    const { sampling, asked_at } = incident.progress;
     if (restored || (incident.confirmed_at === null && asked_at === 0 && incident.seen !== null)) times.push(clock);
     if (sampling.next_at !== null) times.push(sampling.next_at);
     if (incident.confirmed_at === null) times.push(lapsesAt({ state, reach: reachOf(watched, network) }, incident));
-    else if (!alerted && incident.seen === null) times.push(clock);
   }
   return times.length === 0 ? null : Math.min(...times);
 };
