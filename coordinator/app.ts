@@ -35,12 +35,17 @@ export type App = {
 };
 
 /** What tests put in the place of the usual. */
-export type Overrides = { readonly clock?: Clock; readonly log?: Log; readonly timing?: Partial<Timing> };
+export type Overrides = {
+  readonly clock?: Clock;
+  readonly log?: Log;
+  readonly timing?: Partial<Timing>;
+  readonly lastAnswersMs?: number;
+};
 
 /** Whoever is being answered when the coordinator ends has so long; who stalls is cut off then. */
-const lastAnswersMs = 1_000;
+const usualLastAnswersMs = 1_000;
 
-const closeWeb = async (web: FastifyInstance): Promise<void> => {
+const closeWeb = async (web: FastifyInstance, lastAnswersMs = usualLastAnswersMs): Promise<void> => {
   const cut = setTimeout(() => web.server.closeAllConnections(), lastAnswersMs);
   await web.close();
   clearTimeout(cut);
@@ -98,7 +103,7 @@ export const createApp = (config: Config, overrides: Overrides = {}): App => {
         const obstacle = listenObstacle(error, config.PORT, config.HOST);
         throw obstacle === undefined ? error : new ConfigurationFault([obstacle]);
       });
-      ends.push(() => closeWeb(web));
+      ends.push(() => closeWeb(web, overrides.lastAnswersMs));
       const address = web.server.address();
       const port = typeof address === 'object' && address !== null ? address.port : config.PORT;
       const url = `http://${config.HOST.includes(':') ? `[${config.HOST}]` : config.HOST}:${port}`;
