@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { retireBeatToken } from '../../coordinator/store/beat-tokens.ts';
 import { incidentDetails } from '../../coordinator/store/incidents-read.ts';
+import { enqueue } from '../../coordinator/store/outbox.ts';
 import type { ProbeApp } from '../../probe/app.ts';
 import { newId } from '../../shared/base/ids.ts';
 import { createBeatCarrier } from '../../shared/bus/beat-desk.ts';
@@ -241,11 +242,17 @@ describe.concurrent('a heartbeat', () => {
 
   test('whose token was rotated is taken at both addresses until the old one ends', async () => {
     const old = await addHeartbeat(network, {}, 3_600);
-    const until = Date.now() + 5_000;
-    await network.sql.begin((tx) => retireBeatToken(tx, network.organisation, old.monitor, until));
+    await network.sql.begin((tx) => retireBeatToken(tx, network.organisation, old.monitor, Date.now() + 3_600_000));
     const next = await addToken(network, old.monitor);
     await beat(earOf(europe), old);
     await beat(earOf(europe), next);
+    await beat(coordinator, old);
+    await network.sql.begin(async (tx) => {
+      const until = Date.now();
+      await tx`update beat_tokens set until = ${new Date(until)} where fingerprint = decode(${old.key}, 'hex')`;
+      const payload = { key: old.key, monitor: old.monitor, until };
+      await enqueue(tx, { topic: 'beat_key', payload, partition: null, organisation: network.organisation });
+    });
     await eventually(async () => (await call(earOf(europe), old.token)).status === 404);
     expect((await call(earOf(europe), next.token)).status).toBe(200);
     expect((await call(coordinator, next.token)).status).toBe(200);
