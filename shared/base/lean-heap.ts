@@ -29,9 +29,9 @@ const fullAbove = 0.5;
 const turnsAfterSeconds = 3;
 const settlingSeconds = 25;
 /** What less than this could give back is not worth the CPU. */
-const leastBytes = 48 * 1_024 * 1_024;
+const usualLeastBytes = 48 * 1_024 * 1_024;
 
-export const createLeanHeap = (setFlag: (flag: string) => void): LeanHeap => {
+export const createLeanHeap = (setFlag: (flag: string) => void, leastBytes = usualLeastBytes): LeanHeap => {
   let mode: Mode = 'busy';
   /** For how many seconds the loop has been full, and has had room since. */
   let full = 0;
@@ -57,8 +57,8 @@ export const createLeanHeap = (setFlag: (flag: string) => void): LeanHeap => {
 };
 
 /** For as long as this process runs. */
-export const keepHeapLean = (): void => {
-  const heap = createLeanHeap(setFlagsFromString);
+export const keepHeapLean = (leastBytes?: number): void => {
+  const heap = createLeanHeap(setFlagsFromString, leastBytes);
   let before = performance.eventLoopUtilization();
   const look = (): void => {
     const now = performance.eventLoopUtilization();

@@ -51,3 +51,12 @@ test('what was set is taken back at the end', () => {
   heap.release();
   expect(set.slice(2)).toEqual(['--heap-growing-percent=0', '--no-optimize-for-size']);
 });
+
+test('what counts as large is its owner’s to say', () => {
+  const set: string[] = [];
+  const heap = createLeanHeap((flag) => set.push(flag), large + 1);
+  for (const utilization of seconds(60, 0.1)) heap.tick(utilization, large);
+  expect(set).toEqual([]);
+  for (const utilization of seconds(3, 0.1)) heap.tick(utilization, large + 1);
+  expect(set).toEqual(['--heap-growing-percent=30', '--optimize-for-size']);
+});
