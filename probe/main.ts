@@ -5,6 +5,8 @@ import { ConfigurationFault } from '../shared/base/env.ts';
 import { keepHeapLean } from '../shared/base/lean-heap.ts';
 import { loadLightly, mayGrow } from '../shared/base/light-loading.ts';
 
+// What is imported up there is loaded before `loadLightly`: only what every program loads so, or the others' compiled code is rejected.
+
 /** In the environment of a process that has begun anew after compiling, so that it never does so twice. */
 const hasBegunAnew = 'PROBE_COMPILED';
 

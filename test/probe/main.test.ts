@@ -125,7 +125,7 @@ describe('the probe process', () => {
     };
     expect(await refusal(wire.probe.id)).toContain('another process of this probe uses');
     expect(await refusal('0198c0de-0000-7000-8000-000000000001')).toContain('holds the data of another probe');
-    expect(await refusal(wire.probe.id, '/dev/null/data')).toContain('PROBE_DATA_DIR: /dev/null/data cannot be written to (ENOTDIR)');
+    expect(await refusal(wire.probe.id, '/dev/null/data')).toContain('PROBE_DATA_DIR: /dev/null/data cannot be written to (ENOTDIR');
   });
 
   test('without its credentials says what is missing and ends with 1', async () => {
