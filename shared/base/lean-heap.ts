@@ -17,11 +17,14 @@ export type LeanHeap = {
 
 type Mode = 'busy' | 'settling' | 'calm';
 
+/** V8 forgets code that was not run between a few collections: with so many of them it would forget what is run every minute. */
+const keepCode = '--no-flush-bytecode';
+
 const flags: Readonly<Record<Mode, readonly string[]>> = {
-  busy: ['--heap-growing-percent=0', '--no-optimize-for-size'],
+  busy: ['--heap-growing-percent=0', '--no-optimize-for-size', '--flush-bytecode'],
   // Has V8's memory reducer begin, which looks every eight seconds, also while something is made.
-  settling: ['--heap-growing-percent=30', '--optimize-for-size'],
-  calm: ['--heap-growing-percent=50', '--no-optimize-for-size'],
+  settling: ['--heap-growing-percent=30', '--optimize-for-size', keepCode],
+  calm: ['--heap-growing-percent=50', '--no-optimize-for-size', keepCode],
 };
 
 const fullAbove = 0.5;
