@@ -17,11 +17,11 @@ export type LeanHeap = {
 
 type Mode = 'busy' | 'settling' | 'calm';
 
-/** V8 forgets code that was not run between a few collections: with so many of them it would forget what is run every minute. */
-const keepCode = '--no-flush-bytecode';
+/** Where no object of a form is left for two collections, V8 forgets the form, and all that was optimized for it: with so many collections, what is run every second. */
+const keepCode = '--retain-maps-for-n-gc=100';
 
 const flags: Readonly<Record<Mode, readonly string[]>> = {
-  busy: ['--heap-growing-percent=0', '--no-optimize-for-size', '--flush-bytecode'],
+  busy: ['--heap-growing-percent=0', '--no-optimize-for-size', '--retain-maps-for-n-gc=2'],
   // Has V8's memory reducer begin, which looks every eight seconds, also while something is made.
   settling: ['--heap-growing-percent=30', '--optimize-for-size', keepCode],
   calm: ['--heap-growing-percent=50', '--no-optimize-for-size', keepCode],
