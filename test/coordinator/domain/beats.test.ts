@@ -64,9 +64,25 @@ describe('rule 20: a good beat', () => {
     told.tell(beat(300), 300);
     told.tell(beat(310, 'bad'), 310);
     const before = told.state();
-    for (const second of [200, 300]) expect(told.tell(beat(second), 320)).not.toContainEqual(expect.objectContaining({ is: 'incident' }));
+    for (const second of [300, 200]) expect(told.tell(beat(second), 320)).not.toContainEqual(expect.objectContaining({ is: 'incident' }));
     expect(told.state().incident).toEqual(before.incident);
     expect(told.state().beat_at).toBe(at(300));
+  });
+
+  test('closes what began with it or before; what the target told of later stays, and what was late only for us ends where it began', () => {
+    const together = heartbeat();
+    together.tell(beat(300, 'bad'), 300);
+    together.tell(beat(300), 301);
+    expect(together.incidents()).toMatchObject([{ resolved_at: at(300), note: null }]);
+    const told = heartbeat();
+    told.tell(beat(300, 'bad'), 300);
+    told.tell(beat(299), 301);
+    expect(told.incidents()).toMatchObject([{ resolved_at: null }]);
+    const late = heartbeat();
+    late.fail('Europe', 400, judged({ deadline: at(360) }));
+    late.tell(beat(355), 401);
+    expect(late.incidents()).toMatchObject([{ resolved_at: at(360), note: 'the beat had come in time and reached us late' }]);
+    expect(late.effects('look').at(-1)).toMatchObject({ why: 'recovery', continents: ['Asia', 'Europe'] });
   });
 
   test('moves the clock forward and never back', () => {
@@ -84,6 +100,56 @@ describe('rule 20: a good beat', () => {
     expect(told.state().covered_until).toBe(at(100));
     expect(told.tell(beat(200, 'good', 0), 200)).toEqual([]);
     expect(told.state()).toMatchObject({ covered_until: at(100), gaps: [] });
+  });
+});
+
+describe('rule 20: a bad beat', () => {
+  test('is heard unless a good one is newer; one as old counts', () => {
+    for (const [second, opens] of [
+      [299.999, 0],
+      [300, 1],
+    ] as const) {
+      const told = heartbeat();
+      told.tell(beat(300), 300);
+      told.tell(beat(second, 'bad'), 301);
+      expect(told.incidents()).toHaveLength(opens);
+    }
+  });
+
+  test('is one outage with the next, and confirms what a probe has seen so far', () => {
+    const twice = heartbeat();
+    twice.tell(beat(300, 'bad'), 300);
+    expect(twice.tell(beat(310, 'bad', 0), 310)).toEqual([]);
+    const seen = heartbeat();
+    seen.fail('Europe', 400, judged({ deadline: at(360) }));
+    seen.tell(beat(410, 'bad'), 410);
+    expect(seen.incidents()).toMatchObject([
+      { started_at: at(360), confirmed_at: at(410), seen: { continent: 'Europe' }, confirmed: null },
+    ]);
+    expect(seen.effects('alert')).toHaveLength(1);
+  });
+
+  test('rules 17 and 20: decides nothing while it is paused, or from before it was resumed, nor does a mark ever', () => {
+    const told = heartbeat();
+    told.tell({ is: 'paused', at: at(10) }, 10);
+    told.tell(beat(20, 'bad'), 20);
+    told.tell({ is: 'resumed', at: at(30) }, 30);
+    told.tell(beat(29.999, 'bad'), 31);
+    told.tell(beat(35, 'mark'), 35);
+    expect(told.incidents()).toEqual([]);
+    expect(told.state().covered_until).toBe(at(29.999 + 360));
+    told.tell(beat(30, 'bad'), 36);
+    expect(told.incidents()).toHaveLength(1);
+  });
+});
+
+describe('what one decision writes of an incident', () => {
+  test('is one row, which is new if the decision opened it, whatever else it did', () => {
+    const told = heartbeat();
+    const rows = told.tell(beat(300, 'bad'), 300).filter((effect) => effect.is === 'incident');
+    expect(rows).toMatchObject([{ change: 'opened', incident: { confirmed_at: at(300), progress: { alerted: true } } }]);
+    const closing = told.tell(beat(400), 400).filter((effect) => effect.is === 'incident');
+    expect(closing).toMatchObject([{ change: 'closed', incident: { resolved_at: at(400) } }]);
   });
 });
 
