@@ -60,18 +60,41 @@ const checkedUrl = (text: string): string => {
   return `${url.origin}${url.pathname}`.replace(/\/+$/, '').replace(/\/api\/v1$/, '');
 };
 
-/** The environment first, then the settings file, each value on its own. */
+const loopback = /^(?:localhost|127\.0\.0\.1|\[::1\])$/;
+
+/** Whether a token that stands beside one address may go to the other: the names of this machine are one. */
+const isSamePlace = (one: string, other: string): boolean => {
+  const [{ protocol, hostname, port }, { protocol: otherProtocol, hostname: otherName, port: otherPort }] = [new URL(one), new URL(other)];
+  const isSameHost = hostname === otherName || (loopback.test(hostname) && loopback.test(otherName));
+  return protocol === otherProtocol && isSameHost && port === otherPort;
+};
+
+type Source = { readonly path: string | undefined; readonly url?: string | undefined; readonly token?: string | undefined };
+
+/** The environment first, then the settings file, then the others, each value on its own; but a token goes only where its file says that it belongs. */
 export const readSettings = (environment: Environment, furtherFiles: readonly string[] = []): Settings => {
-  const own = readFile(settingsFile(environment), Boolean(environment.ANTIPODE_SETTINGS));
-  const fromFile = furtherFiles.reduce<Partial<Settings>>((known, path) => Object.assign(readFile(path, false), known), own);
-  const url = environment.ANTIPODE_URL || fromFile.url;
-  const token = environment.ANTIPODE_TOKEN || fromFile.token;
+  const own = settingsFile(environment);
+  const fromEnvironment = { path: undefined, url: environment.ANTIPODE_URL || undefined, token: environment.ANTIPODE_TOKEN || undefined };
+  const files = [own, ...furtherFiles].map((path, nth) => ({
+    path,
+    ...readFile(path, nth === 0 && Boolean(environment.ANTIPODE_SETTINGS)),
+  }));
+  const sources: readonly Source[] = [fromEnvironment, ...files];
+  const url = sources.find((source) => source.url)?.url;
+  const holder = sources.find((source) => source.token);
   if (!url) {
-    throw new SettingsFault('url', `Where is the service? Set ANTIPODE_URL, or "url" in ${settingsFile(environment)} (mode 600).`);
+    throw new SettingsFault('url', `Where is the service? Set ANTIPODE_URL, or "url" in ${own} (mode 600).`);
   }
-  if (!token) {
-    throw new SettingsFault('token', `Who is calling? Set ANTIPODE_TOKEN, or "token" in ${settingsFile(environment)} (mode 600).`);
+  if (!holder?.token) {
+    throw new SettingsFault('token', `Who is calling? Set ANTIPODE_TOKEN, or "token" in ${own} (mode 600).`);
   }
-  if (!/^[\x21-\x7e]+$/.test(token)) throw new SettingsFault('token', 'The token has characters that no token has. Copy it again.');
-  return { url: checkedUrl(url), token };
+  if (!/^[\x21-\x7e]+$/.test(holder.token)) throw new SettingsFault('token', 'The token has characters that no token has. Copy it again.');
+  const place = checkedUrl(url);
+  if (holder.path !== undefined && holder.url && !isSamePlace(checkedUrl(holder.url), place)) {
+    throw new SettingsFault(
+      'token',
+      `The token in ${holder.path} is for ${checkedUrl(holder.url)}, not for ${place}. Set ANTIPODE_TOKEN too.`,
+    );
+  }
+  return { url: place, token: holder.token };
 };

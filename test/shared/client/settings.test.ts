@@ -19,10 +19,25 @@ const none = { XDG_CONFIG_HOME: join(folder, 'nowhere') };
 test('the environment comes first, each value on its own', () => {
   const ANTIPODE_SETTINGS = file('own.json', '{"url": "https://file.example/", "token": "svc_file"}');
   expect(readSettings({ ANTIPODE_SETTINGS })).toEqual({ url: 'https://file.example', token: 'svc_file' });
-  expect(readSettings({ ANTIPODE_SETTINGS, ANTIPODE_URL: 'http://other.example/base/' })).toEqual({
+  const tokenAlone = file('token.json', '{"token": "svc_file"}');
+  expect(readSettings({ ANTIPODE_SETTINGS: tokenAlone, ANTIPODE_URL: 'http://other.example/base/' })).toEqual({
     url: 'http://other.example/base',
     token: 'svc_file',
   });
+  expect(readSettings({ ANTIPODE_SETTINGS, ANTIPODE_TOKEN: 'svc_other' })).toEqual({ url: 'https://file.example', token: 'svc_other' });
+});
+
+test('a token never goes to another place than the one that its file names', () => {
+  const ANTIPODE_SETTINGS = file('placed.json', '{"url": "http://localhost:8080", "token": "svc_file"}');
+  expect(readSettings({ ANTIPODE_SETTINGS, ANTIPODE_URL: 'http://127.0.0.1:8080' }).token).toBe('svc_file');
+  for (const ANTIPODE_URL of ['http://other.example:8080', 'http://127.0.0.1:8081', 'https://localhost:8080']) {
+    expect(() => readSettings({ ANTIPODE_SETTINGS, ANTIPODE_URL })).toThrow('Set ANTIPODE_TOKEN too');
+  }
+  const own = file('elsewhere.json', '{"url": "https://elsewhere.example"}');
+  const local = file('placed-local.json', '{"base_url": "http://127.0.0.1:8080", "api_token": "svc_local"}');
+  expect(() => readSettings({ ANTIPODE_SETTINGS: own }, [local])).toThrow(
+    /for http:\/\/127.0.0.1:8080, not for https:\/\/elsewhere.example/,
+  );
 });
 
 test('the address of the API serves as well as that of the service', () => {
