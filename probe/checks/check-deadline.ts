@@ -30,9 +30,11 @@ export class CheckDeadline implements Alarm {
     return this.#ended || (this.place < 0 && now >= this.due);
   }
 
+  /** Whoever listens when it is over already is not told any more, and asks. */
   listen(listener: Expiring): void {
+    this.#ended = this.isOver();
     this.attend(listener);
-    if (this.place < 0) setAlarm(this, this.due);
+    if (this.place < 0 && !this.#ended) setAlarm(this, this.due);
   }
 
   /** For a listener with an alarm of its own, which minds the time itself: it is told only if the time is ended sooner. */
