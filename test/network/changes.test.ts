@@ -64,7 +64,7 @@ describe.concurrent('a monitor', () => {
   test('is changed all the same when nobody was told that its line is there', async () => {
     const target = await network.startTarget();
     const monitor = await network.addMonitor({ target: target.url(), interval_s: 3_600 });
-    await eventually(() => target.hits.length === 1);
+    await eventually(() => target.hits.length > 0);
     const elsewhere = await network.startTarget();
     await network.sql.begin(async (transaction) => {
       await transaction`update monitors set target = ${elsewhere.url()}, config_version = config_version + 1 where id = ${monitor}`;
