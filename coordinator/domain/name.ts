@@ -4,7 +4,7 @@ const longestName = 200;
 const longestDescription = 2000;
 
 /** Characters as people count them closely enough: code points, so that an emoji is one and a bound means the same everywhere. */
-export const characters = (text: string): number => {
+const characters = (text: string): number => {
   let count = 0;
   for (const _ of text) count += 1;
   return count;

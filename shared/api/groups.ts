@@ -10,11 +10,11 @@ export const GroupOut = object('GroupOut', {
   created_at: dateTime(),
 });
 
-export const GroupPage = page('GroupPage', GroupOut);
+const GroupPage = page('GroupPage', GroupOut);
 
-export const GroupIn = object('GroupIn', { name: string(), description: maybe(string()) });
+const GroupIn = object('GroupIn', { name: string(), description: maybe(string()) });
 
-export const GroupPatch = object(
+const GroupPatch = object(
   'GroupPatch',
   { name: maybe(string()), description: maybe(string()) },
   { description: 'A field that is not sent, or null, stays as it is.' },

@@ -3,7 +3,7 @@ import { daysBounds } from './monitors.ts';
 import { operation } from './operation.ts';
 import { nullableString, page, pageQuery } from './pagination.ts';
 
-export const ProbeRef = object('ProbeRef', { name: string(), continent: string() });
+const ProbeRef = object('ProbeRef', { name: string(), continent: string() });
 
 export const IncidentOut = object('IncidentOut', {
   id: uuid(),
@@ -19,7 +19,7 @@ export const IncidentOut = object('IncidentOut', {
   note: nullable(string()),
 });
 
-export const IncidentPage = page('IncidentPage', IncidentOut);
+const IncidentPage = page('IncidentPage', IncidentOut);
 
 export const listIncidents = operation({
   id: 'listIncidents',

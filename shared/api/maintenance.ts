@@ -14,9 +14,9 @@ export const MaintenanceOut = object('MaintenanceOut', {
   groups: array(uuid(), { description: 'Groups covered.' }),
 });
 
-export const MaintenancePage = page('MaintenancePage', MaintenanceOut);
+const MaintenancePage = page('MaintenancePage', MaintenanceOut);
 
-export const MaintenanceIn = object('MaintenanceIn', {
+const MaintenanceIn = object('MaintenanceIn', {
   name: maybe(string()),
   starts_at: moment(local),
   ends_at: moment(local),

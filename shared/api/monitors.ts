@@ -17,9 +17,9 @@ export const MonitorOut = object('MonitorOut', {
   created_at: dateTime(),
 });
 
-export const MonitorPage = page('MonitorPage', MonitorOut);
+const MonitorPage = page('MonitorPage', MonitorOut);
 
-export const MonitorIn = object('MonitorIn', {
+const MonitorIn = object('MonitorIn', {
   type: string({ description: '`https`, `dns` or `heartbeat`.' }),
   target: optional(string({ description: 'An address for https, a name for dns, nothing for a heartbeat.' }), ''),
   name: optional(string({ description: 'When empty, the host of the target.' }), ''),
@@ -29,7 +29,7 @@ export const MonitorIn = object('MonitorIn', {
   affects_group_status: optional(boolean(), true),
 });
 
-export const MonitorPatch = object(
+const MonitorPatch = object(
   'MonitorPatch',
   {
     name: maybe(string()),
@@ -44,7 +44,7 @@ export const MonitorPatch = object(
   { description: 'A field that is not sent, or null, stays as it is.' },
 );
 
-export const UptimeOut = object('UptimeOut', {
+const UptimeOut = object('UptimeOut', {
   days: integer(),
   percent: nullable(number(), { description: 'Null when nothing in the window counts.' }),
   down_seconds: number(),

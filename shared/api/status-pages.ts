@@ -10,7 +10,7 @@ const summary = {
 
 export const StatusPageSummaryOut = object('StatusPageSummaryOut', { ...summary, enabled: boolean(), created_at: dateTime() });
 
-export const StatusPagePage = page('StatusPagePage', StatusPageSummaryOut);
+const StatusPagePage = page('StatusPagePage', StatusPageSummaryOut);
 
 export const StatusPageMonitorOut = object('StatusPageMonitorOut', {
   monitor: uuid(),
@@ -30,13 +30,13 @@ export const StatusPageOut = object('StatusPageOut', {
   groups: array(StatusPageGroupOut),
 });
 
-export const StatusPageMonitorIn = object('StatusPageMonitorIn', {
+const StatusPageMonitorIn = object('StatusPageMonitorIn', {
   monitor: uuid(),
   display_name: maybe(string(), { description: 'The name of the monitor when not given.' }),
   position: maybe(integer(), { description: 'At the end when not given.' }),
 });
 
-export const StatusPageGroupIn = object('StatusPageGroupIn', {
+const StatusPageGroupIn = object('StatusPageGroupIn', {
   group: uuid(),
   display_name: maybe(string(), { description: 'The name of the group when not given.' }),
 });

@@ -14,7 +14,7 @@ const packages = ['knot', 'libknot13', 'libzscanner4', 'libdnssec9', 'liburcu8',
 
 const long = (size: number): string => Array.from({ length: Math.ceil(size / 200) }, () => `"${'x'.repeat(200)}"`).join(' ');
 
-export const zone = `
+const zone = `
 $ORIGIN knot.test.
 $TTL 300
 @        SOA ns1 hostmaster 2026112001 3600 600 86400 300

@@ -8,7 +8,7 @@ import type { Outcome } from '../../../shared/checks/result.ts';
 
 /** A monitor's life told step by step, in seconds from its creation, so that a test reads like the rule that it proves. */
 
-export const epoch = 1_800_000_000_000;
+const epoch = 1_800_000_000_000;
 export const at = (second: number): number => epoch + Math.round(second * 1000);
 
 export const refused: Cause = { class: 'connection_refused', params: {} };
