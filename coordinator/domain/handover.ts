@@ -85,5 +85,3 @@ export const endsSilenceOfAll = (words: readonly Pick<Word, 'heard_at'>[], now: 
 /** The order in which the past is decided: by start; what started together by probe and sequence, so that it is the same every time. */
 export const byStart = (a: SeenResult, b: SeenResult): number =>
   a.at - b.at || (a.from.probe < b.from.probe ? -1 : a.from.probe > b.from.probe ? 1 : a.seq - b.seq);
-
-export const inOrder = (results: readonly SeenResult[]): SeenResult[] => results.toSorted(byStart);

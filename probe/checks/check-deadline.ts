@@ -72,9 +72,3 @@ export class CheckDeadline implements Alarm {
     this.#further = undefined;
   }
 }
-
-/** A deadline so many milliseconds from now. */
-export const deadlineIn = (ms: number): CheckDeadline => {
-  const now = performance.now();
-  return new CheckDeadline(now, now + ms);
-};

@@ -41,12 +41,6 @@ export const createDigest = (): Digest => {
   };
 };
 
-export const digestOf = (elements: Iterable<Element>): Digest => {
-  const digest = createDigest();
-  for (const element of elements) digest.add(element);
-  return digest;
-};
-
 /** All of an assignment that can differ from the one that is wanted. The version stands for kind, target and config, from which the time limit follows. */
 export type Assigned = Pick<Assignment, 'monitor' | 'config_version' | 'interval_ms' | 'ordinal' | 'continents' | 'probe'> & {
   /** The id of the key that its secrets are sealed under; null when it has none. */

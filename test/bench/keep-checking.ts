@@ -1,8 +1,8 @@
 import type { CheckContext, ProbeIdentity, ToldCheck } from '../../probe/checks/check.ts';
-import { deadlineIn } from '../../probe/checks/check-deadline.ts';
 import { systemClock } from '../../shared/base/clock.ts';
 import type { Assignment } from '../../shared/checks/assignment.ts';
 import type { Outcome } from '../../shared/checks/result.ts';
+import { deadlineIn } from '../probe/support/deadline-in.ts';
 
 const probe: ProbeIdentity = { name: 'bench', continent: 'Europe', base_url: 'https://antipode.example', version: '0' };
 

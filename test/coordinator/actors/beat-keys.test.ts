@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { createKeyRing, type KeyRing } from '../../../coordinator/actors/beat-keys.ts';
 import type { KnownKey } from '../../../shared/bus/beat-desk.ts';
-import { createDigest, elementOf } from '../../../shared/checks/digest.ts';
+import { elementOf } from '../../../shared/checks/digest.ts';
+import { digestOf } from '../../support/digests.ts';
 
 const known = (organisation: string, until: number | null = null): KnownKey => ({ organisation, monitor: 'm', until });
 const pages = async function* (...all: (readonly (readonly [string, KnownKey])[])[]) {
@@ -10,8 +11,7 @@ const pages = async function* (...all: (readonly (readonly [string, KnownKey])[]
 
 /** As an ear sums up the keys it holds. */
 const earSays = (...keys: string[]) => {
-  const digest = createDigest();
-  for (const key of keys) digest.add(elementOf(`${key}@0`));
+  const digest = digestOf(keys.map((key) => elementOf(`${key}@0`)));
   return { count: digest.count(), digest: digest.text() };
 };
 

@@ -5,7 +5,7 @@ import { find, receiveBatches } from '../../../coordinator/actors/partition-resu
 import type { PartitionState } from '../../../coordinator/actors/partition-state.ts';
 import { usualTiming } from '../../../coordinator/actors/timing.ts';
 import { decide } from '../../../coordinator/domain/decide.ts';
-import { inOrder } from '../../../coordinator/domain/handover.ts';
+import { byStart } from '../../../coordinator/domain/handover.ts';
 import type { MonitorState, SeenResult } from '../../../coordinator/domain/incident-types.ts';
 import { createState, nextTick } from '../../../coordinator/domain/restore.ts';
 import type { ProbeRow } from '../../../coordinator/store/probes.ts';
@@ -103,7 +103,7 @@ describe('a set of batches', () => {
             })),
           );
           const counted = told.filter(({ monitor, config_version }) => ids.includes(monitor) && config_version <= 2);
-          for (const seen of inOrder(counted)) {
+          for (const seen of counted.toSorted(byStart)) {
             const before = expected.get(seen.monitor);
             if (before) expected.set(seen.monitor, decide(before, { is: 'result', result: seen }, { now, network, newId }).state);
           }

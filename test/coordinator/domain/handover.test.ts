@@ -2,9 +2,9 @@ import { describe, expect, test } from 'vitest';
 import {
   beginHandover,
   behind,
+  byStart,
   endsSilenceOfAll,
   goOn,
-  inOrder,
   mustWait,
   type Word,
   working,
@@ -81,7 +81,7 @@ describe('rule 4: what came late', () => {
     });
     const all = [result('b', 2, 1), result('a', 3, 9), result('c', 2, 1), result('b', 2, 5), result('b', 2, 3), result('a', 2, 8)];
     for (const list of [all, all.toReversed()])
-      expect(inOrder(list).map(({ from, seq }) => `${from.probe}${seq}`)).toEqual(['a8', 'b1', 'b3', 'b5', 'c1', 'a9']);
+      expect(list.toSorted(byStart).map(({ from, seq }) => `${from.probe}${seq}`)).toEqual(['a8', 'b1', 'b3', 'b5', 'c1', 'a9']);
   });
 });
 

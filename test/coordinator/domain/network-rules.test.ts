@@ -4,9 +4,9 @@ import { groupStatus } from '../../../coordinator/domain/group-status.ts';
 import {
   awaitedBy,
   beginHandover,
+  byStart,
   endsSilenceOfAll,
   goOn,
-  inOrder,
   mustWait,
   type Word,
   working,
@@ -148,8 +148,8 @@ describe('rule 4: handing over', () => {
     fc.assert(
       fc.property(some, (list) => {
         const results = list.map(([probe, time], index) => result(probe, time, index + 1));
-        const forth = inOrder(results);
-        expect(forth).toEqual(inOrder(results.toReversed()));
+        const forth = results.toSorted(byStart);
+        expect(forth).toEqual(results.toReversed().toSorted(byStart));
         expect(forth.every((each, index) => each.at >= (forth[index - 1]?.at ?? 0))).toBe(true);
       }),
     );

@@ -1,10 +1,10 @@
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import { describe, expect, test } from 'vitest';
-import { deadlineIn } from '../../../probe/checks/check-deadline.ts';
 import { exchange } from '../../../probe/checks/dns-exchange.ts';
 import { write } from '../../../probe/checks/dns-message.ts';
 import { createUdpSockets } from '../../../probe/checks/dns-sockets.ts';
+import { deadlineIn } from '../support/deadline-in.ts';
 import { address, dnsBench, word } from '../support/dns-bench.ts';
 import { dnsChecker } from '../support/dns-checker.ts';
 

@@ -2,12 +2,12 @@ import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import dnsPacket from 'dns-packet';
 import { describe, expect, test } from 'vitest';
-import { deadlineIn } from '../../../probe/checks/check-deadline.ts';
 import { exchange } from '../../../probe/checks/dns-exchange.ts';
 import { write } from '../../../probe/checks/dns-message.ts';
 import type { Asker } from '../../../probe/checks/dns-slot.ts';
 import type { UdpSockets } from '../../../probe/checks/dns-sockets.ts';
 import { type Asked, answerTo, type Resolver } from '../../support/resolver.ts';
+import { deadlineIn } from '../support/deadline-in.ts';
 import { address, dnsBench, word } from '../support/dns-bench.ts';
 import { dnsChecker } from '../support/dns-checker.ts';
 

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
-import { deadlineIn } from '../../../probe/checks/check-deadline.ts';
 import { createGuard } from '../../../probe/checks/guard.ts';
 import { createHeartbeatCheck } from '../../../probe/checks/heartbeat.ts';
 import { causeLayer, causeSentence } from '../../../shared/checks/causes.ts';
 import { type BeatState, noBeats } from '../../../shared/checks/heartbeat/state.ts';
 import { assignmentOf } from '../support/assignment.ts';
+import { deadlineIn } from '../support/deadline-in.ts';
 
 /** What a probe says of a heartbeat, by what it sees on the bus in that moment (rule 20). */
 

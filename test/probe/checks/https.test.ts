@@ -2,10 +2,10 @@ import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
-import { deadlineIn } from '../../../probe/checks/check-deadline.ts';
 import type { Lookup } from '../../../probe/checks/https-lookup.ts';
 import { eventually } from '../../support/eventually.ts';
 import { type Answer, broken, fine, startTarget } from '../../support/targets.ts';
+import { deadlineIn } from '../support/deadline-in.ts';
 import { httpsChecker } from '../support/https-checker.ts';
 import { answerBy, serve, serveRaw } from '../support/serving.ts';
 

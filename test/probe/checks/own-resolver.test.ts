@@ -1,9 +1,9 @@
 import dnsPacket from 'dns-packet';
 import { describe, expect, test } from 'vitest';
-import { deadlineIn } from '../../../probe/checks/check-deadline.ts';
 import { createLookup, ownFamilies } from '../../../probe/checks/https-lookup.ts';
 import { createOwnResolver } from '../../../probe/checks/own-resolver.ts';
 import { type Asked, answerTo, type Resolver } from '../../support/resolver.ts';
+import { deadlineIn } from '../support/deadline-in.ts';
 import { dnsBench } from '../support/dns-bench.ts';
 import { httpsChecker } from '../support/https-checker.ts';
 

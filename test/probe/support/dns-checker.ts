@@ -1,10 +1,11 @@
-import { type CheckDeadline, deadlineIn } from '../../../probe/checks/check-deadline.ts';
+import type { CheckDeadline } from '../../../probe/checks/check-deadline.ts';
 import { createDnsCheck, type DnsParts } from '../../../probe/checks/dns.ts';
 import type { UdpSockets } from '../../../probe/checks/dns-sockets.ts';
 import { createGuard } from '../../../probe/checks/guard.ts';
 import type { Config } from '../../../shared/checks/assignment.ts';
 import type { Verdict } from '../../../shared/checks/result.ts';
 import { assignmentOf } from './assignment.ts';
+import { deadlineIn } from './deadline-in.ts';
 import { promised } from './promised.ts';
 
 /** Loopback is where the tests' resolvers are, and what a probe's own host may allow. */

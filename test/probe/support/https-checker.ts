@@ -1,5 +1,5 @@
 import type { ProbeIdentity } from '../../../probe/checks/check.ts';
-import { type CheckDeadline, deadlineIn } from '../../../probe/checks/check-deadline.ts';
+import type { CheckDeadline } from '../../../probe/checks/check-deadline.ts';
 import { createGuard, type Endpoint, type Guard } from '../../../probe/checks/guard.ts';
 import { createHttpsCheck } from '../../../probe/checks/https.ts';
 import { createLookup, type Families, type Lookup, ownFamilies } from '../../../probe/checks/https-lookup.ts';
@@ -10,6 +10,7 @@ import type { Config } from '../../../shared/checks/assignment.ts';
 import { causeSentence } from '../../../shared/checks/causes.ts';
 import type { Verdict } from '../../../shared/checks/result.ts';
 import { assignmentOf } from './assignment.ts';
+import { deadlineIn } from './deadline-in.ts';
 
 const testProbe: ProbeIdentity = { name: 'eu-1', continent: 'Europe', base_url: 'https://antipode.example', version: '0.1.0' };
 

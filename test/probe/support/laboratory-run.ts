@@ -5,7 +5,6 @@ import { createServer } from 'node:http';
 import { createServer as createTcp, type Server, type Socket } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import dnsPacket from 'dns-packet';
-import { deadlineIn } from '../../../probe/checks/check-deadline.ts';
 import { createDnsCheck } from '../../../probe/checks/dns.ts';
 import { createUdpSockets } from '../../../probe/checks/dns-sockets.ts';
 import { createGuard } from '../../../probe/checks/guard.ts';
@@ -14,6 +13,7 @@ import { createLookup } from '../../../probe/checks/https-lookup.ts';
 import { createTrust } from '../../../probe/checks/https-trust.ts';
 import { systemClock } from '../../../shared/base/clock.ts';
 import { assignmentOf } from './assignment.ts';
+import { deadlineIn } from './deadline-in.ts';
 import { type Case, cases, nameServer, ports, publicServer, publicServer6, zone } from './laboratory-cases.ts';
 import { promised } from './promised.ts';
 

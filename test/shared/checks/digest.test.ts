@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { continents } from '../../../shared/base/continents.ts';
-import { type Assigned, assignedElement, assignmentsDigest, createDigest, digestOf, isComparable } from '../../../shared/checks/digest.ts';
+import { type Assigned, assignedElement, assignmentsDigest, createDigest, isComparable } from '../../../shared/checks/digest.ts';
+import { digestOf } from '../../support/digests.ts';
 
 const one: fc.Arbitrary<Assigned> = fc.record({
   monitor: fc.uuid(),
