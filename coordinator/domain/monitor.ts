@@ -120,7 +120,7 @@ export const amendMonitor = (before: Monitor, patch: MonitorPatch, { plan, check
   const isAgreedAnew = kind === 'heartbeat' && interval_s !== before.interval_s && typeof config.open.schedule !== 'string';
   const what_is_checked_changed = target !== before.target || isAgreedAnew || !checksTheSame(kind, old, config);
   const enabled = patch.enabled ?? before.enabled;
-  // Naming a group says where it goes; `ungroup` alone says only that it leaves.
+  // Both at once are refused as input.
   const group = patch.group ?? (patch.ungroup ? null : before.group);
   const monitor: Monitor = {
     ...before,

@@ -24,6 +24,7 @@ export {
   type Parsed,
   type Place,
   type ValueOf,
+  valueFault,
 } from './fields/field.ts';
 export { boolean, integer, number } from './fields/scalars.ts';
 export { dict, literal, string } from './fields/text.ts';

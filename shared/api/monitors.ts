@@ -1,4 +1,4 @@
-import { boolean, dateTime, dict, integer, maybe, nullable, number, object, optional, string, uuid } from './fields.ts';
+import { boolean, dateTime, dict, integer, maybe, nullable, number, object, optional, string, uuid, valueFault } from './fields.ts';
 import { operation } from './operation.ts';
 import { page, pageQuery } from './pagination.ts';
 
@@ -38,10 +38,18 @@ const MonitorPatch = object(
     config: maybe(dict(), config),
     enabled: maybe(boolean(), { description: 'False pauses the monitor, true resumes it.' }),
     group: maybe(uuid()),
-    ungroup: optional(boolean({ description: 'True takes the monitor out of its group.' }), false),
+    ungroup: optional(boolean({ description: 'True takes the monitor out of its group; not together with `group`.' }), false),
     affects_group_status: maybe(boolean()),
   },
   { description: 'A field that is not sent, or null, stays as it is.' },
+  ({ group, ungroup }, place) =>
+    group !== null && ungroup
+      ? valueFault(
+          [...place, 'ungroup'],
+          'send either `group`, to move the monitor there, or `ungroup`, to take it out of its group, not both',
+          ungroup,
+        )
+      : undefined,
 );
 
 const UptimeOut = object('UptimeOut', {

@@ -1,4 +1,16 @@
-import { array, type Fault, type Field, integer, type JsonSchema, maybe, nullable, object, optional, string } from './fields.ts';
+import {
+  array,
+  type Fault,
+  type Field,
+  integer,
+  type JsonSchema,
+  maybe,
+  nullable,
+  object,
+  optional,
+  string,
+  valueFault,
+} from './fields.ts';
 
 const pageSize = { least: 1, most: 200, default: 50 } as const;
 
@@ -22,12 +34,6 @@ export const page = <Name extends string, Item>(name: Name, item: Field<Item>, m
   );
 
 /** What a list answers to a cursor that it did not give. */
-export const cursorFault = (cursor: string): Fault => ({
-  type: 'value_error',
-  loc: ['query', 'cursor'],
-  msg: 'Value error, not a cursor of this list',
-  input: cursor,
-  ctx: { error: {} },
-});
+export const cursorFault = (cursor: string): Fault => valueFault(['query', 'cursor'], 'not a cursor of this list', cursor);
 
 export const nullableString = (description: string) => nullable(string(), { description });

@@ -37,8 +37,11 @@ const assembled = <S extends Shape>(entries: readonly (readonly [string, unknown
 
 const reference = (name: string): JsonSchema => ({ $ref: `#/components/schemas/${name}` });
 
+/** What is wrong with values of an object together, though each is well by itself. */
+export type Clash<S extends Shape> = (values: Values<S>, place: Place) => Fault | undefined;
+
 /** An object with a name in the API document. */
-export const object = <S extends Shape>(name: string, shape: S, more: JsonSchema = {}): ObjectField<S> => {
+export const object = <S extends Shape>(name: string, shape: S, more: JsonSchema = {}, clash?: Clash<S>): ObjectField<S> => {
   const fields = Object.entries(shape);
   const required = fields.filter(([, field]) => field.absent === undefined).map(([key]) => key);
   const schema: JsonSchema = {
@@ -53,10 +56,13 @@ export const object = <S extends Shape>(name: string, shape: S, more: JsonSchema
     shape,
     schema: reference(name),
     components: [component],
-    parse: (input, place) =>
-      isRecord(input)
-        ? parseShape(shape, input, place)
-        : bad('model_attributes_type', place, 'Input should be a valid dictionary or object to extract fields from', input),
+    parse: (input, place) => {
+      if (!isRecord(input))
+        return bad('model_attributes_type', place, 'Input should be a valid dictionary or object to extract fields from', input);
+      const parsed = parseShape(shape, input, place);
+      const fault = parsed.ok ? clash?.(parsed.value, place) : undefined;
+      return fault === undefined ? parsed : { ok: false, faults: [fault] };
+    },
   };
 };
 

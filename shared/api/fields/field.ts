@@ -12,6 +12,15 @@ export type Fault = {
 
 export type Parsed<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly faults: readonly Fault[] };
 
+/** What is wrong with a value of the right form, in pydantic's words for it. */
+export const valueFault = (loc: Place, sentence: string, input: unknown): Fault => ({
+  type: 'value_error',
+  loc,
+  msg: `Value error, ${sentence}`,
+  input,
+  ctx: { error: {} },
+});
+
 /** JSON Schema 2020-12, as far as we write it. */
 export type JsonSchema = { readonly [key: string]: unknown };
 

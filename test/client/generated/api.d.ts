@@ -511,7 +511,7 @@ export interface components {
             enabled?: boolean | null;
             group?: string | null;
             /**
-             * @description True takes the monitor out of its group.
+             * @description True takes the monitor out of its group; not together with `group`.
              * @default false
              */
             ungroup: boolean;

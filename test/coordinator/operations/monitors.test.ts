@@ -171,6 +171,8 @@ describe('updateMonitor', () => {
     expect((await bench.call(updateMonitor, house.owner, { monitor_id: made.id, group: two.id })).group).toBe(two.id);
     expect((await bench.call(updateMonitor, house.owner, { monitor_id: made.id, ungroup: true })).group).toBeNull();
     expect((await bench.call(updateMonitor, house.owner, { monitor_id: made.id, group: null })).group).toBeNull();
+    const both = bench.call(updateMonitor, house.owner, { monitor_id: made.id, group: one.id, ungroup: true });
+    await expect(both).rejects.toMatchObject({ faults: [{ type: 'value_error', loc: ['body', 'ungroup'] }] });
     const memberships = await bench.sql`
       select group_id, ended_at is null as open from group_memberships where monitor_id = ${made.id} order by began_at`;
     expect(memberships).toEqual([

@@ -58,6 +58,24 @@ describe('The table of operations', () => {
     ]);
   });
 
+  it('refuses to move a monitor into a group and out of its group at once, in words that say what to do', () => {
+    const change = (body: object) => operations.updateMonitor.parse({ path: { monitor_id: id }, body });
+    expect(change({ group: id, ungroup: true })).toEqual({
+      ok: false,
+      faults: [
+        {
+          type: 'value_error',
+          loc: ['body', 'ungroup'],
+          msg: 'Value error, send either `group`, to move the monitor there, or `ungroup`, to take it out of its group, not both',
+          input: true,
+          ctx: { error: {} },
+        },
+      ],
+    });
+    for (const body of [{ group: id, ungroup: false }, { group: null, ungroup: true }, { ungroup: true }, { group: id }])
+      expect(change(body).ok).toBe(true);
+  });
+
   it('sorts flat arguments into path, query and body', () => {
     expect(rawInput(operations.updateMonitor, { monitor_id: id, name: 'x', other: 1 })).toEqual({
       path: { monitor_id: id },
