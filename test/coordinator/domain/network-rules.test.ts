@@ -289,6 +289,10 @@ describe('rule 29: the one status of a group', () => {
     ['members that do not affect it do not count', [member('down', false), member('up')], 'up'],
     ['paused members do not count', [member('paused'), member('up')], 'up'],
     ['paused when none is enabled', [member('paused'), member('paused', false)], 'paused'],
+    ['paused when the only one is not enabled, affect it or not', [member('paused', false)], 'paused'],
+    ['paused when none that affects it is enabled', [member('paused'), member('up', false)], 'paused'],
+    ['pending when none affects it and one is enabled', [member('paused', false), member('up', false)], 'pending'],
+    ['pending when the only one does not affect it', [member('up', false)], 'pending'],
     ['pending without members', [], 'pending'],
   ] as const)('rule 29: %s', (_, members, expected) => {
     expect(groupStatus(members)).toBe(expected);

@@ -69,5 +69,89 @@ describe('of the processes that speak as one probe', () => {
     expect(told.filter((word) => word === 'ends')).toHaveLength(3);
     expect(told.slice(-4)).toEqual(['stays', 'older', 'stays', 'older']);
     expect(listen([...said, [500, 'x', 400], [501, 'y', 500.5], [502, 'x', 400]]).at(-1)).toBe('ends');
+    const daysLater = said.map(([at, id, began]) => [at + 1_000_000, id, began + 1_000_000] as const);
+    expect(listen(daysLater)).toEqual(told);
+  });
+
+  test('one that is silent for 15 s is gone', () => {
+    const heardAgain = (at: number) =>
+      listen([
+        [0, 'old', -50],
+        [1, 'new', 0],
+        [at, 'old', -50],
+      ]).at(-1);
+    expect(heardAgain(15.999)).toBe('ends');
+    expect(heardAgain(16)).toBe('stays');
+  });
+
+  test('the only one stays, although some of its messages take their time and make it look younger', () => {
+    expect(
+      listen([
+        [10, 'a', 1],
+        [15, 'a', 1],
+        [20, 'a', 0],
+        [25, 'a', 2],
+      ]),
+    ).toEqual(['stays', 'stays', 'stays', 'stays']);
+  });
+
+  test('the older is told, although a message of it that took its time makes it look younger', () => {
+    const said = [
+      [101, 'old', 100],
+      [102, 'new', 101],
+      [107, 'old', 101.5],
+      [108, 'new', 101],
+    ] as const;
+    expect(listen(said)).toEqual(['stays', 'stays', 'ends', 'stays']);
+  });
+
+  test('of two that are of one age the same one is told by whoever hears them', () => {
+    expect(
+      listen([
+        [100, 'a', 90],
+        [101, 'b', 90],
+        [105, 'a', 90],
+        [106, 'b', 90],
+      ]),
+    ).toEqual(['stays', 'stays', 'ends', 'stays']);
+    expect(
+      listen([
+        [100, 'b', 90],
+        [101, 'a', 90],
+        [105, 'b', 90],
+        [106, 'a', 90],
+      ]),
+    ).toEqual(['stays', 'stays', 'stays', 'ends']);
+  });
+
+  test('one that was told is told again however often it speaks, and counts as one of three', () => {
+    const pair = (at: number, ...[old, later]: readonly [string, string]) =>
+      [
+        [at, old, at - 50],
+        [at + 1, later, at],
+        [at + 2, old, at - 50],
+      ] as const;
+    const first = [...pair(0, 'a', 'b'), [3, 'a', -50], [4, 'a', -50], [5, 'a', -50]] as const;
+    const three = [...first, ...pair(20, 'c', 'd'), ...pair(40, 'e', 'f')] as const;
+    expect(listen(three).filter((word) => word === 'ends')).toHaveLength(6);
+    expect(listen([...three, [43, 'e', -10]]).at(-1)).toBe('ends');
+    // Two later ones have been told since.
+    expect(listen([...pair(0, 'a', 'b'), ...pair(3, 'c', 'd'), ...pair(6, 'e', 'f'), [9, 'b', 0], [10, 'a', -50]]).at(-1)).toBe('ends');
+    expect(listen([...three, ...pair(60, 'g', 'h')]).at(-1)).toBe('older');
+  });
+
+  test('a telling counts for five minutes', () => {
+    const three = [0, 10, 20].flatMap(
+      (at) =>
+        [
+          [at, `old${at}`, at - 50],
+          [at + 1, `new${at}`, at],
+          [at + 2, `old${at}`, at - 50],
+        ] as const,
+    );
+    // The first was told at 2 s.
+    const fourth = (at: number) => listen([...three, [at - 2, 'old', at - 50], [at - 1, 'new', at - 2], [at, 'old', at - 50]]).at(-1);
+    expect(fourth(301.999)).toBe('older');
+    expect(fourth(302)).toBe('ends');
   });
 });
