@@ -86,11 +86,11 @@ export const createFirstLooks = (parts: {
       let isNew = false;
       for (const { monitor, look, continents, when } of wishes) {
         if (typeof when === 'string') continue;
-        // Wished for anew, perhaps elsewhere: the roster has changed.
-        for (const queue of waiting.values()) queue.delete(monitor);
+        // Wished for anew, perhaps elsewhere: the roster has changed. Where it waits already it keeps its place.
+        for (const [continent, queue] of waiting) if (!continents.includes(continent)) queue.delete(monitor);
         for (const continent of continents) {
           const queue = waiting.get(continent) ?? new Map<string, First>();
-          if (queue.size >= most) continue;
+          if (queue.size >= most && !queue.has(monitor)) continue;
           waiting.set(continent, queue);
           queue.set(monitor, { look, before: when.before });
           isNew = true;

@@ -2,34 +2,45 @@ import type { Roster } from '../../shared/checks/assignment.ts';
 import { firstLook, isUnseen } from '../domain/first-look.ts';
 import type { MonitorState } from '../domain/incident-types.ts';
 import type { Round } from './partition-round.ts';
-import type { PartitionState } from './partition-state.ts';
+import type { Unseen } from './partition-state.ts';
 
 /**
- * First looks that may have been in vain: no probe was well when the monitor was made, or the look was lost with the coordinator. They are
- * asked for again whenever the roster changes, until somebody has seen the monitor.
+ * First looks that may have been in vain: no probe was well when the monitor was made, or the look was lost with its probe, the coordinator, or
+ * on its way. They are looked through whenever the roster changes, and when one of them has been waited for long enough, until somebody has
+ * seen the monitor.
  */
 
+export const nobodyUnseen = (): Unseen => ({ awaited: new Map(), epoch: Number.NaN, nextEnd: Number.POSITIVE_INFINITY });
+
 /** Remembers the monitor if nobody has seen it yet. */
-export const noteUnseen = (state: PartitionState, monitor: MonitorState | undefined): void => {
-  if (monitor && isUnseen(monitor)) state.unseen.add(monitor.watched.id);
+export const noteUnseen = (unseen: Unseen, monitor: MonitorState): void => {
+  if (isUnseen(monitor)) unseen.awaited.set(monitor.watched.id, undefined);
 };
 
-/** Whether the roster has changed since those that nobody has seen were last asked for; what is made from now on is asked for at once. */
-export const wantsFirstLooks = (state: PartitionState, { epoch }: Roster): boolean => {
-  if (state.unseen.size === 0) state.lookedBy = epoch;
-  return state.lookedBy !== epoch;
+/** Whether there may be a first look to ask for, beside those of what is made from now on, which are asked for at once. */
+export const wantsFirstLooks = (unseen: Unseen, { epoch }: Roster, now: number): boolean => {
+  if (unseen.awaited.size === 0) unseen.epoch = epoch;
+  return unseen.epoch !== epoch || now >= unseen.nextEnd;
 };
 
-export const askUnseen = (state: PartitionState, round: Round, roster: Roster, now: number): void => {
-  state.lookedBy = roster.epoch;
-  for (const monitor of state.unseen) {
+/** Has somebody look at this monitor now, if that is not awaited already, and remembers it until somebody has seen it. */
+export const askForFirst = (unseen: Unseen, round: Round, monitor: string, roster: Roster, now: number): void => {
+  const known = round.stateOf(monitor);
+  const key = round.termsOf(monitor)?.key;
+  if (!known || key === undefined) return;
+  const { awaited, look } = firstLook({ ...known.watched, monitor, ordinal: key }, unseen.awaited.get(monitor), roster, now);
+  if (look) round.lookAt(monitor, look);
+  if (!isUnseen(known)) return;
+  unseen.awaited.set(monitor, awaited);
+  if (awaited) unseen.nextEnd = Math.min(unseen.nextEnd, awaited.until);
+};
+
+export const askUnseen = (unseen: Unseen, round: Round, roster: Roster, now: number): void => {
+  unseen.epoch = roster.epoch;
+  unseen.nextEnd = Number.POSITIVE_INFINITY;
+  for (const monitor of unseen.awaited.keys()) {
     const known = round.stateOf(monitor);
-    const ordinal = state.monitors.keyOf(monitor);
-    if (!known || ordinal === undefined || !isUnseen(known)) {
-      state.unseen.delete(monitor);
-      continue;
-    }
-    const first = firstLook({ ...known.watched, monitor, ordinal }, roster, now);
-    if (first !== undefined) round.lookAt(monitor, first);
+    if (known && isUnseen(known)) askForFirst(unseen, round, monitor, roster, now);
+    else unseen.awaited.delete(monitor);
   }
 };

@@ -9,7 +9,7 @@ import { lastPauses, type NewestResult, newestResults } from '../store/partition
 import { type MonitorRow, monitorsOfPartition, targetHash, watchedOf } from '../store/watched.ts';
 import { watermarksOfPartition } from '../store/watermarks.ts';
 import type { Directory } from './directory.ts';
-import { noteUnseen } from './partition-first-looks.ts';
+import { nobodyUnseen, noteUnseen } from './partition-first-looks.ts';
 import { createMonitors } from './partition-monitors.ts';
 import { unpack } from './partition-pack.ts';
 import { type PartitionState, watermarkName } from './partition-state.ts';
@@ -71,8 +71,7 @@ export const loadPartition = async (lease: Lease, { sql, directory, roster, now 
     ),
     nextDue: Number.POSITIVE_INFINITY,
     unpublished: new Set(),
-    unseen: new Set(),
-    lookedBy: Number.NaN,
+    unseen: nobodyUnseen(),
   };
   const network = roster();
   for await (const page of monitorsOfPartition(sql, partition)) {
@@ -105,7 +104,7 @@ export const loadPartition = async (lease: Lease, { sql, directory, roster, now 
       const due = nextTick(restored, network) ?? Number.POSITIVE_INFINITY;
       state.monitors.put(restored, { key: row.key, target: targetHash(row), changedAt, due });
       state.nextDue = Math.min(state.nextDue, due);
-      noteUnseen(state, restored);
+      noteUnseen(state.unseen, restored);
     }
   }
   return state;

@@ -1,14 +1,11 @@
-import type { Roster } from '../../shared/checks/assignment.ts';
-import { firstLook } from '../domain/first-look.ts';
 import type { Watched } from '../domain/incident-types.ts';
 import { type OutboxLine, waitingLines } from '../store/outbox.ts';
 import { type MonitorRow, monitorsById, targetHash, watchedOf } from '../store/watched.ts';
 import type { AssignmentChange } from './assignments.ts';
-import { noteUnseen } from './partition-first-looks.ts';
+import { askForFirst } from './partition-first-looks.ts';
 import type { PartitionParts } from './partition-parts.ts';
 import { createRound, type Round } from './partition-round.ts';
 import type { PartitionState } from './partition-state.ts';
-import { placedOf } from './placed.ts';
 
 const most = 500;
 
@@ -46,11 +43,6 @@ const wantsLook = ({ payload: { change, what_is_checked_changed } }: OutboxLine<
 const isSlower = (known: Watched | undefined, row: MonitorRow): boolean =>
   known !== undefined && row.type !== 'heartbeat' && row.paused_at === null && watchedOf(row).interval_ms > known.interval_ms;
 
-const askForFirst = (round: Round, row: MonitorRow, roster: Roster, now: number): void => {
-  const first = firstLook(placedOf(row), roster, now);
-  if (first !== undefined) round.lookAt(row.id, first);
-};
-
 export type OutboxRound = {
   readonly round: Round;
   readonly lines: readonly number[];
@@ -75,9 +67,10 @@ export const readOutbox = async (state: PartitionState, { sql, roster, clock }: 
     apply(round, line, row);
     if (row && (wantsLook(line, row) || isSlower(known, row))) lookedAt.add(row);
   }
-  for (const row of lookedAt) {
-    askForFirst(round, row, roster(), now);
-    noteUnseen(state, round.stateOf(row.id));
+  for (const { id } of lookedAt) {
+    // What is awaited of it as it was before says nothing of it as it is now.
+    state.unseen.awaited.delete(id);
+    askForFirst(state.unseen, round, id, roster(), now);
   }
   const created = new Set(lines.filter(({ payload }) => payload.change === 'created').map(({ payload }) => payload.monitor));
   const changes = ids.map((monitor) => ({ monitor, row: rows.get(monitor) ?? null, isNew: created.has(monitor) && rows.has(monitor) }));

@@ -1,5 +1,16 @@
+import type { AwaitedLook } from '../domain/first-look.ts';
 import type { Lease } from '../store/leases.ts';
 import type { Monitors } from './partition-monitors.ts';
+
+/** First looks that are not answered yet. */
+export type Unseen = {
+  /** Monitors that perhaps nobody has seen yet, and of whom that is awaited; undefined when nobody could look, or nobody has been asked yet. */
+  readonly awaited: Map<string, AwaitedLook | undefined>;
+  /** The epoch of the roster by which they were last looked through. */
+  epoch: number;
+  /** Not later than the earliest end of anybody's patience. */
+  nextEnd: number;
+};
 
 export type PartitionState = {
   readonly lease: Lease;
@@ -12,9 +23,7 @@ export type PartitionState = {
   nextDue: number;
   /** Lines of the outbox that are decided and committed, but not yet published: the bus was away. */
   readonly unpublished: Set<number>;
-  /** Monitors that perhaps nobody has seen yet, and the epoch of the roster by which somebody was last asked to look at them. */
-  readonly unseen: Set<string>;
-  lookedBy: number;
+  readonly unseen: Unseen;
 };
 
 export const watermarkName = (probeKey: number, generation: string): string => `${probeKey}:${generation}`;

@@ -204,12 +204,13 @@ const lookAhead = async (
 
 /** Whether a tick would find anything to do, or nobody knows. Nearly all find nothing, and to be woken for them costs a coordinator at rest a fifth. */
 export const isTickDue = (state: PartitionState | undefined, roster: Roster, now: number): boolean =>
-  state === undefined || now >= state.nextDue || wantsFirstLooks(state, roster);
+  state === undefined || now >= state.nextDue || wantsFirstLooks(state.unseen, roster, now);
 
 const tick = async (state: PartitionState, parts: PartitionParts, only?: ReadonlySet<string>): Promise<void> => {
   const now = parts.clock.now();
   const roster = parts.roster();
-  if (!only && wantsFirstLooks(state, roster)) await decideEach(state, parts, (round) => askUnseen(state, round, roster, now));
+  if (!only && wantsFirstLooks(state.unseen, roster, now))
+    await decideEach(state, parts, (round) => askUnseen(state.unseen, round, roster, now));
   if (now < state.nextDue) return;
   const round = createRound(state, parts.roster(), now);
   const due = state.monitors.dueBy(now).filter((monitor) => only?.has(monitor) ?? true);

@@ -1,6 +1,6 @@
 import type { Continent } from '../../shared/base/continents.ts';
 import type { Roster } from '../../shared/checks/assignment.ts';
-import { continentsOf, nextTurn, type Placed, turns } from '../../shared/checks/placement.ts';
+import { continentsOf, nextTurn, type Placed, probeOf, turns } from '../../shared/checks/placement.ts';
 import type { MonitorState } from './incident-types.ts';
 
 /** Whether nobody has seen it since it was made, resumed or changed. A heartbeat is not looked at: it speaks itself. */
@@ -13,16 +13,48 @@ export type FirstLook = { readonly continent: Continent; readonly turn_at: numbe
 /** Whose first turn comes sooner than this needs no look of its own. */
 const soon = 10_000;
 
-/**
- * Who is to look at once at a monitor that is new, goes on after a pause, or is to be checked otherwise: the continent whose turn is next, or
- * nobody when that turn comes soon. Without it a monitor of an hour could tell nothing for an hour.
- */
-export const firstLook = (assignment: Placed, roster: Roster, now: number): FirstLook | undefined => {
+const nextSeer = (assignment: Placed, roster: Roster, now: number): FirstLook | undefined => {
   let next: FirstLook | undefined;
   for (const continent of continentsOf(assignment, roster)) {
     const its = turns(assignment, continent, roster);
     const at = its === undefined ? Number.POSITIVE_INFINITY : nextTurn(its, now);
     if (next === undefined || at < next.turn_at) next = { continent, turn_at: at };
   }
-  return next !== undefined && next.turn_at - now > soon ? next : undefined;
+  return next;
+};
+
+/** What a first answer is awaited of: a probe that was asked to look, or whose turn comes soon. */
+export type AwaitedLook = {
+  readonly continent: Continent;
+  readonly probe: string;
+  /** When it is taken for lost, and how long it will have been waited for by then. */
+  readonly until: number;
+  readonly patience_ms: number;
+};
+
+/** Beyond the time limit of the check: for its way there and back, and for waiting for room among a thousand others. */
+const patienceMs = 15_000;
+
+/**
+ * Who is to look at once at a monitor that is new, goes on after a pause, or is to be checked otherwise: the continent whose turn is next, or
+ * nobody when that turn comes soon. Without it a monitor of an hour could tell nothing for an hour. A look that is awaited already is asked for
+ * again only when its probe is no longer the one to look, or has not answered for long, and then for twice as long.
+ */
+export const firstLook = (
+  assignment: Placed & { readonly timeout_ms: number },
+  awaited: AwaitedLook | undefined,
+  roster: Roster,
+  now: number,
+): { readonly awaited: AwaitedLook | undefined; readonly look: FirstLook | undefined } => {
+  const isStillAwaited =
+    awaited !== undefined && now < awaited.until && probeOf(assignment, awaited.continent, roster)?.id === awaited.probe;
+  if (isStillAwaited) return { awaited, look: undefined };
+  const next = nextSeer(assignment, roster, now);
+  const probe = next && probeOf(assignment, next.continent, roster);
+  if (!next || !probe) return { awaited: undefined, look: undefined };
+  const isSoon = next.turn_at - now <= soon;
+  const isLost = awaited !== undefined && now >= awaited.until;
+  const patience_ms = isLost ? awaited.patience_ms * 2 : assignment.timeout_ms + patienceMs;
+  const until = (isSoon ? next.turn_at : now) + patience_ms;
+  return { awaited: { continent: next.continent, probe: probe.id, until, patience_ms }, look: isSoon ? undefined : next };
 };

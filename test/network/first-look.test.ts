@@ -3,7 +3,7 @@ import { enqueue } from '../../coordinator/store/outbox.ts';
 import { eventually } from '../support/eventually.ts';
 import { seenFrom } from '../support/incidents.ts';
 import { createNetwork, type Network } from '../support/network.ts';
-import type { Target } from '../support/targets.ts';
+import { fine, type Target } from '../support/targets.ts';
 
 /** A monitor of a day that nobody could look at when it was made, because no probe was well. */
 
@@ -44,6 +44,18 @@ describe('a monitor of a day, made while no probe is well', () => {
     await seenFrom(network.sql, monitor, 1);
   }, 120_000);
 });
+
+test('a first look that was lost with its probe is asked for again, though the probe was back before anybody missed it', async () => {
+  await network.startCoordinator();
+  const { made, close } = await network.addProbe('Europe');
+  target.answer({ is: 'hang' });
+  const monitor = await network.addMonitor({ target: target.url(), interval_s: 86_400 });
+  await eventually(() => target.hits.length > 0);
+  await close();
+  target.answer(fine);
+  await network.startProbe(made);
+  await seenFrom(network.sql, monitor, 1);
+}, 120_000);
 
 test('a monitor that is to be checked less often is looked at once more, for what was seen last covers only the old interval', async () => {
   await network.startCoordinator();

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { nobodyUnseen } from '../../../coordinator/actors/partition-first-looks.ts';
 import { createMonitors } from '../../../coordinator/actors/partition-monitors.ts';
 import { find, receiveBatches } from '../../../coordinator/actors/partition-results.ts';
 import type { PartitionState } from '../../../coordinator/actors/partition-state.ts';
@@ -71,7 +72,7 @@ describe('a set of batches', () => {
           const monitors = createMonitors();
           const state: PartitionState = {
             ...{ lease: { partition: 0, epoch: 1 }, monitors, watermarks: new Map(), ahead: new Map() },
-            ...{ nextDue: Number.POSITIVE_INFINITY, unpublished: new Set(), unseen: new Set(), lookedBy: 0 },
+            ...{ nextDue: Number.POSITIVE_INFINITY, unpublished: new Set(), unseen: nobodyUnseen() },
           };
           const expected = new Map<string, MonitorState>();
           for (const [nth, id] of ids.entries()) {

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { nobodyUnseen } from '../../../coordinator/actors/partition-first-looks.ts';
 import { createMonitors } from '../../../coordinator/actors/partition-monitors.ts';
 import { createRound } from '../../../coordinator/actors/partition-round.ts';
 import type { PartitionState } from '../../../coordinator/actors/partition-state.ts';
@@ -118,8 +119,7 @@ describe('a round of a partition', () => {
             ahead: new Map(),
             nextDue: Number.POSITIVE_INFINITY,
             unpublished: new Set(),
-            unseen: new Set(),
-            lookedBy: 0,
+            unseen: nobodyUnseen(),
           };
           const expected = new Map<string, MonitorState>();
           for (const [nth, id] of ids.entries()) {
