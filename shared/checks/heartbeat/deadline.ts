@@ -1,6 +1,6 @@
 import type { Cause } from '../cause.ts';
 import type { BeatTerms } from './config.ts';
-import { nextOccurrence } from './schedule.ts';
+import { nextDue, nextOccurrence } from './schedule.ts';
 import type { Beat, BeatState, Mark } from './state.ts';
 
 /** How a heartbeat stands at one instant (rule 20). */
@@ -11,11 +11,20 @@ export type Judgement =
   /** `since` is the deadline, or when the bad beat came: the start of the outage. The cause names it too, with the beat it counts from. */
   | { readonly is: 'failing'; readonly since: number; readonly cause: Cause };
 
-/** The instant by which a beat must have come, counted from `base`. A schedule that never comes again has no deadline. */
-export const deadlineAfter = (terms: BeatTerms, base: number): number => {
-  const due = terms.schedule ? nextOccurrence(terms.schedule.cron, terms.schedule.zone, base) : base + terms.interval_ms;
-  return due === undefined ? Number.POSITIVE_INFINITY : due + terms.grace_ms;
-};
+const graceAfter = (terms: BeatTerms, due: number | undefined): number =>
+  due === undefined ? Number.POSITIVE_INFINITY : due + terms.grace_ms;
+
+/** The instant by which a beat must have come when the job begins to be watched at `from`. A schedule that never comes again has no deadline. */
+const deadlineFrom = (terms: BeatTerms, from: number): number =>
+  graceAfter(terms, terms.schedule ? nextOccurrence(terms.schedule.cron, terms.schedule.zone, from) : from + terms.interval_ms);
+
+/** The instant by which the beat after the one at `beat` must have come; one that came shortly before its scheduled time has come for it. */
+export const deadlineAfter = (terms: BeatTerms, beat: number): number =>
+  graceAfter(terms, terms.schedule ? nextDue(terms.schedule.cron, terms.schedule.zone, beat) : beat + terms.interval_ms);
+
+/** Of a beat that came before the watch began anew, what it came for stays done: the deadline is the later of the two. */
+const deadlineOf = (terms: BeatTerms, { at }: Mark, from: number | null): number =>
+  Math.max(deadlineAfter(terms, at), from === null ? 0 : deadlineFrom(terms, from));
 
 /** Until when a beat says that all is in order (rule 22): the next is due before; a run that it begins has its own limit; a log says nothing. */
 export const coveredUntil = (terms: BeatTerms, { at, kind }: Pick<Beat, 'at' | 'kind'>): number => {
@@ -40,7 +49,7 @@ export const judgeBeats = (state: BeatState, terms: BeatTerms, now: number): Jud
     return { is: 'failing', since: state.bad.at, cause: badBeatCause(state.bad) };
 
   const lapse = terms.max_run_ms === null ? undefined : lapseOf(state, terms.max_run_ms);
-  const deadline = state.good ? deadlineAfter(terms, Math.max(state.good.at, from)) : undefined;
+  const deadline = state.good ? deadlineOf(terms, state.good, state.from) : undefined;
   // A run that began in time and is still within its limit is no lateness; its own limit is then the deadline.
   const underWay = lapse !== undefined && terms.max_run_ms !== null && deadline !== undefined && lapse - terms.max_run_ms <= deadline;
   const until = underWay ? lapse : Math.min(deadline ?? Number.POSITIVE_INFINITY, lapse ?? Number.POSITIVE_INFINITY);
@@ -66,5 +75,5 @@ export const nextLook = (judgement: Judgement, terms: BeatTerms, now: number): n
   if (judgement.is === 'failing') return now + Math.min(60_000, terms.interval_ms);
   const run = terms.max_run_ms === null ? Number.POSITIVE_INFINITY : now + terms.max_run_ms;
   const known = judgement.is === 'good' ? judgement.until : Number.POSITIVE_INFINITY;
-  return Math.min(known, run, deadlineAfter(terms, now));
+  return Math.min(known, run, deadlineFrom(terms, now));
 };

@@ -58,6 +58,53 @@ describe('a heartbeat is judged', () => {
     });
   });
 
+  const daily = terms({ schedule: '0 12 * * *', grace_s: 600 });
+  const noon = Date.parse('2026-11-20T12:00Z');
+  const day = 1_440 * minute;
+
+  test('by the run that a beat came for, although the clock of the job was a little ahead of ours', () => {
+    expect(judgeBeats(stateAfter(beatAt(noon - 100)), daily, noon + 10 * minute)).toEqual({ is: 'good', until: noon + day + 10 * minute });
+    // The run after that is missed as ever.
+    expect(judgeBeats(stateAfter(beatAt(noon - 100)), daily, noon + day + 10 * minute)).toMatchObject({
+      is: 'failing',
+      since: noon + day + 10 * minute,
+      cause: { class: 'heartbeat_late', params: { after: noon - 100 } },
+    });
+  });
+
+  test('also in the nights when the clocks change', () => {
+    const nightly = terms({ schedule: '30 2 * * *', timezone: 'Europe/Berlin', grace_s: 600 });
+    const until = (came: string) => {
+      const at = Date.parse(came);
+      const judged = judgeBeats(stateAfter(beatAt(at)), nightly, at);
+      return judged.is === 'good' ? new Date(judged.until).toISOString() : judged;
+    };
+    // 02:30 does not exist, and is made up for at 01:00 UTC.
+    expect(until('2026-03-29T00:59:59.900Z')).toBe('2026-03-30T00:40:00.000Z');
+    // 02:30 exists twice, and the job runs the first time.
+    expect(until('2026-10-25T00:29:59.900Z')).toBe('2026-10-26T01:40:00.000Z');
+    expect(until('2026-10-25T01:29:59.900Z')).toBe('2026-10-26T01:40:00.000Z');
+  });
+
+  test('by the run that began a little early and ended after its time, within its limit and from then on by its end', () => {
+    const limited = terms({ schedule: '0 12 * * *', grace_s: 600, max_run_s: 3_600 });
+    const begun = stateAfter(beatAt(noon - day - 100), beatAt(noon - 100, 'start'));
+    expect(judgeBeats(begun, limited, noon + 20 * minute)).toEqual({ is: 'good', until: noon - 100 + 60 * minute });
+    expect(judgeBeats(begun, limited, noon + 60 * minute)).toMatchObject({ is: 'failing', cause: { class: 'heartbeat_unfinished' } });
+    const ended = foldBeat(begun, beatAt(noon + 30 * minute)).state;
+    expect(judgeBeats(ended, limited, noon + 60 * minute)).toEqual({ is: 'good', until: noon + day + 10 * minute });
+    // Without a limit a start promises nothing: the end must come in time.
+    expect(judgeBeats(begun, daily, noon + 10 * minute)).toMatchObject({ is: 'failing', since: noon + 10 * minute });
+  });
+
+  test('by the very next run when it is watched anew shortly before it, unless a beat came for that already', () => {
+    const before = underTerms(stateAfter(beatAt(noon - day)), { version: 1, paused: true }, noon - 60 * minute);
+    const resumed = underTerms(before, { version: 1, paused: false }, noon - 5_000);
+    expect(judgeBeats(resumed, daily, noon)).toEqual({ is: 'good', until: noon + 10 * minute });
+    const early = underTerms(foldBeat(before, beatAt(noon - 6_000)).state, { version: 1, paused: false }, noon - 5_000);
+    expect(judgeBeats(early, daily, noon)).toEqual({ is: 'good', until: noon + day + 10 * minute });
+  });
+
   test('failing by /fail or an exit code until the next good beat, which alone mends it', () => {
     const broken = stateAfter(beatAt(0), beatAt(10, 'fail', { exit_code: 3 }), beatAt(20, 'start'), beatAt(30, 'log'));
     expect(judgeBeats(broken, terms(), 40)).toMatchObject({
@@ -107,6 +154,7 @@ describe('a heartbeat is judged', () => {
   test('never later than a beat that comes right after could make it overdue', () => {
     const kinds = fc.constantFrom<Beat['kind']>('success', 'start', 'fail');
     const config = fc.record({
+      schedule: fc.constantFrom(null, '* * * * *', '0,1,3,7 * * * *'),
       grace_s: fc.integer({ min: 0, max: 300 }),
       max_run_s: fc.option(fc.integer({ min: 1, max: 600 }), { nil: null }),
     });
@@ -213,14 +261,23 @@ describe('what its beats cover (rule 22)', () => {
     expect(coveredUntil(slow, { at: 1_000, kind: 'log' })).toBe(1_000);
   });
 
+  test('of one that came shortly before its scheduled time lasts until the run after that is due', () => {
+    const hourly = terms({ schedule: '0 * * * *', grace_s: 60 });
+    for (const kind of ['success', 'fail', 'start'] as const)
+      expect([59_900, 30_000, 100].map((early) => coveredUntil(hourly, { at: 60 * minute - early, kind }) / minute)).toEqual([
+        61, 121, 121,
+      ]);
+  });
+
   test('leaves no time that its probes call good', () => {
     const kinds = fc.constantFrom<Beat['kind']>('success', 'start', 'log');
     const beats = fc.array(
       fc.record({ kind: kinds, after: fc.integer({ min: 1, max: 20 * minute }), rid: fc.constantFrom(null, 'a', 'b') }),
     );
+    const schedules = fc.constantFrom({}, { schedule: '* * * * *' }, { schedule: '0,1,3,17 * * * *' }, { schedule: '0 */3 * * *' });
     fc.assert(
-      fc.property(beats, fc.integer({ min: 1, max: 3_600 }), (given, max_run_s) => {
-        const agreed = terms({ max_run_s });
+      fc.property(beats, fc.integer({ min: 1, max: 3_600 }), schedules, (given, max_run_s, schedule) => {
+        const agreed = terms({ max_run_s, ...schedule });
         let at = 1_000;
         let covered = 0;
         let state = noBeats;

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { type Cron, nextMatch, parseCron } from '../../../../shared/checks/heartbeat/cron.ts';
-import { isTimeZone, nextOccurrence } from '../../../../shared/checks/heartbeat/schedule.ts';
+import { isTimeZone, nextDue, nextOccurrence } from '../../../../shared/checks/heartbeat/schedule.ts';
 
 const cron = (text: string): Cron => {
   const parsed = parseCron(text);
@@ -194,6 +194,62 @@ describe('a cron schedule', () => {
       if (minute && hour && day) tried.push(at);
     }
     expect(found).toEqual(tried);
+  });
+});
+
+describe('a beat shortly before a scheduled time', () => {
+  const left = (text: string, zone: string, at: string): string => new Date(nextDue(cron(text), zone, Date.parse(at)) ?? 0).toISOString();
+  const rows: readonly (readonly [what: string, text: string, zone: string, beat: string, due: string])[] = [
+    ['counts for it', '0 12 * * *', 'UTC', '2026-11-20T11:59:59.999Z', '2026-11-21T12:00:00.000Z'],
+    ['counts for it half a minute before, at most', '0 12 * * *', 'UTC', '2026-11-20T11:59:30.000Z', '2026-11-21T12:00:00.000Z'],
+    ['and not earlier', '0 12 * * *', 'UTC', '2026-11-20T11:59:29.999Z', '2026-11-20T12:00:00.000Z'],
+    ['of every minute counts for it in the last quarter of it', '* * * * *', 'UTC', '2026-11-20T11:59:45.000Z', '2026-11-20T12:01:00.000Z'],
+    [
+      'of every minute is a late one for the run before until then',
+      '* * * * *',
+      'UTC',
+      '2026-11-20T11:59:44.999Z',
+      '2026-11-20T12:00:00.000Z',
+    ],
+    ['is measured by the gap before it, not after', '0,1 12 * * *', 'UTC', '2026-11-20T12:00:44.999Z', '2026-11-20T12:01:00.000Z'],
+    ['of two that lie close counts for the second', '0,1 12 * * *', 'UTC', '2026-11-20T12:00:45.000Z', '2026-11-21T12:00:00.000Z'],
+    ['of the first of two that lie close has half a minute', '0,1 12 * * *', 'UTC', '2026-11-20T11:59:30.000Z', '2026-11-20T12:01:00.000Z'],
+    ['counts for what is made up for after the gap', '30 2 * * *', 'Europe/Berlin', '2026-03-29T00:59:59.900Z', '2026-03-30T00:30:00.000Z'],
+    [
+      'counts for the second pass of an hour, where the job runs in both',
+      '*/30 * * * *',
+      'Europe/Berlin',
+      '2026-10-25T00:59:59.900Z',
+      '2026-10-25T01:30:00.000Z',
+    ],
+    ['counts for the last run there is', '30 2 29 2 *', 'UTC', '2028-02-29T02:29:59.000Z', '2032-02-29T02:30:00.000Z'],
+  ];
+  test.for(rows)('%s', ([, text, zone, beat, due]) => {
+    expect(left(text, zone, beat)).toBe(due);
+  });
+
+  test('never leaves more than the one run out, nor less to be run for than a beat before it', () => {
+    const texts = fc.constantFrom('* * * * *', '*/2 * * * *', '0,1,3,30 * * * *', '30 2 * * *', '0,59 1-3 * * *', '15 */2 * * *');
+    const zones = fc.constantFrom('UTC', 'Europe/Berlin', 'Australia/Lord_Howe');
+    const changes = ['2026-03-28T22:00Z', '2026-10-24T22:00Z', '2026-04-04T12:00Z', '2026-10-03T12:00Z'].map((at) => Date.parse(at));
+    fc.assert(
+      fc.property(
+        texts,
+        zones,
+        fc.constantFrom(...changes),
+        fc.integer({ min: 0, max: 18_000_000 }),
+        fc.nat(90_000),
+        (text, zone, from, after, more) => {
+          const schedule = cron(text);
+          const [first, second] = [nextDue(schedule, zone, from + after) ?? 0, nextDue(schedule, zone, from + after + more) ?? 0];
+          const next = nextOccurrence(schedule, zone, from + after) ?? 0;
+          expect([next, nextOccurrence(schedule, zone, next)]).toContain(first);
+          if (first !== next) expect(next - from - after).toBeLessThanOrEqual(30_000);
+          expect(second).toBeGreaterThanOrEqual(first);
+        },
+      ),
+      { numRuns: 2_000 },
+    );
   });
 });
 
