@@ -5,7 +5,7 @@ import type { Sql } from '../store/database.ts';
 import { forgetCoordinators } from '../store/leases.ts';
 import { expandWindows } from '../store/maintenance.ts';
 import { forgetDone } from '../store/outbox.ts';
-import { dropResultDays, forgetMonitors, forgetOld, hourOf, makeResultDays, rollUpOneHour } from '../store/results.ts';
+import { areBeingRead, dropResultDays, forgetMonitors, forgetOld, hourOf, makeResultDays, rollUpOneHour } from '../store/results.ts';
 import { inTransaction } from '../store/transactions.ts';
 import { forgetWatermarks } from '../store/watermarks.ts';
 
@@ -47,6 +47,14 @@ export const createHousekeeper = ({
     });
   };
 
+  const dropDays = async (now: number): Promise<void> => {
+    const dropped = await inTransaction(sql, async (transaction) => {
+      await doAlone(transaction, 'resultDays');
+      return dropResultDays(transaction, oldestKept(kept, now));
+    });
+    if (dropped.length > 0) log.info({ days: dropped }, 'old days of results dropped');
+  };
+
   const repeat = async (until: number, step: () => Promise<boolean>): Promise<void> => {
     while (performance.now() < until && (await step()));
   };
@@ -59,11 +67,10 @@ export const createHousekeeper = ({
       await prepare();
       await expandWindows(sql, now);
       await repeat(until, () => inTransaction(sql, (transaction) => rollUpOneHour(transaction, hourOf(now - settledMs))));
-      const dropped = await inTransaction(sql, async (transaction) => {
-        await doAlone(transaction, 'resultDays');
-        return dropResultDays(transaction, oldestKept(kept, now));
+      await dropDays(now).catch((error: unknown) => {
+        if (!areBeingRead(error)) throw error;
+        log.info({ err: error }, 'old days of results cannot be dropped while somebody reads results, as a backup does; it is tried again');
       });
-      if (dropped.length > 0) log.info({ days: dropped }, 'old days of results dropped');
       await forgetOld(sql, now - kept.rollupDays * day, now - kept.ledgerDays * day);
       await forgetWatermarks(sql);
       await forgetDone(sql);

@@ -1,3 +1,4 @@
+import { codeOf } from '../../shared/base/error-code.ts';
 import type { Outcome, Phases } from '../../shared/checks/result.ts';
 import { numbersLiteral, textsLiteral } from './array-literals.ts';
 import type { Queryable } from './database.ts';
@@ -81,17 +82,27 @@ export const makeResultDays = async (sql: Queryable, from: number, to: number): 
   for (let start = Math.floor(from / day) * day; start < to; start += day) {
     if (known.has(nameOfDay(start))) continue;
     const [begin, end] = [new Date(start).toISOString(), new Date(start + day).toISOString()];
+    const name = nameOfDay(start);
+    // Made by itself and then attached, because a partition that is made as one waits until nobody reads any results, and all writers behind it.
     // Names and bounds are our own; a definition takes no parameters.
-    await sql.unsafe(`create table if not exists ${nameOfDay(start)} partition of results for values from ('${begin}') to ('${end}')`);
+    await sql.unsafe(`create table ${name} (like results including defaults including constraints including indexes);
+      alter table results attach partition ${name} for values from ('${begin}') to ('${end}')`);
   }
 };
 
-/** Drops the days that end before this. */
+/** So long a drop may wait until nobody reads any results: whoever writes some waits behind it. */
+const dropPatienceMs = 300;
+
+/** Whether days could not be dropped because somebody reads the results; later will do. */
+export const areBeingRead = (error: unknown): boolean => codeOf(error) === '55P03';
+
+/** Drops the days that end before this, in a transaction of its own. @throws areBeingRead(). */
 export const dropResultDays = async (sql: Queryable, before: number): Promise<string[]> => {
   const rows = await sql<
     { name: string }[]
   >`select relid::regclass::text as name from pg_partition_tree('results') where isleaf order by 1`;
   const old = rows.map(({ name }) => name).filter((name) => /^results_\d{8}$/.test(name) && name <= nameOfDay(before - day));
+  if (old.length > 0) await sql`select set_config('lock_timeout', ${String(dropPatienceMs)}, true)`;
   for (const name of old) await sql.unsafe(`drop table if exists ${name}`);
   return old;
 };
