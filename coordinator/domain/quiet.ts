@@ -18,7 +18,7 @@ export type QuietTimes = Pick<Watched, 'config_version' | 'created_at' | 'paused
 
 /** Whether deciding about it has no effect but a newer view of this probe and more time covered. The monitor has no incident, and only views that passed. */
 export const goesWithoutSaying = (result: SeenResult, watched: Quiet, times: QuietTimes, now: number): boolean => {
-  if (result.outcome !== 'ok' || result.cause !== null || countsAs(result, now) !== 'ok' || watched.kind === 'heartbeat') return false;
+  if (result.cause !== null || countsAs(result, now) !== 'ok' || watched.kind === 'heartbeat') return false;
   if (result.config_version !== times.config_version || times.paused_at !== null || result.at < times.decides_from) return false;
   const from = Math.max(result.at, times.created_at);
   return from <= times.covered_until && times.gaps_until <= from && mayCheck(watched, result.from.probe, result.from.continent);
