@@ -3,6 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { inject } from 'vitest';
+import { z } from 'zod';
 import { createProbeIdentities } from '../../coordinator/actors/probe-identities.ts';
 import type { Timing } from '../../coordinator/actors/timing.ts';
 import { type App, createApp, type Overrides } from '../../coordinator/app.ts';
@@ -21,6 +22,7 @@ import { partitionOf } from '../../shared/bus/subjects.ts';
 import type { Config } from '../../shared/checks/assignment.ts';
 import type { Kind } from '../../shared/checks/kinds.ts';
 import { type CoordinatorProcess, startCoordinatorProcess } from './coordinator-process.ts';
+import { eventually } from './eventually.ts';
 import { createHouse, type House, testSecretKey } from './people.ts';
 import { createAccount, createDatabase, environmentOf, type TestAccount, type TestDatabase } from './services.ts';
 import type { Services } from './services-run.ts';
@@ -66,7 +68,7 @@ export type Network = {
   /** The same probe with new credentials. */
   readonly rotateProbe: (made: MadeProbe) => Promise<MadeProbe>;
   readonly startProbe: (made: MadeProbe, more?: ProbeMore) => Promise<ProbeApp>;
-  /** Both; settles when the coordinators count on it. */
+  /** Both; settles when every coordinator that runs counts on it, so that what is made next is for it, too. */
   readonly addProbe: (continent: Continent, name?: string, more?: ProbeMore) => Promise<ProbeApp & { readonly made: MadeProbe }>;
   readonly addMonitor: (wanted: Wanted) => Promise<string>;
   readonly editMonitor: (id: string, changes: MonitorChanges) => Promise<void>;
@@ -86,6 +88,14 @@ const loopback = ['127.0.0.0/8', '::1/128'];
 export const quickResync = (): Partial<Timing> => {
   const [major = 0, minor = 0] = inject('services').nats.version;
   return major > 2 || minor >= 10 ? { resyncMs: 1_000 } : {};
+};
+
+const healthShape = z.object({ parts: z.object({ probes: z.array(z.object({ name: z.string(), present: z.boolean() })) }) });
+
+/** Whether the coordinator at this address has the probe in its roster, and well. */
+const countsOn = async (url: string, name: string): Promise<boolean> => {
+  const { parts } = healthShape.parse(await (await fetch(`${url}/health`)).json());
+  return parts.probes.some((probe) => probe.name === name && probe.present);
 };
 
 export const testLog = (): Log => createLog({ name: 'test', level: process.env.TEST_LOG ?? 'silent' });
@@ -116,6 +126,7 @@ export const createNetwork = async ({ busVia, services }: NetworkOptions = {}): 
   };
   const targets: Target[] = [];
   const running = new Set<{ readonly close: () => Promise<void> }>();
+  const coordinators = new Set<string>();
   const keep = <Part extends { readonly close: () => Promise<void> }>(part: Part): Part => {
     const close = async () => {
       if (running.delete(kept)) await part.close();
@@ -170,9 +181,19 @@ export const createNetwork = async ({ busVia, services }: NetworkOptions = {}): 
     startCoordinator: async (overrides = {}) => {
       const app = createApp(readConfig(environment), { log, ...overrides, timing: { ...quick, ...overrides.timing } });
       const { url } = await app.start();
-      return { ...keep(app), url };
+      coordinators.add(url);
+      const close = async () => {
+        coordinators.delete(url);
+        await app.close();
+      };
+      return { ...keep({ ...app, close }), url };
     },
-    startCoordinatorProcess: async (more = {}) => keep(await startCoordinatorProcess({ ...environment, ...more })),
+    startCoordinatorProcess: async (more = {}) => {
+      const started = await startCoordinatorProcess({ ...environment, ...more });
+      coordinators.add(started.url);
+      void started.exited.then(() => coordinators.delete(started.url));
+      return keep(started);
+    },
     startTarget: async (options) => {
       const target = await startTarget(options);
       targets.push(target);
@@ -182,7 +203,9 @@ export const createNetwork = async ({ busVia, services }: NetworkOptions = {}): 
     rotateProbe: async (made) => ({ ...made, ...(await sql.begin((transaction) => identities.rotateProbe(transaction, made.id))) }),
     addProbe: async (continent, name, more = {}) => {
       const made = await makeProbe(continent, name);
-      return { ...(await startProbe(made, more)), made };
+      const probe = await startProbe(made, more);
+      await eventually(async () => (await Promise.all([...coordinators].map((url) => countsOn(url, made.name)))).every(Boolean));
+      return { ...probe, made };
     },
     addMonitor: async ({ target, type = 'https', interval_s = 10, config = {}, name = 'a monitor' }) => {
       const id = newId();
