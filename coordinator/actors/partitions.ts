@@ -1,6 +1,7 @@
 import { createTicker } from '../../shared/actor/ticker.ts';
 import type { Subscription } from '../../shared/bus/nats.ts';
 import { partitionCount } from '../../shared/bus/subjects.ts';
+import { fairShare } from '../domain/fair-share.ts';
 import type { Word } from '../domain/handover.ts';
 import { answersSoon } from '../store/database.ts';
 import { beAlive, type Lease, leasesChannel, releaseLeases, renewLeases, sayGoodbye, takeLeases } from '../store/leases.ts';
@@ -12,7 +13,7 @@ import { type RunningPartition, startPartition } from './running-partition.ts';
 
 /**
  * The partitions of this coordinator: its fair share of all, held through leases that it renews. One that it did not renew in time it
- * stops working on by its own clock; one that another took it forgets.
+ * stops working on by its own clock; one that another took it forgets. While it is cut off from the bus and another is not, its share is none.
  */
 export type Partitions = {
   readonly start: () => Promise<void>;
@@ -42,6 +43,8 @@ export const createPartitions = ({ owner, version, parts, words }: Options): Par
   let stops: { readonly stop: () => Promise<void> | void }[] = [];
   let closing = false;
   let balancing: Promise<void> = Promise.resolve();
+  /** Since when there is no bus; undefined while there is one. */
+  let cutOffAt: number | undefined;
 
   const mayWork = (): boolean => !closing && performance.now() < validUntil;
 
@@ -63,25 +66,32 @@ export const createPartitions = ({ owner, version, parts, words }: Options): Par
     running.set(lease.partition, startPartition({ lease, parts, mayWork, onFenced, words }));
   };
 
+  /** One that still stops begins when it has: the next look finds its lease ours. */
+  const beginUnlessStopping = (lease: Lease): void => {
+    if (!running.has(lease.partition) && !stopping.has(lease.partition)) begin(lease);
+  };
+
   /** Renews what is held, forgets what was taken, gives up what is more than the fair share, takes what is free. */
   const balance = async (): Promise<void> => {
     const askedAt = performance.now();
-    const alive = await beAlive(sql, owner, version, timing.leaseMs);
+    cutOffAt = bus.isConnected() ? undefined : (cutOffAt ?? askedAt);
+    const others = await beAlive(sql, { owner, version, hasBus: cutOffAt === undefined }, timing.leaseMs);
     const leases = new Map((await renewLeases(sql, owner, timing.leaseMs)).map((lease) => [lease.partition, lease]));
     validUntil = askedAt + timing.leaseMs;
     const lost = [...running.values()].filter(({ lease }) => leases.get(lease.partition)?.epoch !== lease.epoch);
     await Promise.all(lost.map(({ lease }) => drop(lease.partition, false)));
-    for (const lease of leases.values()) if (!running.has(lease.partition) && !stopping.has(lease.partition)) begin(lease);
-    const share = Math.ceil(partitionCount / alive);
-    const extra = [...running.keys()].slice(share);
+    for (const lease of leases.values()) beginUnlessStopping(lease);
+    const cutOffMs = cutOffAt === undefined ? null : performance.now() - cutOffAt;
+    const { most, takes } = fairShare(partitionCount, { cutOffMs, others, patienceMs: 2 * timing.leaseMs });
+    const extra = [...running.keys()].slice(most);
     if (extra.length > 0) {
-      log.info({ partitions: extra, alive }, 'partitions are given to another coordinator');
+      log.info({ partitions: extra, others, cut_off_ms: cutOffMs }, 'partitions are given to another coordinator');
       await Promise.all(extra.map((partition) => drop(partition, true)));
       await releaseLeases(sql, owner, extra);
-    } else if (running.size < share) {
-      const taken = await takeLeases(sql, owner, share - running.size, timing.leaseMs);
-      if (taken.length > 0) log.info({ partitions: taken.map(({ partition }) => partition), alive }, 'partitions taken');
-      for (const lease of taken) begin(lease);
+    } else if (takes && running.size < most) {
+      const taken = await takeLeases(sql, owner, most - running.size, timing.leaseMs);
+      if (taken.length > 0) log.info({ partitions: taken.map(({ partition }) => partition), others }, 'partitions taken');
+      for (const lease of taken) beginUnlessStopping(lease);
     }
   };
   const balanceSoon = (): Promise<void> => {

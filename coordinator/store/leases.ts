@@ -9,15 +9,18 @@ export type Lease = { readonly partition: number; readonly epoch: number };
 
 export const leasesChannel = 'leases';
 
-/** Says that this coordinator lives, and counts those that do. */
-export const beAlive = async (sql: Queryable, owner: string, version: string, aliveMs: number): Promise<number> => {
+type Alive = { readonly owner: string; readonly version: string; readonly hasBus: boolean };
+
+/** Says that this coordinator lives, and counts the others that do and have the bus. */
+export const beAlive = async (sql: Queryable, { owner, version, hasBus }: Alive, aliveMs: number): Promise<number> => {
   const [row] = await sql<{ others: number }[]>`
     with mine as (
-      insert into coordinators (id, version, seen_at) values (${owner}, ${version}, now())
-      on conflict (id) do update set seen_at = excluded.seen_at
+      insert into coordinators (id, version, seen_at, has_bus) values (${owner}, ${version}, now(), ${hasBus})
+      on conflict (id) do update set seen_at = excluded.seen_at, has_bus = excluded.has_bus
     )
-    select count(*) as others from coordinators where id <> ${owner} and seen_at > now() - ${aliveMs} * interval '1 millisecond'`;
-  return 1 + (row?.others ?? 0);
+    select count(*) as others from coordinators
+    where id <> ${owner} and has_bus and seen_at > now() - ${aliveMs} * interval '1 millisecond'`;
+  return row?.others ?? 0;
 };
 
 /** Those that ended without a word are forgotten once nobody asks what became of them. */
@@ -71,14 +74,14 @@ export class Fenced extends Error {
 
 /** Locks these leases against being taken until the transaction ends. @throws Fenced when one of them was taken before. */
 export const fence = async (sql: Transaction, owner: string, leases: readonly Lease[]): Promise<void> => {
-  const held = await sql<{ partition: number }[]>`
-    select l.partition from leases l
+  const held = await sql<Lease[]>`
+    select l.partition, l.epoch from leases l
     join unnest(${numbersLiteral(leases.map(({ partition }) => partition))}::smallint[], ${numbersLiteral(leases.map(({ epoch }) => epoch))}::bigint[])
       as mine (partition, epoch) on mine.partition = l.partition and mine.epoch = l.epoch
     where l.owner = ${owner}
     order by l.partition
     for share of l`;
   if (held.length === leases.length) return;
-  const known = new Set(held.map(({ partition }) => partition));
-  throw new Fenced(leases.map(({ partition }) => partition).filter((partition) => !known.has(partition)));
+  const isHeld = (lease: Lease): boolean => held.some(({ partition, epoch }) => partition === lease.partition && epoch === lease.epoch);
+  throw new Fenced(leases.filter((lease) => !isHeld(lease)).map(({ partition }) => partition));
 };
