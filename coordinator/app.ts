@@ -15,6 +15,7 @@ import { type Engine, startEngine } from './actors/engine.ts';
 import { type Timing, usualTiming } from './actors/timing.ts';
 import type { Config } from './config.ts';
 import { beatRoutes } from './faces/beat/index.ts';
+import { keptBeatsRoute } from './faces/beat/kept.ts';
 import { downloadRoutes } from './faces/downloads/routes.ts';
 import { errorBody } from './faces/rest/errors.ts';
 import { restRoutes, restServerOptions } from './faces/rest/index.ts';
@@ -94,9 +95,9 @@ export const createApp = (config: Config, overrides: Overrides = {}): App => {
       if (applied.length > 0) log.info({ migrations: applied }, 'the database was brought to this version');
       downloadRoutes(web, { onFailure: (error) => log.error({ err: error }, 'a download could not be bundled') });
       restRoutes(web, { execute: gate.execute, authenticate: tokens.authenticate, limiter, log, baseUrl: () => baseUrl });
-      beatRoutes(web, {
-        take: async (request) => engine?.takeBeat(request) ?? { status: 503, text: 'Starting', headers: { 'retry-after': '2' } },
-      });
+      const starting = { status: 503, text: 'Starting', headers: { 'retry-after': '2' } };
+      beatRoutes(web, { take: async (request) => engine?.takeBeat(request) ?? starting });
+      keptBeatsRoute(web, { take: async (request) => engine?.takeKeptBeats(request) ?? starting });
       // Taken down after the web: a beat that is being taken needs it.
       ends.push(async () => engine?.close());
       await web.listen({ host: config.HOST, port: config.PORT }).catch((error: unknown) => {

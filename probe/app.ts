@@ -157,14 +157,15 @@ export const createProbe = async (config: Config, overrides: Overrides = {}): Pr
   let carrier: BeatCarrier | undefined;
   const openEar = async (port: number) => {
     // Only an ear needs node's web server, and with it some 10 MiB.
-    const { startEar } = await import('./actors/ear.ts');
+    const [{ startEar }, { createBeatDetour }] = await Promise.all([import('./actors/ear.ts'), import('./actors/beat-detour.ts')]);
     const keys = await openEarKeys({ folder, probe: { id, organisation }, log });
     const beats = await openBeatSpool(join(folder, 'beats.jsonl'), log);
     // Without a coordinator nobody tells the time: beats shall not wait for that, and the host's clock is mostly right.
     let patienceEnds = Number.POSITIVE_INFINITY;
     const isMeasured = (): boolean => clock.isMeasured() || performance.now() > patienceEnds;
     const timed = { ...clock, isMeasured };
-    const desk = createBeatDesk({ carrier: () => carrier, spool: beats, findKey: keys.find, ear: name, clock: timed, log });
+    const detour = createBeatDetour({ probe: id, key, baseUrl: knowledge.baseUrl, clock });
+    const desk = createBeatDesk({ carrier: () => carrier, detour, spool: beats, findKey: keys.find, ear: name, clock: timed, log });
     const { address, close } = await startEar({ host: config.PROBE_EAR_HOST, port, take: desk.take, log });
     const closeAll = async (): Promise<void> => {
       await close();

@@ -24,6 +24,7 @@ import { createKeyRing, type KeyRing } from './beat-keys.ts';
  */
 export type BeatBook = {
   readonly findKey: FindKey;
+  readonly byHeart: KeyRing['find'];
   /** The keys that count, of all organisations or of one, as an ear should hold them. */
   readonly digestOf: KeyRing['digestOf'];
   /** Settles when the bus has all that it should have. */
@@ -162,6 +163,7 @@ export const openBeatBook = async ({ sql, bus, records, clock, log, lookAgainMs 
       if (row && (row.until === null || row.until.getTime() > clock.now())) keys.put(key, knownOf(row));
       return row && knownOf(row);
     },
+    byHeart: keys.find,
     digestOf: keys.digestOf,
     restore,
     close: async () => {

@@ -12,11 +12,15 @@ import type { Sql } from '../store/database.ts';
 import { openBeatBook } from './beat-book.ts';
 import { startBeatRelay } from './beat-relay.ts';
 import type { Directory } from './directory.ts';
+import { createKeptBeats, type KeptBeats } from './kept-beats.ts';
 import type { Partitions } from './partitions.ts';
 import type { Refusals } from './refusals.ts';
 
-/** All that a coordinator does for heartbeats: its own address, the relay into the database, the keys and last beats on the bus. */
-export type Beats = { readonly take: BeatDesk['take']; readonly close: () => Promise<void> };
+/**
+ * All that a coordinator does for heartbeats: its own address, for jobs and for ears that are cut off from the bus, the relay into the
+ * database, the keys and last beats on the bus.
+ */
+export type Beats = { readonly take: BeatDesk['take']; readonly takeKept: KeptBeats['take']; readonly close: () => Promise<void> };
 
 type Parts = {
   readonly sql: Sql;
@@ -42,6 +46,7 @@ export const startBeats = async (parts: Parts): Promise<Beats> => {
   const spool = await openBeatSpool(parts.spoolFile, log);
   const carrier = createBeatCarrier(bus, records, 'coordinator');
   const desk = createBeatDesk({ carrier: () => carrier, spool, findKey: book.findKey, ear: 'coordinator', clock, log });
+  const kept = createKeptBeats({ sql, carrier, byHeart: book.byHeart, directory, refusals, clock, log });
   const relay = startBeatRelay({ sql, bus, records, clock, log, refusals, owns: partitions.owns, tell: partitions.tell });
 
   const lacking = new Map<string, { readonly digest: string; readonly times: number }>();
@@ -65,6 +70,7 @@ export const startBeats = async (parts: Parts): Promise<Beats> => {
 
   return {
     take: desk.take,
+    takeKept: kept.take,
     close: async () => {
       ears.stop();
       await desk.close();

@@ -47,6 +47,7 @@ export type Engine = {
   readonly bus: Bus;
   readonly partitions: Partitions;
   readonly takeBeat: Beats['take'];
+  readonly takeKeptBeats: Beats['takeKept'];
   readonly health: () => Promise<EngineHealth>;
   readonly close: () => Promise<void>;
 };
@@ -234,6 +235,7 @@ export const startEngine = async (options: EngineOptions): Promise<Engine> => {
     bus,
     partitions,
     takeBeat: beats.take,
+    takeKeptBeats: beats.takeKept,
     health: async () => ({
       bus: bus.isConnected(),
       partitions: (await ownedPartitions(sql)) === partitionCount,

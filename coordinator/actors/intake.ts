@@ -3,8 +3,8 @@ import { isRecord } from '../../shared/base/record.ts';
 import { type Batch, seqAt } from '../../shared/bus/batch.ts';
 import { readBatch } from '../../shared/bus/batch-form.ts';
 import { strictJsonOf } from '../../shared/bus/message-json.ts';
-import type { Delivered, Message } from '../../shared/bus/nats.ts';
-import { isSignedBy } from '../../shared/bus/signature.ts';
+import type { Delivered } from '../../shared/bus/nats.ts';
+import { isSignedBy, type Signed } from '../../shared/bus/signature.ts';
 import type { ProbeRow } from '../store/probes.ts';
 import type { Directory } from './directory.ts';
 import type { RefusedReason } from './refusals.ts';
@@ -17,19 +17,21 @@ export type Intake =
 
 const mostBytes = 1024 * 1024;
 
-const isSigned = (probe: ProbeRow, message: Message, now: number): boolean =>
+const isSigned = (probe: ProbeRow, message: Signed, now: number): boolean =>
   isSignedBy(
     probe.keys.filter(({ until }) => until === null || until > now).map(({ key }) => key),
     message,
   );
 
+export type SenderFault = Extract<RefusedReason, 'unknown_probe' | 'revoked_probe' | 'not_signed'>;
+
 /** Who signed this message, if a registered probe did. */
 export const senderOf = async (
   id: string,
-  message: Message,
-  directory: Directory,
+  message: Signed,
+  directory: Pick<Directory, 'find' | 'byId' | 'refresh'>,
   now: number,
-): Promise<ProbeRow | { readonly refused: RefusedReason }> => {
+): Promise<ProbeRow | { readonly refused: SenderFault }> => {
   const probe = await directory.find(id);
   if (!probe) return { refused: 'unknown_probe' };
   if (probe.revoked_at !== null) return { refused: 'revoked_probe' };

@@ -11,6 +11,8 @@ const refusedMeanings = {
   not_its_monitor: 'of a monitor that it could not have held; a few right after an edit are nothing',
   unknown_config_version: 'of a version of a monitor that does not exist yet',
   from_the_future: "the probe's clock is wrong",
+  wrong_time:
+    "kept beats that were sent long ago or are sent from the future: somebody repeats what was overheard, or the probe's clock is wrong",
   too_old: 'older than raw results are kept',
 } as const;
 

@@ -5,7 +5,7 @@ import { type BeatCall, keptBodyBytes, parseBeatCall } from '../checks/heartbeat
 import { foldBeat, noBeats } from '../checks/heartbeat/state.ts';
 import { beatFingerprint } from '../checks/heartbeat/token.ts';
 import type { BeatRecords } from './beat-records.ts';
-import { type BeatSpool, type SpooledBeat, SpoolFull } from './beat-spool.ts';
+import { type BeatSpool, type HandOverSome, type SpooledBeat, SpoolFull } from './beat-spool.ts';
 import type { BeatMessage } from './messages.ts';
 import type { Bus } from './nats.ts';
 import { type BeatPlace, partitionOf, subjects } from './subjects.ts';
@@ -22,7 +22,8 @@ export type BeatReply = { readonly status: number; readonly text: string; readon
 
 /**
  * Where beats are taken, the same at every ear and coordinator: on the bus before the answer, on the disk while the bus is away.
- * Modes: `direct` ↔ `behind` (beats wait on the disk: further ones go behind them, so that the bus gets them in order).
+ * Modes: `direct` ↔ `behind` (beats wait on the disk: further ones go behind them, so that the bus gets them in order). Where there is a
+ * detour: `behind` → (the bus is away, or just failed) `detour` (what is on the disk leaves by it, each as it comes) → `direct`.
  */
 export type BeatDesk = {
   readonly take: (request: BeatRequest) => Promise<BeatReply>;
@@ -50,9 +51,20 @@ export const createBeatCarrier = (bus: Bus, records: BeatRecords, place: BeatPla
   },
 });
 
+/** Brings what waits on the disk to where the bus can be reached, while it cannot be from here. */
+export type BeatDetour = {
+  /** False while it rests, because nobody was there, and when there is none. */
+  readonly isOpen: () => boolean;
+  /** @throws when nothing could be brought there. */
+  readonly handOver: HandOverSome;
+  /** Ends what is under way. */
+  readonly close: () => void;
+};
+
 export type BeatDeskParts = {
   /** undefined: there was no connection to the bus yet. */
   readonly carrier: () => BeatCarrier | undefined;
+  readonly detour?: BeatDetour;
   readonly spool: BeatSpool;
   readonly findKey: FindKey;
   /** The name of the probe, or of the coordinator, as the monitor's page shows it. */
@@ -64,6 +76,8 @@ export type BeatDeskParts = {
 
 const timeoutMs = 2_000;
 const catchUpEveryMs = 500;
+/** A bus that failed although it seems to be there is not tried for so long, as long as there is a detour. */
+const busDoubtfulMs = 5_000;
 /** So many beats of one monitor under way at once are no job's doing. */
 const mostAtOnce = 100;
 
@@ -77,12 +91,25 @@ const methods = 'GET, HEAD, POST';
 const textOf = (body: Uint8Array): string => new TextDecoder().decode(body.subarray(0, keptBodyBytes)).replaceAll('\0', '\ufffd');
 
 export const createBeatDesk = (parts: BeatDeskParts): BeatDesk => {
-  const { carrier, spool, findKey, ear, clock, log } = parts;
+  const { carrier, detour, spool, findKey, ear, clock, log } = parts;
   const underWay = new Map<string, number>();
+  let busDoubtfulUntil = Number.NEGATIVE_INFINITY;
+
+  const busCarrier = (): BeatCarrier | undefined => {
+    const one = carrier();
+    const isDoubtful = performance.now() < busDoubtfulUntil && detour?.isOpen() === true;
+    return one?.isReady() && !isDoubtful ? one : undefined;
+  };
+  const onBusFailure = (error: unknown, what: string): void => {
+    busDoubtfulUntil = performance.now() + busDoubtfulMs;
+    log.warn({ err: error, waiting: spool.waiting() }, what);
+  };
 
   const keep = async (entry: SpooledBeat): Promise<BeatReply> => {
     try {
       await spool.append(entry);
+      // Others may be about to call it late; nobody here waits for it.
+      if (!busCarrier()) void catchUp();
       return ok;
     } catch (error) {
       log.error({ err: error }, 'a beat could be kept nowhere');
@@ -97,13 +124,13 @@ export const createBeatDesk = (parts: BeatDeskParts): BeatDesk => {
 
   const put = async (entry: SpooledBeat): Promise<BeatReply> => {
     if (!isMeasured()) return keep({ ...entry, uncorrected: true });
-    const direct = carrier();
-    if (!direct?.isReady() || spool.waiting() > 0) return keep(entry);
+    const direct = busCarrier();
+    if (!direct || spool.waiting() > 0) return keep(entry);
     try {
       await direct.handOver(entry);
       return ok;
     } catch (error) {
-      log.warn({ err: error }, 'the bus did not take a beat; it is kept on the disk');
+      onBusFailure(error, 'the bus did not take a beat; it is kept on the disk');
       return keep(entry);
     }
   };
@@ -122,20 +149,39 @@ export const createBeatDesk = (parts: BeatDeskParts): BeatDesk => {
   });
 
   let catchingUp: Promise<void> | undefined;
-  const catchUpOnce = async (ready: BeatCarrier): Promise<void> => {
+  const catchUpByBus = async (ready: BeatCarrier): Promise<void> => {
     try {
       await ready.recover();
       if (spool.waiting() === 0) return;
       await spool.drain((entry) => ready.handOver(dated(entry)));
       log.info('the beats on the disk are handed over');
     } catch (error) {
-      log.warn({ err: error, waiting: spool.waiting() }, 'the bus does not take yet what it is to catch up with');
+      onBusFailure(error, 'the bus does not take yet what it is to catch up with');
     }
   };
+
+  const catchUpByDetour = async (way: BeatDetour): Promise<void> => {
+    let isBusBack = false;
+    try {
+      await spool.drainTogether((waiting) => {
+        isBusBack = busCarrier() !== undefined;
+        if (isBusBack) throw new Error('the bus is there again');
+        return way.handOver(waiting.map(dated));
+      });
+    } catch (error) {
+      if (isBusBack) return; // The rest goes there, in a moment.
+      log.warn({ err: error, waiting: spool.waiting() }, 'beats wait on the disk: neither the bus nor the coordinator takes them');
+    }
+  };
+
+  const catchUpOnce = async (): Promise<void> => {
+    const ready = busCarrier();
+    if (ready) await catchUpByBus(ready);
+    if (detour?.isOpen() && spool.waiting() > 0 && !busCarrier()) await catchUpByDetour(detour);
+  };
   const catchUp = (): Promise<void> => {
-    const ready = carrier();
-    if (!ready?.isReady() || !isMeasured()) return Promise.resolve();
-    catchingUp ??= catchUpOnce(ready).finally(() => {
+    if (!isMeasured() || !(busCarrier() || detour?.isOpen())) return Promise.resolve();
+    catchingUp ??= catchUpOnce().finally(() => {
       catchingUp = undefined;
     });
     return catchingUp;
@@ -168,6 +214,7 @@ export const createBeatDesk = (parts: BeatDeskParts): BeatDesk => {
     catchUp,
     close: async () => {
       clearInterval(timer);
+      detour?.close();
       await catchingUp;
       await spool.close();
     },

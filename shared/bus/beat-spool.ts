@@ -2,6 +2,7 @@ import { type FileHandle, mkdir, open } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { z } from 'zod';
 import type { Log } from '../base/log.ts';
+import { type HandedOver, handOverInLines } from './beat-lines.ts';
 import { type BeatMessage, beatMessage } from './messages.ts';
 
 /**
@@ -23,8 +24,12 @@ export type BeatSpool = {
   readonly append: (entry: SpooledBeat) => Promise<void>;
   /** Hands over what waits, of each monitor oldest first, until nothing is left or a hand-over fails. What fails is kept, and comes again after a crash. */
   readonly drain: (handOver: (entry: SpooledBeat) => Promise<void>) => Promise<void>;
+  /** The same for whoever takes many at a time: given what waits, oldest first, it hands over as much of that as it likes, but something. */
+  readonly drainTogether: (handOver: HandOverSome) => Promise<void>;
   readonly close: () => Promise<void>;
 };
+
+export type HandOverSome = (waiting: readonly SpooledBeat[]) => Promise<HandedOver>;
 
 export class SpoolFull extends Error {}
 
@@ -92,26 +97,17 @@ export const openBeatSpool = async (path: string, log: Log): Promise<BeatSpool> 
     queue.push(entry);
   };
 
-  /** The oldest of those that wait: side by side for different monitors, one after the other for each. @throws when one of them failed. */
-  const drainSome = async (handOver: (entry: SpooledBeat) => Promise<void>): Promise<void> => {
+  /** The oldest of those that wait. @throws when one of them failed. */
+  const drainSome = async (handOver: HandOverSome): Promise<void> => {
     const taken = queue.slice(0, mostAtOnce);
-    const handed = new Set<SpooledBeat>();
-    const lines = Map.groupBy(taken, ({ monitor }) => monitor).values();
-    const ends = await Promise.allSettled(
-      lines.map(async (entries) => {
-        for (const entry of entries) {
-          await handOver(entry);
-          handed.add(entry);
-        }
-      }),
-    );
+    const { handed, failures } = await handOver(taken);
     // What came meanwhile stands behind these.
-    queue.splice(0, taken.length, ...taken.filter((entry) => !handed.has(entry)));
-    const failed = ends.find(({ status }) => status === 'rejected');
-    if (failed?.status === 'rejected') throw failed.reason;
+    queue.splice(0, taken.length, ...taken.filter(({ beat }) => !handed.has(beat.id)));
+    if (failures.length > 0) throw failures[0];
+    if (handed.size === 0) throw new Error('none of the beats on the disk was taken');
   };
 
-  const drainAll = async (handOver: (entry: SpooledBeat) => Promise<void>): Promise<void> => {
+  const drainAll = async (handOver: HandOverSome): Promise<void> => {
     while (queue.length > 0) await drainSome(handOver);
     // In its turn on the disk: what the bus did not take meanwhile stands there already, or comes behind the cut.
     const cut = writing.then(async () => {
@@ -128,16 +124,19 @@ export const openBeatSpool = async (path: string, log: Log): Promise<BeatSpool> 
     if (!(await cut)) return drainAll(handOver);
   };
 
+  const drainTogether = (handOver: HandOverSome): Promise<void> => {
+    if (queue.length === 0) return Promise.resolve();
+    draining ??= drainAll(handOver).finally(() => {
+      draining = undefined;
+    });
+    return draining;
+  };
+
   return {
     waiting: () => queue.length + (gathered?.lines.length ?? 0),
     append,
-    drain: (handOver) => {
-      if (queue.length === 0) return Promise.resolve();
-      draining ??= drainAll(handOver).finally(() => {
-        draining = undefined;
-      });
-      return draining;
-    },
+    drain: (handOver) => drainTogether((waiting) => handOverInLines(waiting, handOver)),
+    drainTogether,
     close: async () => {
       await draining?.catch(() => undefined);
       await writing;

@@ -160,6 +160,20 @@ export const beatMessage = z.object({
   ear: z.string().max(400),
 });
 
+/** So many beats go with one call to the coordinator's address. */
+export const mostKeptBeats = 500;
+
+/** Beats from the disk of an ear that cannot reach the bus, given to the coordinator's own address. `sent_at`: said again much later, it is not heard. */
+export const keptBeatsMessage = z.object({
+  v: version,
+  probe: id,
+  sent_at: time,
+  beats: z.array(beatMessage).min(1).max(mostKeptBeats),
+});
+
+/** The ids of those that the ear need not keep any longer: the bus has them, or nobody will ever take them. */
+export const keptBeatsReply = z.object({ v: version, done: z.array(id) });
+
 /** A known heartbeat key: which monitor it belongs to, and until when a rotated-out one still counts. */
 export const beatKeyMessage = z.object({ v: version, organisation: id, monitor: id, until: time.nullable() });
 
@@ -190,3 +204,4 @@ export type PresenceMessage = z.infer<typeof presenceMessage>;
 export type PresenceReply = z.infer<typeof presenceReply>;
 export type ReceiptMessage = z.infer<typeof receiptMessage>;
 export type BeatMessage = z.infer<typeof beatMessage>;
+export type KeptBeatsMessage = z.infer<typeof keptBeatsMessage>;

@@ -58,8 +58,11 @@ const signedList = (keys: readonly string[], text: string, digests: string): boo
   return true;
 };
 
+/** What can be signed: a message of the bus, or a call. */
+export type Signed = Pick<Message, 'data' | 'header'>;
+
 /** Whether one of these public keys signed the message's body. */
-export const isSignedBy = (keys: readonly string[], message: Message): boolean => {
+export const isSignedBy = (keys: readonly string[], message: Signed): boolean => {
   const text = message.header(header);
   if (text === undefined) return false;
   const digests = message.header(sharedHeader);

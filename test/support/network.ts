@@ -105,9 +105,11 @@ type NetworkOptions = {
   readonly busVia?: (url: string) => Promise<string>;
   /** Servers other than those of the run. */
   readonly services?: Services;
+  /** How probes reach the coordinators by HTTP, if not where those listen. */
+  readonly baseUrl?: string;
 };
 
-export const createNetwork = async ({ busVia, services }: NetworkOptions = {}): Promise<Network> => {
+export const createNetwork = async ({ busVia, services, baseUrl }: NetworkOptions = {}): Promise<Network> => {
   const database = await createDatabase(services);
   const own = await createAccount(services);
   const account = busVia ? { ...own, url: await busVia(own.url) } : own;
@@ -123,6 +125,7 @@ export const createNetwork = async ({ busVia, services }: NetworkOptions = {}): 
     PORT: '0',
     LOG_LEVEL: 'silent',
     DATA_DIR: join(folder, 'coordinator'),
+    ...(baseUrl === undefined ? {} : { BASE_URL: baseUrl }),
   };
   const targets: Target[] = [];
   const running = new Set<{ readonly close: () => Promise<void> }>();

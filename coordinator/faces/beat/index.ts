@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import { boundedBody } from '../../../shared/base/bounded-body.ts';
+import { takeAnyBody } from './any-body.ts';
 
 /** What a face needs to know of beats: nothing but how to have one taken. */
 export type TakeBeat = (request: {
@@ -25,12 +26,8 @@ export const beatRoutes = (
   { take, patienceMs = usualPatienceMs }: { readonly take: TakeBeat; readonly patienceMs?: number },
 ): void => {
   app.register(async (scope) => {
-    // Whatever a job's tool says of its body, or says wrongly, it is only text to be kept; the server would refuse media types that it cannot read.
-    scope.addHook('onRequest', async ({ raw }) => {
-      delete raw.headers['content-type'];
-    });
-    scope.removeAllContentTypeParsers();
-    scope.addContentTypeParser('*', (_request, payload, done) => done(null, payload));
+    // Whatever a job's tool says of its body, or says wrongly, it is only text to be kept.
+    takeAnyBody(scope);
     scope.route({
       method: ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'],
       url: '/beat/*',

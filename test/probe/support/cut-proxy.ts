@@ -6,12 +6,13 @@ import { createServer, connect as dial, type Socket } from 'node:net';
  */
 export type CutProxy = { readonly url: string; readonly cut: () => void; readonly heal: () => void; readonly close: () => Promise<void> };
 
-export const createCutProxy = async (target: string): Promise<CutProxy> => {
-  const { hostname, port } = new URL(target);
+/** `target` may become known, or another, later. */
+export const createCutProxy = async (target: string | (() => string)): Promise<CutProxy> => {
   const sockets = new Set<Socket>();
   let isCut = false;
   const server = createServer((from) => {
     if (isCut) return void from.destroy();
+    const { hostname, port } = new URL(typeof target === 'string' ? target : target());
     const to = dial({ host: hostname, port: Number(port), noDelay: true });
     for (const [one, other] of [[from, to] as const, [to, from] as const]) {
       sockets.add(one);
