@@ -1,5 +1,5 @@
 import type { KindTarget } from '../kind-config.ts';
-import { dnsName, questionName } from './name.ts';
+import { questionName } from './name.ts';
 
 /** The target of a DNS check is a name; for PTR records it may be the address whose name is asked for. */
 export const dnsTarget: KindTarget = {
@@ -11,5 +11,5 @@ export const dnsTarget: KindTarget = {
     }
     return undefined;
   },
-  defaultName: (target) => (dnsName(target.trim()) === undefined ? undefined : target.trim()),
+  defaultName: (target) => target.trim(),
 };

@@ -23,11 +23,11 @@ const clashes = (config: Config): ConfigFault[] =>
     ? [{ key: 'timezone', remedy: 'give a `schedule` too; an interval is the same in every zone' }]
     : [];
 
-/** What exactly is wrong with a cron expression is worth more than the general remedy. */
+/** What exactly is wrong with a cron expression stands instead of the general remedy. */
 const explained = (fault: ConfigFault, config: Config): ConfigFault => {
   const schedule = config.schedule;
   const reason = fault.key === 'schedule' && typeof schedule === 'string' ? parseCron(schedule) : undefined;
-  return typeof reason === 'string' ? { ...fault, remedy: `${fault.remedy}; ${reason}` } : fault;
+  return typeof reason === 'string' ? { ...fault, remedy: reason } : fault;
 };
 
 export const heartbeatConfig: KindConfig = {

@@ -70,7 +70,7 @@ export const parseCron = (expression: string): Cron | string => {
   const text = expression.trim().toLowerCase();
   const words = (Object.hasOwn(shorthands, text) ? (shorthands[text] ?? '') : text).split(/\s+/);
   if (words.length !== fields.length)
-    return `a cron schedule has five fields (minute, hour, day of month, month, day of week) or is one of ${Object.keys(shorthands).join(' ')}`;
+    return `give five fields (minute, hour, day of month, month, day of week), such as "30 2 * * *", or one of ${Object.keys(shorthands).join(', ')}`;
   const sets: Set<number>[] = [];
   for (const [index, field] of fields.entries()) {
     const values = valuesOf(words[index] ?? '', field);
@@ -81,7 +81,7 @@ export const parseCron = (expression: string): Cron | string => {
   if (weekdays.has(7)) weekdays.add(0);
   const star = (index: number): boolean => (words[index] ?? '').startsWith('*');
   const cron = { minutes, hours, days, months, weekdays, bothDays: star(2) || star(4), wild: star(0) || star(1) };
-  return nextMatch(cron, 0) === undefined ? 'this schedule never comes: there is no such day' : cron;
+  return nextMatch(cron, 0) === undefined ? 'it never comes: there is no such day' : cron;
 };
 
 const dayMs = 86_400_000;

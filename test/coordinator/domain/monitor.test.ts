@@ -53,6 +53,7 @@ describe('a new monitor', () => {
   test('gets the name of its host, 60 seconds, and what it was sent', () => {
     expect(draft({ target: 'https://MÜNCHEN.example:8443/x' }).name).toBe('münchen.example:8443');
     expect(draft({ target: 'http://[2606:4700::1111]/' }).name).toBe('[2606:4700::1111]');
+    expect(draft({ type: 'dns', target: '2001:db8::1', config: { record_type: 'PTR' } }).name).toBe('2001:db8::1');
     const monitor = draft({ config: { expected_status: ['2xx'], tags: { team: 'shop' } } });
     expect(monitor).toMatchObject({ name: 'example.com', interval_s: 60, enabled: true, config_version: 1, secrets: {} });
     expect(monitor.config).toEqual({ expected_status: ['2xx'], tags: { team: 'shop' } });
