@@ -263,7 +263,9 @@ describe('rule 18: status', () => {
     ['up since the last incident ended', { last_resolved_at: 600 }, 'up', 600],
     ['up since the last unknown stretch ended', { last_resolved_at: 600, last_gap_ended_at: 700 }, 'up', 700],
     ['pending before any result', { last_checked_at: null, covered_until: 100 }, 'pending', 100],
+    ['pending before any result, also in the time that one may take to come', { last_checked_at: null, resumed_at: 300 }, 'pending', 300],
     ['pending when no usable result is young enough', { covered_until: 900 }, 'pending', 900],
+    ['pending from the very moment until which the newest result counts', { covered_until: 1000 }, 'pending', 1000],
     ['verifying while an incident is unconfirmed', { incident: { started_at: 800, confirmed_at: null } }, 'verifying', 800],
     [
       'down once it is confirmed, even without young results',
