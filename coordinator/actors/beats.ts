@@ -40,6 +40,10 @@ type Parts = {
 /** A probe that lacks keys, and the same ones, says so twice before everything is sent to it anew: what is under way shall arrive first. */
 const patience = 2;
 
+/** The key that never was, of nobody: its tombstone tells an ear that what came is all there is. */
+const noKey = '0'.repeat(64);
+const nobody = '00000000-0000-0000-0000-000000000000';
+
 export const startBeats = async (parts: Parts): Promise<Beats> => {
   const { sql, bus, records, clock, log, refusals, directory, partitions, isLeader, lookAgainMs } = parts;
   const book = await openBeatBook({ sql, bus, records, clock, log, lookAgainMs });
@@ -64,6 +68,9 @@ export const startBeats = async (parts: Parts): Promise<Beats> => {
     if (times < patience) return;
     lacking.delete(probe);
     log.warn({ probe, count, expected: expected.count }, 'an ear holds other heartbeat keys than it should: all are sent to it anew');
+    // Where nothing stands for it in the stream nothing would come, and it would keep what it has.
+    if (!(await bus.next(streams.beatKeys.name, 1, subjects.beatKeysOf(row.organisation_id))))
+      await bus.store(subjects.beatKey(row.organisation_id ?? nobody, noKey), new Uint8Array());
     await bus.renewConsumer(streams.beatKeys.name, probeConsumers.beatKeys(probe, row.organisation_id));
   };
   const ears = bus.subscribe(subjects.allEarKeys, ({ data }) => hearEar(data));

@@ -37,6 +37,7 @@ import { createReceipts } from './receipts.ts';
 import { createRefusals } from './refusals.ts';
 import { createStranded } from './stranded.ts';
 import type { Timing } from './timing.ts';
+import { createTombstones } from './tombstones.ts';
 import { createProbeTrust } from './trust.ts';
 import { createTwins } from './twins.ts';
 import { createWriter } from './writer.ts';
@@ -229,6 +230,8 @@ export const startEngine = async (options: EngineOptions): Promise<Engine> => {
   every('refusals', timing.lookAgainMs, refusals.flush);
   ends.push(() => refusals.flush().catch((error: unknown) => log.error({ err: error }, 'counts of refusals are lost')));
   every('housekeeper', timing.housekeepMs, housekeeper.tick);
+  const tombstones = createTombstones({ bus, clock, log, keptMs: timing.tombstoneMs });
+  every('tombstones', timing.housekeepMs, async () => (isLeader() ? tombstones.tick() : undefined));
 
   return {
     owner,

@@ -22,6 +22,8 @@ export type Timing = {
   readonly resyncMs: number;
   /** A notice of what is only ever seen to happen ends when it was not seen for so long. */
   readonly noticeQuietMs: number;
+  /** So long a tombstone lies on the bus; a probe that was away for longer finds out by comparing what it holds. */
+  readonly tombstoneMs: number;
 };
 
 export const usualTiming: Timing = {
@@ -39,4 +41,5 @@ export const usualTiming: Timing = {
   digestMs: 15_000,
   resyncMs: 17_000,
   noticeQuietMs: 300_000,
+  tombstoneMs: 7 * 86_400_000,
 };

@@ -32,7 +32,8 @@ export type Management = {
   /** Makes the stream, or brings it to these settings. True when it was not there before. */
   readonly ensureStream: (options: StreamOptions) => Promise<boolean>;
   readonly deleteStream: (name: string) => Promise<void>;
-  readonly streamState: (name: string) => Promise<{ messages: number; bytes: number } | undefined>;
+  /** `createdAt`: another time tells that it is another stream, whose numbers began anew. */
+  readonly streamState: (name: string) => Promise<{ messages: number; bytes: number; createdAt: number } | undefined>;
   /** Every subject of the stream that fits the filter. */
   readonly subjectsOf: (stream: string, filter: string) => Promise<string[]>;
   readonly ensureConsumer: (stream: string, options: ConsumerOptions) => Promise<void>;
@@ -42,6 +43,10 @@ export type Management = {
   readonly consumerState: (stream: string, name: string) => Promise<{ pending: number; unacknowledged: number } | undefined>;
   /** The last message of a subject; undefined when there is none. */
   readonly last: (stream: string, subject: string) => Promise<StoredValue | undefined>;
+  /** The first message from this number on whose subject fits the filter; undefined when there is none. */
+  readonly next: (stream: string, from: number, filter: string) => Promise<StoredValue | undefined>;
+  /** Removes the message of this number, and never what came after it on its subject. False when it was gone already. */
+  readonly remove: (stream: string, seq: number) => Promise<boolean>;
   /** Removes all messages of a subject. */
   readonly purge: (stream: string, subject: string) => Promise<void>;
 };
@@ -113,6 +118,7 @@ const consumerBody = (options: ConsumerOptions) => ({
 const done = z.looseObject({});
 const streamInfo = z.object({
   total: z.number().default(0),
+  created: z.string(),
   state: z.object({ messages: z.number(), bytes: z.number(), subjects: z.record(z.string(), z.number()).nullish() }),
 });
 const consumerInfo = z.object({ num_pending: z.number(), num_ack_pending: z.number() });
@@ -132,6 +138,13 @@ export const createManagement = (request: Request): Management => {
     }
   };
 
+  const stored = async (stream: string, which: object): Promise<StoredValue | undefined> => {
+    const found = await unless(codes.messageNotFound, () => call(`STREAM.MSG.GET.${stream}`, which, storedMessage), undefined);
+    if (!found) return undefined;
+    const { subject, seq, data, time } = found.message;
+    return { subject, seq, data: Buffer.from(data, 'base64'), storedAt: Date.parse(time) };
+  };
+
   const management: Management = {
     ensureStream: async (options) => {
       const body = streamBody(options);
@@ -145,7 +158,7 @@ export const createManagement = (request: Request): Management => {
     },
     streamState: async (name) => {
       const info = await unless(codes.streamNotFound, () => call(`STREAM.INFO.${name}`, undefined, streamInfo), undefined);
-      return info && { messages: info.state.messages, bytes: info.state.bytes };
+      return info && { messages: info.state.messages, bytes: info.state.bytes, createdAt: Date.parse(info.created) };
     },
     subjectsOf: async (stream, filter) => {
       const found: string[] = [];
@@ -170,20 +183,17 @@ export const createManagement = (request: Request): Management => {
       const info = await unless(codes.consumerNotFound, () => call(`CONSUMER.INFO.${stream}.${name}`, undefined, consumerInfo), undefined);
       return info && { pending: info.num_pending, unacknowledged: info.num_ack_pending };
     },
-    last: async (stream, subject) => {
-      const found = await unless(
-        codes.messageNotFound,
-        () => call(`STREAM.MSG.GET.${stream}`, { last_by_subj: subject }, storedMessage),
-        undefined,
-      );
-      return (
-        found && {
-          subject: found.message.subject,
-          seq: found.message.seq,
-          data: Buffer.from(found.message.data, 'base64'),
-          storedAt: Date.parse(found.message.time),
-        }
-      );
+    last: (stream, subject) => stored(stream, { last_by_subj: subject }),
+    next: (stream, from, filter) => stored(stream, { seq: from, next_by_subj: filter }),
+    remove: async (stream, seq) => {
+      try {
+        await call(`STREAM.MSG.DELETE.${stream}`, { seq, no_erase: true }, done);
+        return true;
+      } catch (error) {
+        // That it is gone is said in several ways, and in one of them other failures too.
+        if (!(error instanceof BusRefusal) || (await stored(stream, { seq }))) throw error;
+        return false;
+      }
     },
     purge: async (stream, subject) => {
       await call(`STREAM.PURGE.${stream}`, { filter: subject }, done);

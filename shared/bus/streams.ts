@@ -11,7 +11,7 @@ export const streams = {
     discard: 'new',
     maxBytes: 1024 ** 3,
   },
-  /** What to check, last value for each monitor and continent; an empty message is a tombstone. */
+  /** What to check, last value for each monitor and continent; an empty message is a tombstone, and goes after a week. */
   assignments: {
     name: 'ASSIGN',
     subjects: [subjects.allAssignments, subjects.roster],
@@ -35,7 +35,7 @@ export const streams = {
     discard: 'old',
     maxPerSubject: 1,
   },
-  /** Which heartbeat keys exist, for the ears; an empty message is a tombstone. */
+  /** Which heartbeat keys exist, for the ears; an empty message is a tombstone, and goes after a week. */
   beatKeys: {
     name: 'BEATKEYS',
     subjects: [subjects.allBeatKeys],
