@@ -7,12 +7,12 @@ import { tellStory } from './story.ts';
 
 /**
  * npm run simulate -- [--years N] [--seed S] [--stories N] [--without RULE]
- * Lives so many monitor-years (default 10) of stories from this seed on (default: the time), and says what came of it. A story that ends
+ * Lives so many monitor-years (default 10) of stories, or so many stories, from this seed on (default: the time), and says what came of it. A story that ends
  * badly is told by its seed, shrunk to its shortest, and ends the run with 1. `--without` turns a rule off, to see that it is missed.
  */
 const usage = `npm run simulate -- [--years N] [--seed S] [--stories N] [--without RULE]
-Lives so many monitor-years (default 10) of stories from this seed on (default: the time), or so many stories. --without turns a rule off, to
-see that it is missed; there are: ${ruleNames.join(', ')}`;
+Lives so many monitor-years (default 10) of stories from this seed on (default: the time), or so many stories; of both, what is reached
+first. --without turns a rule off, to see that it is missed; there are: ${ruleNames.join(', ')}`;
 const say = (text: string): void => {
   process.stdout.write(`${text}\n`);
 };
@@ -23,12 +23,15 @@ const { values } = await readCommandLine(
 );
 
 const isRule = (text: string): text is RuleName => ruleNames.some((name) => name === text);
-const given = (name: 'years' | 'seed' | 'stories'): number | undefined =>
-  numberOf(name, values[name], usage, (value) => Number.isFinite(value) && value >= 0, 'a number, 0 or more');
+/** Each story takes the next seed, and all of them 32 bits. */
+const mostSeed = 2 ** 32 - 1;
+const isWhole = (least: number, most: number) => (value: number) => Number.isInteger(value) && value >= least && value <= most;
 
-const days = (given('years') ?? 10) * 365;
-const seed = Math.floor(given('seed') ?? Date.now() % 1_000_000_000);
-const stories = given('stories') ?? Number.POSITIVE_INFINITY;
+const years = numberOf('years', values.years, usage, (value) => Number.isFinite(value) && value > 0, 'a number above 0');
+const seed =
+  numberOf('seed', values.seed, usage, isWhole(0, mostSeed), `a whole number from 0 to ${mostSeed}`) ?? Date.now() % 1_000_000_000;
+const stories = numberOf('stories', values.stories, usage, isWhole(1, mostSeed), 'a whole number, 1 or more') ?? Number.POSITIVE_INFINITY;
+const days = (years ?? (stories === Number.POSITIVE_INFINITY ? 10 : Number.POSITIVE_INFINITY)) * 365;
 const missing = values.without;
 if (missing !== undefined && !isRule(missing)) endWithUsage(usage, `--without must be one of the rules, not "${missing}"`);
 const rules = missing === undefined ? allRules : without(missing);
@@ -44,7 +47,7 @@ say(`from seed ${seed}`);
 const sum = campaign({
   seed,
   rules,
-  isEnough: (soFar) => soFar.stories >= stories || (stories === Number.POSITIVE_INFINITY && soFar.monitorDays >= days),
+  isEnough: (soFar) => soFar.stories >= stories || soFar.monitorDays >= days,
   onStory: (soFar) => {
     if (performance.now() - saidAt < 2_000) return;
     saidAt = performance.now();

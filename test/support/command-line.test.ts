@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 
 const run = (program: string, ...given: string[]): Promise<{ code: number; out: string; err: string }> =>
   new Promise((resolve) => {
-    execFile(process.execPath, [join(import.meta.dirname, '..', program), ...given], (error, out, err) =>
+    execFile(process.execPath, [join(import.meta.dirname, '..', program), ...given], { timeout: 100_000 }, (error, out, err) =>
       resolve({ code: typeof error?.code === 'number' ? error.code : 0, out, err }),
     );
   });
@@ -31,4 +31,25 @@ test('a bench or a rule that there is not is told which there are', async () => 
     code: 2,
     err: expect.stringContaining('--without must be'),
   });
+});
+
+test('a simulation of nothing, or from a seed after which none comes, is refused: it would prove nothing', async () => {
+  const wrong = [
+    ['--years', '0'],
+    ['--stories', '0'],
+    ['--stories', '1.5'],
+    ['--seed', '1.5'],
+    ['--seed', '99999999999999999999'],
+  ];
+  for (const said of await Promise.all(wrong.map((given) => run('simulation/simulate.ts', ...given)))) {
+    expect(said).toMatchObject({ code: 2, out: '', err: expect.stringContaining('must be') });
+  }
+});
+
+test('a simulation ends with what is reached first, years or stories', async () => {
+  const few = run('simulation/simulate.ts', '--seed', '3', '--years', '1000', '--stories', '1');
+  const short = run('simulation/simulate.ts', '--seed', '3', '--years', '0.0001', '--stories', '1000');
+  for (const said of [await few, await short]) {
+    expect(said).toMatchObject({ code: 0, err: '', out: expect.stringContaining(' in 1 stories') });
+  }
 });
