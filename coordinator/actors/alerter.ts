@@ -34,7 +34,8 @@ type Parts = {
 };
 
 export const createAlerter = ({ sql, clock, log, owner, known }: Parts): Alerter => {
-  let lookAt = 0;
+  /** By performance.now(): a clock that is set back must not keep all alerts waiting until it is as late again. */
+  let lookAt = Number.NEGATIVE_INFINITY;
 
   const releasePage = async (now: number, after: number): Promise<{ last: number | undefined; held: number }> => {
     const partitions = new Map(known().map((each) => [each.lease.partition, each]));
@@ -61,14 +62,14 @@ export const createAlerter = ({ sql, clock, log, owner, known }: Parts): Alerter
     tick: async () => {
       const now = clock.now();
       // While some are held on, all are asked about once a second; else the question costs next to nothing.
-      if (now < lookAt) return;
+      if (performance.now() < lookAt) return;
       let held = 0;
       for (let after: number | undefined = 0; after !== undefined; ) {
         const found = await releasePage(now, after);
         held += found.held;
         after = found.last;
       }
-      lookAt = held > 0 ? now + againMs : 0;
+      lookAt = held > 0 ? performance.now() + againMs : Number.NEGATIVE_INFINITY;
     },
   };
 };
