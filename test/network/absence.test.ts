@@ -10,6 +10,9 @@ import { speakAs } from '../support/voice.ts';
 let network: Network;
 let target: Target;
 
+/** Presence comes every five seconds: who is late with it on a busy machine is not lost yet. */
+const soonLost = { lostAfterMs: 9_000 };
+
 beforeEach(async () => {
   network = await createNetwork();
   target = await network.startTarget();
@@ -65,11 +68,12 @@ describe('a coordinator that was away', () => {
     target.answer(broken);
     const from = target.hits.length;
     await eventually(() => target.hits.length >= from + 6, 40_000);
-    const firstFailure = target.hits[from]?.at ?? 0;
     await network.startCoordinator();
-    const incident = await incidentThat(network.sql, monitor, isConfirmed, 40_000);
-    expect(Math.abs(Number(incident.started_at) - firstFailure)).toBeLessThan(900);
-    expect(Number(incident.confirmed_at) - Number(incident.started_at)).toBeLessThan(2_500);
+    const { id } = await incidentThat(network.sql, monitor, isConfirmed, 40_000);
+    await eventually(async () => (await resultsOf(network.sql, monitor)).filter(({ outcome }) => outcome === 1).length >= 6);
+    const fails = (await resultsOf(network.sql, monitor)).filter(({ outcome }) => outcome === 1);
+    const second = fails.find(({ continent }) => continent !== fails[0]?.continent);
+    expect(await incidentsOf(network.sql, monitor)).toMatchObject([{ id, started_at: fails[0]?.at, confirmed_at: second?.at }]);
     await eventually(async () => (await alertsOf(network.sql, monitor))[0]?.state === 'due', 40_000);
   }, 180_000);
 
@@ -87,19 +91,21 @@ describe('a coordinator that was away', () => {
     target.answer(broken);
     await hits(5);
     target.answer(fine);
+    const healed = target.hits.length;
     // Long enough ago to be the past when somebody hears of it.
     await hits(18);
     await network.startCoordinator();
     const incident = await incidentThat(network.sql, monitor, isResolved, 40_000);
     expect(incident.confirmed_at).not.toBeNull();
-    expect(Number(incident.resolved_at) - Number(incident.started_at)).toBeLessThan(8_000);
+    // By what was seen then, and not when somebody heard of it.
+    expect(Number(incident.resolved_at)).toBeLessThan(target.hits[healed + 4]?.at ?? 0);
     expect(await alertsOf(network.sql, monitor)).toEqual([]);
   }, 120_000);
 });
 
 describe('a probe', () => {
   test('that joins shares the work within a second, and what a lost one checked is checked by the others', async () => {
-    await network.startCoordinator({ timing: { lostAfterMs: 6_000 } });
+    await network.startCoordinator({ timing: soonLost });
     const frankfurt = await network.addProbe('Europe', 'Frankfurt');
     const monitors = [];
     for (let count = 0; count < 12; count += 1) monitors.push(await network.addMonitor({ target: target.url(`/${count}`), interval_s: 2 }));
@@ -122,12 +128,13 @@ describe('a probe', () => {
   }, 120_000);
 
   test('whose companions are all lost confirms nothing: the incident stays unconfirmed, and the operator is told once', async () => {
-    await network.startCoordinator({ timing: { lostAfterMs: 6_000 } });
+    await network.startCoordinator({ timing: soonLost });
     await network.addProbe('Europe');
     const asia = await network.addProbe('Asia');
+    // What a lonely continent saw ends as no longer observed after two turns: with turns of a second, a short standstill is that long.
     const monitors = [
-      await network.addMonitor({ target: target.url('/1'), interval_s: 1 }),
-      await network.addMonitor({ target: target.url('/2'), interval_s: 1 }),
+      await network.addMonitor({ target: target.url('/1'), interval_s: 3 }),
+      await network.addMonitor({ target: target.url('/2'), interval_s: 3 }),
     ];
     for (const monitor of monitors) await seenFrom(network.sql, monitor, 2);
     await asia.close();

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { Continent } from '../../shared/base/continents.ts';
 import { type CutProxy, createCutProxy } from '../probe/support/cut-proxy.ts';
 import { eventually } from '../support/eventually.ts';
-import { incidentsOf, incidentThat, isConfirmed, resultsOf, seenFrom } from '../support/incidents.ts';
+import { incidentsOf, incidentThat, isConfirmed, isNothingStoredAfter, resultsOf, seenFrom } from '../support/incidents.ts';
 import { createNetwork, type Network } from '../support/network.ts';
 import { broken, type Target } from '../support/targets.ts';
 
@@ -29,8 +29,12 @@ afterEach(async () => {
 
 test('an outage that began during a glitch is confirmed when those are back who check the monitor, whoever else is away', async () => {
   const monitor = await network.addMonitor({ target: target.url(), interval_s: 1, config: { continents: ['Asia', 'Europe'] } });
+  const known = await network.startTarget();
+  const everywhere = await network.addMonitor({ target: known.url(), interval_s: 1 });
   await seenFrom(network.sql, monitor, 2);
+  await seenFrom(network.sql, everywhere, 3);
   for (const { relay } of relays) relay.cut();
+  const cutAt = Date.now();
   const hits = async (count: number) => {
     const from = target.hits.length;
     await eventually(() => target.hits.length >= from + count, 30_000);
@@ -39,8 +43,9 @@ test('an outage that began during a glitch is confirmed when those are back who 
   target.answer(broken);
   await hits(6);
   for (const { continent, relay } of relays) if (continent !== 'Africa') relay.heal();
-  // Africa would be waited for for thirty seconds.
-  const { id } = await incidentThat(network.sql, monitor, isConfirmed, 15_000);
+  const { id } = await incidentThat(network.sql, monitor, isConfirmed, 40_000);
+  // What Africa could have seen, too, waits for it meanwhile.
+  expect(await isNothingStoredAfter(network.sql, everywhere, cutAt, 2)).toBe(true);
   const fails = (await resultsOf(network.sql, monitor)).filter(({ outcome }) => outcome === 1);
   const [first] = fails;
   const second = fails.find(({ continent }) => continent !== first?.continent);

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { type CutProxy, createCutProxy } from '../probe/support/cut-proxy.ts';
 import { eventually } from '../support/eventually.ts';
-import { incidentThat, isConfirmed, resultsOf, seenFrom } from '../support/incidents.ts';
+import { incidentThat, isConfirmed, isNothingStoredAfter, resultsOf, seenFrom } from '../support/incidents.ts';
 import { createNetwork, type Network } from '../support/network.ts';
 import { broken, type Target } from '../support/targets.ts';
 
@@ -37,17 +37,22 @@ afterEach(async () => {
 test('an outage that a private probe saw during a glitch is confirmed and dated at once, though a public probe is still away', async () => {
   const made = await network.makeProbe('Asia', 'office', network.organisation);
   await network.startProbe(made);
-  const monitor = await network.addMonitor({ target: target.url(), interval_s: 1, config: { probe: made.id } });
+  const monitor = await network.addMonitor({ target: target.url(), interval_s: 2, config: { probe: made.id } });
+  const known = await network.startTarget();
+  const everywhere = await network.addMonitor({ target: known.url(), interval_s: 1 });
   await seenFrom(network.sql, monitor, 1);
+  await seenFrom(network.sql, everywhere, 2);
   africa.cut();
   everybody.cut();
+  const cutAt = Date.now();
   const before = target.hits.length;
-  await eventually(() => target.hits.length >= before + 3);
+  await eventually(() => target.hits.length >= before + 2);
   target.answer(broken);
-  await eventually(() => target.hits.length >= before + 8, 30_000);
+  await eventually(() => target.hits.length >= before + 6, 40_000);
   everybody.heal();
-  // All that public probes kept waits for up to thirty seconds for the one in Africa.
-  const { started_at } = await incidentThat(network.sql, monitor, isConfirmed, 15_000);
+  const { started_at } = await incidentThat(network.sql, monitor, isConfirmed, 40_000);
+  // What public probes kept waits for the one in Africa meanwhile.
+  expect(await isNothingStoredAfter(network.sql, everywhere, cutAt, 2)).toBe(true);
   const fails = (await resultsOf(network.sql, monitor)).filter(({ outcome }) => outcome === 1).map(({ at }) => Number(at));
   expect(Number(started_at)).toBe(Math.min(...fails));
 }, 120_000);

@@ -26,15 +26,14 @@ const outageWhileAway = async (then: typeof fine): Promise<string> => {
   const first = await network.startCoordinator();
   await network.addProbe('Europe');
   await network.addProbe('Asia');
-  const monitor = await network.addMonitor({ target: target.url(), interval_s: 1, config: { alert_after_s: 5 } });
+  const monitor = await network.addMonitor({ target: target.url(), interval_s: 1, config: { alert_after_s: 3_600 } });
   await seenFrom(network.sql, monitor, 2);
   target.answer(broken);
-  const { confirmed_at } = await incidentThat(network.sql, monitor, isConfirmed);
+  await incidentThat(network.sql, monitor, isConfirmed);
   expect(await alertsOf(network.sql, monitor)).toEqual([{ event: 'down', state: 'held' }]);
   await first.close();
   target.answer(then);
-  // Long enough that it is due when somebody is back.
-  await eventually(() => Date.now() > Number(confirmed_at) + 5_500, 30_000);
+  await network.sql`update alerts set due_at = now() where monitor_id = ${monitor}`;
   await hits(4);
   await network.startCoordinator();
   return monitor;

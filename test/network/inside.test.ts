@@ -34,7 +34,8 @@ beforeAll(async () => {
 afterAll(() => network.close());
 
 test('a private address is checked by the probe that may, as often as was asked for, and its outage confirmed by it alone', async () => {
-  const monitor = await network.addMonitor({ target: target.url(), interval_s: 1 });
+  // Ten seconds of failures make it sure, and two turns without one make an end of it: with turns of a second, a short standstill is that long.
+  const monitor = await network.addMonitor({ target: target.url(), interval_s: 3 });
   await eventually(async () => (await resultsOf(network.sql, monitor)).length >= 5, 60_000);
   target.answer(broken);
   expect(await incidentThat(network.sql, monitor, isConfirmed, 60_000)).toMatchObject({ confirmed_continent: null });

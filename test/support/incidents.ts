@@ -46,6 +46,10 @@ export const resultsOf = (sql: Sql, monitor: string): Promise<StoredResult[]> =>
     select p.continent, r.at, r.outcome from results r join probes p on p.key = r.probe_key join monitors m on m.key = r.monitor_key
     where m.id = ${monitor} order by r.at`;
 
+/** Whether nothing is stored of what was seen of the monitor within so many seconds after this moment: those results wait for somebody. */
+export const isNothingStoredAfter = async (sql: Sql, monitor: string, from: number, seconds: number): Promise<boolean> =>
+  (await resultsOf(sql, monitor)).every(({ at }) => Number(at) < from + 300 || Number(at) > from + seconds * 1_000);
+
 /** Settles when each of so many continents has seen the monitor well. */
 export const seenFrom = async (sql: Sql, monitor: string, continents: number): Promise<void> => {
   await eventually(async () => {

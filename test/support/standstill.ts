@@ -7,7 +7,7 @@ export type Standstill = {
 };
 
 const everyMs = 20;
-const noticeableMs = 60;
+const noticeableMs = 120;
 
 export const watchStandstill = (): Standstill => {
   const stretches: { readonly from: number; readonly until: number }[] = [];
