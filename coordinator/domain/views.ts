@@ -27,8 +27,6 @@ export const failureOf = (result: SeenResult): Failure => ({
   evidence: result.evidence,
 });
 
-const laterOf = (a: number | null, b: number): number => (a === null ? b : Math.max(a, b));
-
 /** The views after this usable result, and whether it is the newest of its probe: an older one changes no view (rule 3). */
 export const see = (
   views: readonly ProbeView[],
@@ -41,7 +39,7 @@ export const see = (
     if (!ok || (before.ok_at !== null && before.ok_at >= result.at)) return { views, newest: false };
     return { views: views.with(index, { ...before, ok_at: result.at }), newest: false };
   }
-  const ok_at = ok ? laterOf(before?.ok_at ?? null, result.at) : (before?.ok_at ?? null);
+  const ok_at = ok ? result.at : (before?.ok_at ?? null);
   const view: ProbeView = { from: result.from, at: result.at, ok, ok_at, failure: ok ? null : failureOf(result) };
   return { views: before ? views.with(index, view) : [...views, view], newest: true };
 };
