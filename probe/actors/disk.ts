@@ -43,7 +43,13 @@ export const readIfThere = async (path: string): Promise<string | undefined> => 
 /** A new file to append to, whose name outlives a loss of power. */
 export const createLogFile = async (path: string): Promise<FileHandle> => {
   const handle = await open(path, 'wx', 0o600);
-  await syncFolder(dirname(path));
+  try {
+    await syncFolder(dirname(path));
+  } catch (error) {
+    // One that nobody closes ends the process when its garbage is collected.
+    await handle.close();
+    throw error;
+  }
   return handle;
 };
 

@@ -78,15 +78,16 @@ export const openJournal = async (options: {
     const file = await open(`${path}.next`, 'w', 0o600);
     let lines = 0;
     try {
+      // Appended, because a single write to a disk that is nearly full may take a part only, and not say so.
       let some: string[] = [];
       for (const line of snapshot()) {
         some.push(line);
         lines += 1;
         if (some.length < linesAtOnce) continue;
-        await file.write(`${some.join('\n')}\n`);
+        await file.appendFile(`${some.join('\n')}\n`);
         some = [];
       }
-      if (some.length > 0) await file.write(`${some.join('\n')}\n`);
+      if (some.length > 0) await file.appendFile(`${some.join('\n')}\n`);
       await file.sync();
     } finally {
       await file.close();
