@@ -7,9 +7,10 @@ import { streams } from '../../shared/bus/streams.ts';
 import { subjects } from '../../shared/bus/subjects.ts';
 import type { Roster, RosterProbe } from '../../shared/checks/assignment.ts';
 import { endsSilenceOfAll, type Word } from '../domain/handover.ts';
+import type { NoticeKind } from '../domain/notice.ts';
 import { judgeSilence } from '../domain/silence.ts';
 import type { Sql } from '../store/database.ts';
-import { endNotice, openNotice, openNotices } from '../store/notices.ts';
+import { endNotice, noticesOpen, openNotice, openNotices } from '../store/notices.ts';
 import { type ProbeRow, type Seen, writeSeen } from '../store/probes.ts';
 import type { Directory } from './directory.ts';
 import type { Present } from './presence.ts';
@@ -65,7 +66,7 @@ export const createNetwork = async (parts: Parts): Promise<Network> => {
   let tickedAt = performance.now();
   let unwritten = new Map<string, Seen>();
   let writtenAt = 0;
-  let loneLookedAt = Number.NEGATIVE_INFINITY;
+  let noticesReadAt = Number.NEGATIVE_INFINITY;
   let busAway = false;
   let published: Roster | undefined;
 
@@ -148,32 +149,39 @@ export const createNetwork = async (parts: Parts): Promise<Network> => {
   const loseSilent = async (now: number): Promise<void> => {
     const silence = judge(now);
     for (const id of silence.lost) {
-      lost.add(id);
       const name = directory.byId(id)?.name ?? id;
-      log.warn({ probe: id, name }, 'a probe is lost');
       await openNotice(sql, 'probe_lost', id, `The probe ${name} has not been heard for ${Math.round(timing.lostAfterMs / 1_000)} s`);
+      lost.add(id);
+      log.warn({ probe: id, name }, 'a probe is lost');
     }
     if (silence.busAway !== busAway) {
+      if (busAway) await endNotice(sql, 'bus_silent', 'bus');
+      else await openNotice(sql, 'bus_silent', 'bus', 'Most probes fell silent at once: it is taken for the bus, and nobody for lost');
       busAway = silence.busAway;
-      if (busAway)
-        await openNotice(sql, 'bus_silent', 'bus', 'Most probes fell silent at once: it is taken for the bus, and nobody for lost');
-      else await endNotice(sql, 'bus_silent', 'bus');
     }
   };
 
   const welcomeBack = async (): Promise<void> => {
     for (const id of lost) {
       if ((heardAt.get(id) ?? Number.NEGATIVE_INFINITY) < performance.now() - timing.lostAfterMs) continue;
-      lost.delete(id);
       await endNotice(sql, 'probe_lost', id);
+      lost.delete(id);
     }
-    const now = performance.now();
-    // Written by commits of any coordinator, so that only the database knows; nobody waits for their end.
-    if (now - loneLookedAt < timing.lookAgainMs) return;
-    loneLookedAt = now;
+  };
+
+  /** Whether a notice tells of what is over, whoever opened it: a coordinator that ended in the midst of it, or a commit of any of them. */
+  const isOver = (kind: NoticeKind, subject: string, now: number): boolean => {
+    if (kind === 'probe_lost') return !lost.has(subject);
+    if (kind === 'bus_silent') return !busAway && now - listeningSince > timing.lostAfterMs;
     const well = current.probes.filter(({ healthy, organisation }) => healthy && organisation === null);
-    if (new Set(well.map(({ continent }) => continent)).size > 1)
-      for (const { subject } of await openNotices(sql, 'continent_alone')) await endNotice(sql, 'continent_alone', subject);
+    return kind === 'continent_alone' && new Set(well.map(({ continent }) => continent)).size > 1;
+  };
+
+  /** Only the database knows which are open, and nobody waits for their end. */
+  const endNotices = async (now: number): Promise<void> => {
+    if (now - noticesReadAt < timing.lookAgainMs) return;
+    noticesReadAt = now;
+    for (const { kind, subject } of await noticesOpen(sql)) if (isOver(kind, subject, now)) await endNotice(sql, kind, subject);
   };
 
   const writeDown = async (now: number): Promise<void> => {
@@ -212,6 +220,7 @@ export const createNetwork = async (parts: Parts): Promise<Network> => {
       if (bus.isConnected()) {
         await loseSilent(now);
         await welcomeBack();
+        await endNotices(now);
         await publish();
       }
       await writeDown(now);

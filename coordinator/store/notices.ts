@@ -31,6 +31,10 @@ export const endNoticesAbout = async (sql: Queryable, subject: string): Promise<
 export const openNotices = (sql: Queryable, kind: NoticeKind): Promise<{ subject: string; began_at: Date }[]> =>
   sql<{ subject: string; began_at: Date }[]>`select subject, began_at from notices where kind = ${kind} and ended_at is null`;
 
+/** What all open ones are about. */
+export const noticesOpen = (sql: Queryable): Promise<{ kind: NoticeKind; subject: string }[]> =>
+  sql<{ kind: NoticeKind; subject: string }[]>`select kind, subject from notices where ended_at is null`;
+
 /** All that are open, and those that ended since a time; the open ones first, the newest of each first. */
 export const noticesSince = (sql: Queryable, since: Date): Promise<NoticeRow[]> =>
   sql<NoticeRow[]>`
