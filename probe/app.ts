@@ -4,6 +4,7 @@ import { anchorOf } from '../shared/base/anchor.ts';
 import { type Clock, systemClock } from '../shared/base/clock.ts';
 import { newId } from '../shared/base/ids.ts';
 import { createLog, type Log } from '../shared/base/log.ts';
+import { makeFolder } from '../shared/base/make-folder.ts';
 import { backoff, pause } from '../shared/base/retry.ts';
 import { version } from '../shared/base/version.ts';
 import { type BeatCarrier, createBeatCarrier, createBeatDesk } from '../shared/bus/beat-desk.ts';
@@ -91,7 +92,7 @@ export const createProbe = async (config: Config, overrides: Overrides = {}): Pr
   const session = newId();
   const startedAt = performance.now();
   const displaced = Promise.withResolvers<void>();
-  await mkdir(folder, { recursive: true, mode: 0o700 });
+  makeFolder(folder);
   const claim = await claimDataFolder(folder, id);
 
   const clock = createCorrectedClock(host);

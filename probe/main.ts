@@ -1,4 +1,4 @@
-import { accessSync, constants, existsSync, mkdirSync, readdirSync } from 'node:fs';
+import { accessSync, constants, existsSync, readdirSync } from 'node:fs';
 import { enableCompileCache, flushCompileCache } from 'node:module';
 import { join } from 'node:path';
 import { ConfigurationFault } from '../shared/base/env.ts';
@@ -36,9 +36,10 @@ const beginAnew = (environment: Readonly<Record<string, string>>): void => {
   }
 };
 
-const makeFolder = (folder: string): void => {
+const openFolder = async (folder: string): Promise<void> => {
+  const { makeFolder } = await loadLightly(() => import('../shared/base/make-folder.ts'));
   try {
-    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    makeFolder(folder);
     accessSync(folder, constants.R_OK | constants.W_OK | constants.X_OK);
   } catch (cause) {
     const why = cause instanceof Error ? cause.message : String(cause);
@@ -64,9 +65,10 @@ export const modulesOfProbe = async (hasEar: boolean) => {
  */
 const load = async () => {
   const { PROBE_DATA_DIR: folder, PROBE_EAR_PORT: ear, NODE_COMPILE_CACHE: named, [hasBegunAnew]: isSecond } = process.env;
-  if (folder) makeFolder(folder);
+  if (folder) await openFolder(folder);
   const cache = named ?? (folder && join(folder, 'compiled'));
   if (cache && named === undefined) {
+    await openFolder(cache);
     beginAnew({ NODE_COMPILE_CACHE: cache });
     enableCompileCache(cache);
   }

@@ -1,7 +1,8 @@
 /** Where `npm start` keeps things: the home (data, secrets), and the cache (what was fetched or copied and can be had again). */
-import { accessSync, constants, mkdirSync, statSync } from 'node:fs';
+import { accessSync, constants, existsSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
+import { makeFolder } from '../../shared/base/make-folder.ts';
 
 type Environment = { readonly [name: string]: string | undefined };
 
@@ -15,21 +16,25 @@ export const homeOf = (env: Environment): string => resolve(projectFolder, env.A
 /** What a home remembers: there as soon as it has been started once. */
 export const stateFile = (home: string): string => join(home, 'state.json');
 
+/** What is said of a folder that somebody chose and nothing can be kept in. */
+export const unwritable = (folder: string, variable: 'ANTIPODE_HOME' | 'ANTIPODE_CACHE', cause?: unknown): Error =>
+  new Error(`cannot write to ${folder}: choose another folder with ${variable}`, { cause });
+
 /** Root leaves it passable: Postgres runs as another user below it. */
 export const openHome = (env: Environment): string => {
   const home = homeOf(env);
   try {
-    mkdirSync(home, { recursive: true, mode: isRoot ? 0o711 : 0o700 });
+    makeFolder(home, isRoot ? 0o711 : 0o700);
     accessSync(home, constants.R_OK | constants.W_OK | constants.X_OK);
   } catch (cause) {
-    throw new Error(`cannot write to ${home}: choose another folder with ANTIPODE_HOME`, { cause });
+    throw unwritable(home, 'ANTIPODE_HOME', cause);
   }
   return home;
 };
 
 const isUsable = (folder: string): boolean => {
   try {
-    mkdirSync(folder, { recursive: true, mode: 0o755 });
+    makeFolder(folder, 0o755);
     accessSync(folder, constants.W_OK | constants.X_OK);
     return true;
   } catch {
@@ -37,14 +42,26 @@ const isUsable = (folder: string): boolean => {
   }
 };
 
+const wantedCache = (env: Environment): string =>
+  resolve(env.ANTIPODE_CACHE || join(env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'antipode'));
+
+/** Where the launcher keeps its compiled code; undefined where that cannot be: Node would try for ever to make some folders. */
+export const compileFolder = (env: Environment): string | undefined => {
+  const folder = join(wantedCache(env), 'compile');
+  return isUsable(folder) ? folder : undefined;
+};
+
 /**
  * `ANTIPODE_CACHE`, else the user's own cache folder (so that it outlives a removed `.antipode`), else a folder in the home for
  * a user who has none.
  */
 export const openCache = (env: Environment, home: string): string => {
-  if (env.ANTIPODE_CACHE) return resolve(env.ANTIPODE_CACHE);
-  const own = join(env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'antipode');
-  return isUsable(own) ? own : join(home, 'cache');
+  const wanted = wantedCache(env);
+  if (isUsable(wanted)) return wanted;
+  if (!env.ANTIPODE_CACHE) return join(home, 'cache');
+  // What others filled may be there to be read alone.
+  if (!existsSync(wanted)) throw unwritable(wanted, 'ANTIPODE_CACHE');
+  return wanted;
 };
 
 /** Whether a user who has the rights of "others" (or owns a folder) may pass through this folder and all above it. */

@@ -4,12 +4,22 @@
  */
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { unwritable } from './folders.ts';
 
 export type Lock = { readonly release: () => void };
 
+const openLock = (home: string): DatabaseSync => {
+  try {
+    return new DatabaseSync(join(home, 'launcher.lock'));
+  } catch (cause) {
+    // Root is told that it may write everywhere, also where the system lets nobody make a file.
+    throw unwritable(home, 'ANTIPODE_HOME', cause);
+  }
+};
+
 /** undefined when another launcher has the home. */
 export const lockHome = (home: string): Lock | undefined => {
-  const file = new DatabaseSync(join(home, 'launcher.lock'));
+  const file = openLock(home);
   try {
     file.exec('PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE');
   } catch (error) {

@@ -1,7 +1,5 @@
 /** `npm start`. Only what is needed to make the rest start fast; the rest is in launch.ts. */
 import { enableCompileCache, getCompileCacheDir } from 'node:module';
-import { homedir } from 'node:os';
-import { join } from 'node:path';
 import { ConfigurationFault } from '../../shared/base/env.ts';
 import { loadLightly } from '../../shared/base/light-loading.ts';
 
@@ -14,9 +12,9 @@ if (word !== undefined) {
 }
 
 // The compiled code of earlier starts (`npm start` has named a place already, for this file too); where the folder cannot be used the start is merely slower.
-enableCompileCache(
-  join(process.env.ANTIPODE_CACHE || join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'antipode'), 'compile'),
-);
+const { compileFolder } = await loadLightly(() => import('./folders.ts'));
+const folder = getCompileCacheDir() === undefined ? compileFolder(process.env) : undefined;
+if (folder !== undefined) enableCompileCache(folder);
 
 const compileCache = getCompileCacheDir();
 const { summonMakerEarly } = await loadLightly(() => import('./maker-process.ts'));

@@ -16,9 +16,10 @@ afterEach(async () => {
   await rm(home, { recursive: true, force: true });
 });
 
+/** It goes on naming the lock: one that nobody can give back any more is garbage, and free. */
 const holder = async () => {
   const text = `const { lockHome } = await import(${JSON.stringify(module)});
-    console.log(lockHome(${JSON.stringify(home)}) ? 'held' : 'refused'); setInterval(() => undefined, 1000);`;
+    const lock = lockHome(${JSON.stringify(home)}); console.log(lock ? 'held' : 'refused'); setInterval(() => lock, 1000);`;
   const other = spawn(process.execPath, ['--input-type=module', '-e', text], { stdio: ['ignore', 'pipe', 'inherit'] });
   const [said] = await once(other.stdout, 'data');
   return { other, said: String(said).trim() };

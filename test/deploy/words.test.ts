@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
@@ -7,14 +7,18 @@ import { afterAll, expect, test } from 'vitest';
 const home = mkdtempSync(join(tmpdir(), 'antipode-words-'));
 afterAll(() => rmSync(home, { recursive: true, force: true }));
 
-/** A program of the house without any service or environment. */
-const run = (program: string, ...given: string[]): Promise<{ code: number; out: string; err: string }> =>
+type Said = { readonly code: number | null; readonly out: string; readonly err: string };
+
+/** A program of the house without any service, and no environment but this. `code` is null when it had to be killed. */
+const runIn = (more: Readonly<Record<string, string>>, program: string, ...given: string[]): Promise<Said> =>
   new Promise((resolve) => {
-    const env = { PATH: process.env.PATH, HOME: home, ANTIPODE_HOME: join(home, 'none') };
-    execFile(process.execPath, [join(import.meta.dirname, '../..', program), ...given], { env, timeout: 60_000 }, (error, out, err) =>
-      resolve({ code: typeof error?.code === 'number' ? error.code : 0, out, err }),
+    const env = { PATH: process.env.PATH, HOME: home, ANTIPODE_HOME: join(home, 'none'), ...more };
+    const options = { env, timeout: 30_000, killSignal: 'SIGKILL' } as const;
+    execFile(process.execPath, [join(import.meta.dirname, '../..', program), ...given], options, (error, out, err) =>
+      resolve({ code: error === null ? 0 : typeof error.code === 'number' ? error.code : null, out, err }),
     );
   });
+const run = (program: string, ...given: string[]): Promise<Said> => runIn({}, program, ...given);
 
 test.each([
   ['deploy/local/operator.ts', ['--help'], 0, 'probe rotate', ''],
@@ -32,4 +36,15 @@ test.each([
   const said = await run(program, ...given);
   expect(said).toEqual({ code, out: expect.stringContaining(out), err: expect.stringContaining(err) });
   if (code !== 0) expect(said.out).toBe('');
+});
+
+// Where Linux shows its processes nobody can make a folder, root included, and is told that there is none above it.
+test.runIf(existsSync('/proc/self')).each([
+  ['ANTIPODE_HOME', '/proc/none'],
+  ['ANTIPODE_HOME', '/proc/none/below'],
+  ['ANTIPODE_HOME', '/proc'],
+  ['ANTIPODE_CACHE', '/proc/none'],
+])('a start with %s=%s is refused at once, and says what to change', async (variable, folder) => {
+  const said = await runIn({ [variable]: folder }, 'deploy/local/start.ts');
+  expect(said).toEqual({ code: 1, out: '', err: `cannot write to ${folder}: choose another folder with ${variable}\n` });
 });

@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { existsSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';
 import { tmpdir } from 'node:os';
@@ -113,7 +114,7 @@ describe('the probe process', () => {
         PROBE_CREDENTIALS: printProbeCredentials({ ...credentials, nats_credentials: wire.credentials }),
         PROBE_DATA_DIR: data,
       };
-      const second = spawn(process.execPath, [main], { env, stdio: ['ignore', 'ignore', 'pipe'] });
+      const second = spawn(process.execPath, [main], { env, stdio: ['ignore', 'ignore', 'pipe'], timeout: 30_000, killSignal: 'SIGKILL' });
       let said = '';
       second.stderr.on('data', (data: Buffer) => {
         said += data.toString();
@@ -126,6 +127,8 @@ describe('the probe process', () => {
     expect(await refusal(wire.probe.id)).toContain('another process of this probe uses');
     expect(await refusal('0198c0de-0000-7000-8000-000000000001')).toContain('holds the data of another probe');
     expect(await refusal(wire.probe.id, '/dev/null/data')).toContain('PROBE_DATA_DIR: /dev/null/data cannot be written to (ENOTDIR');
+    if (existsSync('/proc/self'))
+      expect(await refusal(wire.probe.id, '/proc/none/data')).toContain('/proc/none/data cannot be written to (ENOENT');
   });
 
   test('without its credentials says what is missing and ends with 1', async () => {
