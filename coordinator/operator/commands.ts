@@ -30,10 +30,10 @@ const within =
 
 /** Done in the organisation that owns what --id names. */
 const upon =
-  (kind: 'monitor' | 'incident' | 'token', operation: Operation) =>
+  (kind: 'monitor' | 'incident' | 'token', operation: Operation, names: Names = {}) =>
   async ({ gate, organisations }: OperatorParts, given: Given) => {
     const caller = operatorIn(await organisations.owning(kind, given.get('id') ?? ''));
-    return (await gate.execute(operation, caller, rawInput(operation, { [`${kind}_id`]: given.get('id') }))).body;
+    return (await gate.execute(operation, caller, rawInput(operation, { ...input(given, names), [`${kind}_id`]: given.get('id') }))).body;
   };
 
 const onInstallation =
@@ -190,9 +190,9 @@ export const commands: readonly Command[] = [
   {
     ...today,
     words: ['monitor', 'rotate-beat-address'],
-    what: 'Give a heartbeat monitor a new address; the old one goes on working for a day',
-    flags: { id: id('monitor') },
-    run: upon('monitor', innerOperations.rotateBeatAddress),
+    what: 'Give a heartbeat monitor a new address; the old one goes on working for a day, or for less',
+    flags: { id: id('monitor'), 'overlap-s': { what: 'seconds that older addresses go on working; 0 ends one that has leaked at once' } },
+    run: upon('monitor', innerOperations.rotateBeatAddress, { 'overlap-s': 'overlap_s' }),
   },
   {
     ...today,

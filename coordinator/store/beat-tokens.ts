@@ -26,10 +26,14 @@ export const beatTokenBox = async (sql: Queryable, organisation: string, monitor
   return row?.token;
 };
 
-/** The token in force gets an end; the next one is written by `insertBeatToken`. False when there was none. */
-export const retireBeatToken = async (sql: Queryable, organisation: string, monitor: string, until: number): Promise<boolean> => {
+/**
+ * The token in force gets an end, and those that were rotated out before end no later; the next one is written by `insertBeatToken`. False
+ * when there was none.
+ */
+export const retireBeatTokens = async (sql: Queryable, organisation: string, monitor: string, until: number): Promise<boolean> => {
   const rows = await sql<{ key: string }[]>`
-    update beat_tokens set until = ${new Date(until)} where monitor_id = ${monitor} and organisation_id = ${organisation} and until is null
+    update beat_tokens set until = ${new Date(until)}
+    where monitor_id = ${monitor} and organisation_id = ${organisation} and (until is null or until > ${new Date(until)})
     returning encode(fingerprint, 'hex') as key`;
   for (const { key } of rows) await enqueue(sql, { topic: 'beat_key', payload: { key, monitor, until }, partition: null, organisation });
   return rows.length > 0;

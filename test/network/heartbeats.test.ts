@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { retireBeatToken } from '../../coordinator/store/beat-tokens.ts';
+import { retireBeatTokens } from '../../coordinator/store/beat-tokens.ts';
 import { incidentDetails } from '../../coordinator/store/incidents-read.ts';
 import { enqueue } from '../../coordinator/store/outbox.ts';
 import type { ProbeApp } from '../../probe/app.ts';
@@ -242,7 +242,7 @@ describe.concurrent('a heartbeat', () => {
 
   test('whose token was rotated is taken at both addresses until the old one ends', async () => {
     const old = await addHeartbeat(network, {}, 3_600);
-    await network.sql.begin((tx) => retireBeatToken(tx, network.organisation, old.monitor, Date.now() + 3_600_000));
+    await network.sql.begin((tx) => retireBeatTokens(tx, network.organisation, old.monitor, Date.now() + 3_600_000));
     const next = await addToken(network, old.monitor);
     await beat(earOf(europe), old);
     await beat(earOf(europe), next);
@@ -257,6 +257,23 @@ describe.concurrent('a heartbeat', () => {
     expect((await call(earOf(europe), next.token)).status).toBe(200);
     expect((await call(coordinator, next.token)).status).toBe(200);
     await eventually(async () => (await call(coordinator, old.token)).status === 404);
+  });
+
+  test('whose leaked token is ended at once is refused with it everywhere, also while that was to go on for a while', async () => {
+    const [leaked, other] = [await addHeartbeat(network, {}, 3_600), await addHeartbeat(network, {}, 3_600)];
+    const places = [earOf(europe), earOf(asia), coordinator];
+    const rotate = async (until: number): Promise<Heartbeat> => {
+      await network.sql.begin((tx) => retireBeatTokens(tx, network.organisation, leaked.monitor, until));
+      return addToken(network, leaked.monitor);
+    };
+    const second = await rotate(Date.now() + 3_600_000);
+    for (const place of places) for (const one of [leaked, second]) await beat(place, one);
+    const third = await rotate(Date.now());
+    for (const place of places) {
+      for (const { token } of [leaked, second]) await eventually(async () => (await call(place, token)).status === 404);
+      await beat(place, third);
+      expect((await call(place, other.token)).status).toBe(200);
+    }
   });
 
   test('that is resumed gets its whole time anew', async () => {

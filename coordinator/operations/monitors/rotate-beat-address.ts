@@ -1,21 +1,21 @@
 import type { rotateBeatAddress as operation } from '../../../shared/api/inner/beats.ts';
 import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
 import { Refusal } from '../../../shared/base/refusal.ts';
-import { beatFingerprint, newBeatToken, tokenOverlapMs } from '../../../shared/checks/heartbeat/token.ts';
+import { beatFingerprint, newBeatToken } from '../../../shared/checks/heartbeat/token.ts';
 import { beatTokenOf } from '../../access/secrets.ts';
-import { insertBeatToken, retireBeatToken } from '../../store/beat-tokens.ts';
+import { insertBeatToken, retireBeatTokens } from '../../store/beat-tokens.ts';
 import { monitorById } from '../../store/monitors.ts';
 import type { Answer, InOrganisation } from '../context.ts';
 import { found } from '../not-found.ts';
 
-/** A new token at once, the old one for as long as it takes to tell every job. */
+/** A new token at once; older ones for as long as it takes to tell every job, or no longer where somebody else has one. */
 export const rotateBeatAddress = async (
   { sql, organisation, now, with: { secrets, baseUrl } }: InOrganisation,
-  { monitor_id: id }: InputOf<typeof operation>,
+  { monitor_id: id, overlap_s }: InputOf<typeof operation>,
 ): Answer<OutputOf<typeof operation>> => {
   const { type } = found(await monitorById(sql, organisation.id, id), 'monitor_not_found');
-  const until = now + tokenOverlapMs;
-  if (!(await retireBeatToken(sql, organisation.id, id, until)))
+  const until = now + overlap_s * 1_000;
+  if (!(await retireBeatTokens(sql, organisation.id, id, until)))
     throw new Refusal('not_a_heartbeat', `This is a monitor of type ${type}; only heartbeat monitors have an address.`);
   const token = newBeatToken();
   const box = await secrets.seal(sql, token, beatTokenOf(id));

@@ -1,4 +1,5 @@
-import { array, dateTime, integer, nullable, object, string, uuid } from '../fields.ts';
+import { tokenOverlapMs } from '../../checks/heartbeat/token.ts';
+import { array, dateTime, integer, nullable, object, optional, string, uuid } from '../fields.ts';
 import { innerOperation } from '../operation.ts';
 
 /** The address of a heartbeat monitor, and what came to it. */
@@ -35,12 +36,16 @@ export const listBeats = innerOperation({
   refusals: ['monitor_not_found', 'not_a_heartbeat'],
 });
 
+const longestOverlap_s = tokenOverlapMs / 1_000;
+
 export const rotateBeatAddress = innerOperation({
   id: 'rotateBeatAddress',
   access: 'write',
   faces: ['web', 'operator'],
-  summary: 'Give a heartbeat monitor a new address; the old one goes on working for a day',
+  summary: 'Give a heartbeat monitor a new address; the old one goes on working for a day, or for less',
+  description: 'Older addresses go on working for `overlap_s` at most; 0 ends them at once, as one that has leaked.',
   params: { monitor_id: uuid() },
+  body: object('RotateBeatAddressIn', { overlap_s: optional(integer({ ge: 0, le: longestOverlap_s }), longestOverlap_s) }),
   response: object('RotatedBeatAddressOut', { id: uuid(), address: string(), old_until: dateTime() }),
   refusals: ['monitor_not_found', 'not_a_heartbeat'],
 });

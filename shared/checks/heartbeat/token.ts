@@ -9,5 +9,5 @@ export const newBeatToken = (): string => randomBytes(18).toString('base64url');
  */
 export const beatFingerprint = (token: string): string => createHash('sha256').update(token).digest('hex');
 
-/** How long a rotated-out token still counts, so that jobs can be moved to the new address one by one. */
+/** How long a rotated-out token still counts, unless less is asked for, so that jobs can be moved to the new address one by one. */
 export const tokenOverlapMs = 24 * 3_600_000;

@@ -39,6 +39,34 @@ describe('rotateBeatAddress', () => {
     expect(lines[1]?.payload.until).toBe(Date.parse(rotated.old_until));
   });
 
+  test('ends the old address at once when it is told to, and those that were to go on for a while with it', async () => {
+    const { id } = await bench.call(createMonitor, house.owner, { type: 'heartbeat', name: 'Backup', interval_s: 300 });
+    const first = await bench.call(getBeatAddress, house.owner, { monitor_id: id });
+    const second = await bench.call(rotateBeatAddress, house.owner, { monitor_id: id });
+    const third = await bench.call(rotateBeatAddress, house.owner, { monitor_id: id, overlap_s: 0 });
+    expect(third.old_until).toBe(new Date(bench.now).toISOString());
+    const keys = await bench.sql<{ key: string; until: Date | null }[]>`
+      select encode(fingerprint, 'hex') as key, until from beat_tokens where monitor_id = ${id}`;
+    expect(new Map(keys.map(({ key, until }) => [key, until?.toISOString() ?? null]))).toEqual(
+      new Map([
+        [keyIn(first.address), third.old_until],
+        [keyIn(second.address), third.old_until],
+        [keyIn(third.address), null],
+      ]),
+    );
+    // The ears hear of both.
+    const told = await bench.sql<{ payload: { key: string; until: number | null } }[]>`
+      select payload from outbox where topic = 'beat_key' and payload ->> 'monitor' = ${id} and payload ->> 'until' = ${String(bench.now)}`;
+    expect(new Set(told.map(({ payload }) => payload.key))).toEqual(new Set([keyIn(first.address), keyIn(second.address)]));
+    // A longer overlap later does not bring them back.
+    bench.now += 60_000;
+    await bench.call(rotateBeatAddress, house.owner, { monitor_id: id, overlap_s: 3_600 });
+    const [still] = await bench.sql`select until from beat_tokens where fingerprint = decode(${keyIn(second.address)}, 'hex')`;
+    expect(still).toEqual({ until: new Date(third.old_until) });
+    for (const overlap_s of [-1, 86_401, 0.5, 'soon'])
+      expect(await bench.refusal(rotateBeatAddress, house.owner, { monitor_id: id, overlap_s })).toBe('faults');
+  });
+
   test('is for those who may write, for heartbeats, and in their own organisation', async () => {
     const { id } = await bench.call(createMonitor, house.owner, { type: 'heartbeat', name: 'Backup', interval_s: 300 });
     const other = await bench.call(createMonitor, house.owner, { type: 'https', target: 'https://example.com' });

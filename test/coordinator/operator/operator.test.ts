@@ -114,24 +114,18 @@ describe('the operator', () => {
     expect((await run('probe', 'create', '--name', 'Mars', '--continent', 'Mars')).err).toContain('(continent_unknown)');
 
     const here = ['--organisation', text(organisation)];
-    const config = '{"expected_status":[200]}';
-    const https = await json(
-      'monitor',
-      'create',
-      ...here,
-      '--type',
-      'https',
-      '--target',
-      'https://example.com',
-      '--interval-s',
-      '30',
-      '--config',
-      config,
-    );
+    const wanted = ['--type', 'https', '--target', 'https://example.com', '--interval-s', '30', '--config', '{"expected_status":[200]}'];
+    const https = await json('monitor', 'create', ...here, ...wanted);
     expect(https).toMatchObject({ name: 'example.com', interval_s: 30, config: { expected_status: [200] } });
     const beat = await json('monitor', 'create', ...here, '--type', 'heartbeat', '--name', 'Nightly');
     expect((await json('monitor', 'beat-address', '--id', text(beat.id))).address).toMatch(/^https:\/\/antipode\.test\/beat\/\S+$/);
     expect((await run('monitor', 'beat-address', '--id', text(https.id))).err).toContain('(not_a_heartbeat)');
+    const rotated = await json('monitor', 'rotate-beat-address', '--id', text(beat.id), '--overlap-s', '0');
+    expect(Date.parse(text(rotated.old_until))).toBe(bench.now);
+    expect((await json('monitor', 'beat-address', '--id', text(beat.id))).address).toBe(rotated.address);
+    const day = await json('monitor', 'rotate-beat-address', '--id', text(beat.id));
+    expect(Date.parse(text(day.old_until))).toBe(bench.now + 86_400_000);
+    expect((await run('monitor', 'rotate-beat-address', '--id', text(beat.id), '--overlap-s', '86401')).err).toContain('overlap');
     expect(await json('monitor', 'beats', '--id', text(beat.id))).toEqual({ items: [] });
     expect((await run('monitor', 'beats', '--id', text(https.id))).err).toContain('(not_a_heartbeat)');
     expect((await json('status-page', 'create', ...here, '--name', 'Status', '--slug', 'watch')).slug).toBe('watch');
