@@ -34,7 +34,8 @@ const outageWhileAway = async (then: typeof fine): Promise<string> => {
   await first.close();
   target.answer(then);
   await network.sql`update alerts set due_at = now() where monitor_id = ${monitor}`;
-  await hits(4);
+  // So long that what is told of then is the past.
+  await hits(10);
   await network.startCoordinator();
   return monitor;
 };
