@@ -1,7 +1,8 @@
-import { type FileHandle, mkdir, open } from 'node:fs/promises';
+import { type FileHandle, open } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { z } from 'zod';
 import type { Log } from '../base/log.ts';
+import { makeFolder } from '../base/make-folder.ts';
 import { type HandedOver, handOverInLines } from './beat-lines.ts';
 import { type BeatMessage, beatMessage } from './messages.ts';
 
@@ -53,7 +54,7 @@ const readEntries = (text: string, log: Log): SpooledBeat[] =>
     });
 
 export const openBeatSpool = async (path: string, log: Log): Promise<BeatSpool> => {
-  await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+  makeFolder(dirname(path));
   const file: FileHandle = await open(path, 'a+', 0o600);
   const folder = await open(dirname(path), 'r');
   await folder.sync().finally(() => folder.close());
