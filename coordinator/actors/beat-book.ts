@@ -15,6 +15,7 @@ import type { Sql } from '../store/database.ts';
 import { markDone, outboxChannel, waitingLines } from '../store/outbox.ts';
 import { inTransaction } from '../store/transactions.ts';
 import { createKeyRing, type KeyRing } from './beat-keys.ts';
+import { createKeyLookup } from './key-lookup.ts';
 
 /**
  * Which heartbeat keys exist: published for the ears as the outbox says so, known by heart for this coordinator's own address, and brought
@@ -43,15 +44,14 @@ type Parts = {
 
 const most = 500;
 const atOnce = 200;
-/** Keys that nobody knows by heart are looked up at most so often, all together: a flood of made-up tokens reaches no further. */
-const lookupsPerSecond = 20;
+/** Keys that nobody knows by heart are looked up at most so often, all together, and so long: longer no job is kept waiting for its 404. */
+const bounds = { mostPerSecond: 20, patienceMs: 1_000 };
 
 const knownOf = ({ organisation, monitor, until }: BeatKeyRow): KnownKey => ({ organisation, monitor, until: until?.getTime() ?? null });
 
 export const openBeatBook = async ({ sql, bus, records, clock, log, lookAgainMs }: Parts): Promise<BeatBook> => {
   const keys = createKeyRing();
-  let lookups = 0;
-  let lookupsSince = performance.now();
+  const lookUp = createKeyLookup({ ask: (key) => beatKey(sql, key), log, ...bounds });
 
   const readAll = async function* () {
     for await (const page of allBeatKeys(sql)) yield page.map((row) => [row.key, knownOf(row)] as const);
@@ -109,16 +109,26 @@ export const openBeatBook = async ({ sql, bus, records, clock, log, lookAgainMs 
     log.info({ keys: restored }, 'heartbeat keys and the last beats are on the bus again');
   };
 
-  const check = async (): Promise<void> => {
-    if (!bus.isConnected()) return;
-    const made = await Promise.all([streams.beatKeys, streams.lastBeats, streams.beats].map((stream) => bus.ensureStream(stream)));
+  const isShort = async (): Promise<boolean> => {
     const [expected, onBus, values] = await Promise.all([
       countHeartbeats(sql),
       bus.streamState(streams.lastBeats.name),
       bus.streamState(streams.beatKeys.name),
     ]);
-    const short = (onBus?.messages ?? 0) < expected.monitors || (values?.messages ?? 0) < expected.keys;
-    if (short || made.includes(true)) await restore();
+    return (onBus?.messages ?? 0) < expected.monitors || (values?.messages ?? 0) < expected.keys;
+  };
+
+  /** A key that was made in this moment is not on the bus yet, and no tombstone makes up for it in the count: it is no sign of a loss. */
+  const lacksSome = async (): Promise<boolean> => {
+    if (!(await isShort())) return false;
+    await drain();
+    return isShort();
+  };
+
+  const check = async (): Promise<void> => {
+    if (!bus.isConnected()) return;
+    const made = await Promise.all([streams.beatKeys, streams.lastBeats, streams.beats].map((stream) => bus.ensureStream(stream)));
+    if (made.includes(true) || (await lacksSome())) await restore();
     for (const { key, organisation } of await endOldBeatKeys(sql)) await publishKey(key, organisation, undefined);
     await drain();
   };
@@ -149,17 +159,7 @@ export const openBeatBook = async ({ sql, bus, records, clock, log, lookAgainMs 
     findKey: async (key) => {
       const known = keys.find(key);
       if (known) return known;
-      const now = performance.now();
-      if (now - lookupsSince > 1_000) {
-        lookups = 0;
-        lookupsSince = now;
-      }
-      lookups += 1;
-      if (lookups > lookupsPerSecond) return undefined;
-      const row = await beatKey(sql, key).catch((error: unknown) => {
-        log.warn({ err: error }, 'a heartbeat key could not be looked up');
-        return undefined;
-      });
+      const row = await lookUp(key);
       if (row && (row.until === null || row.until.getTime() > clock.now())) keys.put(key, knownOf(row));
       return row && knownOf(row);
     },
