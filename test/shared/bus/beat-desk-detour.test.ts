@@ -1,0 +1,178 @@
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, describe, expect, test } from 'vitest';
+import { newId } from '../../../shared/base/ids.ts';
+import { type BeatCarrier, type BeatDesk, type BeatDeskParts, type BeatDetour, createBeatDesk } from '../../../shared/bus/beat-desk.ts';
+import { openBeatSpool, type SpooledBeat } from '../../../shared/bus/beat-spool.ts';
+import { newBeatToken } from '../../../shared/checks/heartbeat/token.ts';
+import { silentLog } from '../../probe/support/bus-of-probe.ts';
+import { eventually } from '../../support/eventually.ts';
+
+/** A desk between two ways that each do what the test says, on a real disk. */
+
+const ends: (() => Promise<unknown>)[] = [];
+afterEach(async () => {
+  for (const end of ends.splice(0).toReversed()) await end();
+});
+
+type Way = { state: 'away' | 'failing' | 'well'; readonly came: SpooledBeat[]; tried: number };
+
+const bodies = ({ came }: Way): string[] => came.map(({ beat }) => beat.body);
+
+const setUp = async (clock: BeatDeskParts['clock'] = { now: Date.now }) => {
+  const folder = await mkdtemp(join(tmpdir(), 'antipode-detour-'));
+  ends.push(() => rm(folder, { recursive: true, force: true }));
+  const bus: Way = { state: 'away', came: [], tried: 0 };
+  const detour: Way = { state: 'well', came: [], tried: 0 };
+  const carrier: BeatCarrier = {
+    isReady: () => bus.state !== 'away',
+    recover: async () => undefined,
+    handOver: async (entry) => {
+      bus.tried += 1;
+      if (bus.state !== 'well') throw new Error('the bus does not take it');
+      bus.came.push(entry);
+    },
+  };
+  let most = 500;
+  const way: BeatDetour = {
+    isOpen: () => detour.state !== 'away',
+    handOver: async (waiting) => {
+      detour.tried += 1;
+      if (detour.state !== 'well') throw new Error('nobody is there');
+      const some = waiting.slice(0, most);
+      detour.came.push(...some);
+      return { handed: new Set(some.map(({ beat }) => beat.id)), failures: [] };
+    },
+    close: () => undefined,
+  };
+  const file = join(folder, 'beats.jsonl');
+  const open = async (withClock = clock): Promise<BeatDesk & { readonly say: (body: string) => Promise<number> }> => {
+    const known = { organisation: newId(), monitor: newId(), until: null };
+    const spool = await openBeatSpool(file, silentLog);
+    const desk = createBeatDesk({
+      carrier: () => carrier,
+      detour: way,
+      spool,
+      findKey: () => known,
+      ear: 'eu',
+      clock: withClock,
+      log: silentLog,
+    });
+    const address = `/beat/${newBeatToken()}`;
+    let closing: Promise<void> | undefined;
+    const close = () => {
+      closing ??= desk.close();
+      return closing;
+    };
+    ends.push(close);
+    const say = async (body: string) => (await desk.take({ method: 'POST', address, body: async () => Buffer.from(body) })).status;
+    return { ...desk, close, say };
+  };
+  return { bus, detour, open, file, takeAtMost: (count: number) => (most = count) };
+};
+
+describe('a desk with a detour', () => {
+  test('lets a beat leave by it as soon as it is on the disk, while the bus is away, and forgets it then', async () => {
+    const { bus, detour, open, file } = await setUp();
+    const { say, catchUp } = await open();
+    expect(await say('one')).toBe(200);
+    await catchUp();
+    expect(bodies(detour)).toEqual(['one']);
+    expect(await say('two')).toBe(200);
+    await catchUp();
+    expect(bodies(detour)).toEqual(['one', 'two']);
+    await eventually(async () => (await readFile(file, 'utf8')) === '');
+    bus.state = 'well';
+    expect(await say('three')).toBe(200);
+    expect([bodies(bus), bodies(detour)]).toEqual([['three'], ['one', 'two']]);
+  });
+
+  test('does not take it while the bus is there', async () => {
+    const { bus, detour, open } = await setUp();
+    bus.state = 'well';
+    const { say, catchUp } = await open();
+    for (const body of ['one', 'two']) expect(await say(body)).toBe(200);
+    await catchUp();
+    expect(bodies(bus)).toEqual(['one', 'two']);
+    expect(detour.tried).toBe(0);
+  });
+
+  test('takes it when the bus seems to be there and fails, and lets nobody wait for that bus again soon', async () => {
+    const { bus, detour, open } = await setUp();
+    bus.state = 'failing';
+    const { say, catchUp } = await open();
+    expect(await say('one')).toBe(200);
+    await eventually(() => detour.came.length === 1);
+    const tried = bus.tried;
+    expect(await say('two')).toBe(200);
+    await catchUp();
+    expect(bodies(detour)).toEqual(['one', 'two']);
+    expect(bus.tried).toBe(tried);
+    // A bus that fails for a moment only is gone back to.
+    bus.state = 'well';
+    await eventually(async () => (await say('later')) === 200 && bus.came.length > 0, 15_000, 200);
+  }, 30_000);
+
+  test('keeps all while neither is there, in order, and hands it over by whichever comes first, some at a time', async () => {
+    const { bus, detour, open, takeAtMost } = await setUp();
+    detour.state = 'away';
+    const before = await open();
+    for (const body of ['one', 'two', 'three', 'four', 'five']) expect(await before.say(body)).toBe(200);
+    expect([bus.tried, detour.tried]).toEqual([0, 0]);
+    await before.close();
+    const after = await open();
+    takeAtMost(2);
+    detour.state = 'well';
+    await after.catchUp();
+    expect(bodies(detour)).toEqual(['one', 'two', 'three', 'four', 'five']);
+    expect(detour.tried).toBe(3);
+  });
+
+  test('goes back to the bus in the midst of it', async () => {
+    const { bus, detour, open, takeAtMost } = await setUp();
+    detour.state = 'away';
+    const { say, catchUp } = await open();
+    for (const body of ['one', 'two', 'three']) expect(await say(body)).toBe(200);
+    takeAtMost(1);
+    detour.state = 'well';
+    const catching = catchUp();
+    bus.state = 'well';
+    await catching;
+    await eventually(() => bus.came.length === 2);
+    expect([bodies(detour), bodies(bus)]).toEqual([['one'], ['two', 'three']]);
+  });
+
+  test('keeps what neither took, and tries the bus as ever when it is the only way', async () => {
+    const { bus, detour, open } = await setUp();
+    [bus.state, detour.state] = ['failing', 'failing'];
+    const { say } = await open();
+    expect(await say('one')).toBe(200);
+    await eventually(() => detour.tried > 0);
+    detour.state = 'away';
+    bus.state = 'well';
+    await eventually(() => bus.came.length === 1, 2_000);
+    expect(bodies(bus)).toEqual(['one']);
+  });
+
+  test('sends nothing that way before it was told the time, and dates anew then what it took before, also after a crash', async () => {
+    const dayAhead = Date.now() + 86_400_000;
+    const { detour, open } = await setUp();
+    const before = await open({ now: () => dayAhead, isMeasured: () => false });
+    expect(await before.say('early')).toBe(200);
+    await before.catchUp();
+    expect(detour.tried).toBe(0);
+    await before.close();
+    let isMeasured = false;
+    const after = await open({ now: () => dayAhead, isMeasured: () => isMeasured, offset: () => -86_400_000 });
+    detour.state = 'failing';
+    isMeasured = true;
+    await after.catchUp();
+    expect(detour.tried).toBeGreaterThan(0);
+    detour.state = 'well';
+    await after.catchUp();
+    await eventually(() => detour.came.length === 1);
+    expect(detour.came).toMatchObject([{ beat: { body: 'early', at: dayAhead - 86_400_000 } }]);
+    expect(detour.came[0]).not.toHaveProperty('uncorrected');
+  });
+});
