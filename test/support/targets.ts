@@ -14,16 +14,20 @@ export type Hit = {
   readonly agent: string;
 };
 
-export type Answer =
+/** What can be told to a target that runs elsewhere. */
+export type PlainAnswer =
   | { readonly is: 'status'; readonly status: number; readonly headers?: Readonly<Record<string, string>>; readonly body?: string }
   /** Takes the request and never answers. */
   | { readonly is: 'hang' }
   /** Closes the connection without a word. */
   | { readonly is: 'drop' }
-  | { readonly is: 'by'; readonly answer: (request: IncomingMessage, response: ServerResponse) => void };
+  /** As it is called: by the name of its host alone, without a port. */
+  | { readonly is: 'hosts'; readonly named: Readonly<Record<string, PlainAnswer>>; readonly others: PlainAnswer };
 
-export const fine: Answer = { is: 'status', status: 200, body: 'fine' };
-export const broken: Answer = { is: 'status', status: 503, body: 'broken' };
+export type Answer = PlainAnswer | { readonly is: 'by'; readonly answer: (request: IncomingMessage, response: ServerResponse) => void };
+
+export const fine: PlainAnswer = { is: 'status', status: 200, body: 'fine' };
+export const broken: PlainAnswer = { is: 'status', status: 503, body: 'broken' };
 
 export type Target = {
   readonly port: number;
@@ -46,6 +50,7 @@ const continentOf = (request: IncomingMessage): Continent | null => {
 const give = (answer: Answer, request: IncomingMessage, response: ServerResponse): void => {
   if (answer.is === 'status') response.writeHead(answer.status, answer.headers).end(answer.body ?? '');
   else if (answer.is === 'drop') request.socket.destroy();
+  else if (answer.is === 'hosts') give(answer.named[request.headers.host?.replace(/:\d+$/, '') ?? ''] ?? answer.others, request, response);
   else if (answer.is === 'by') answer.answer(request, response);
 };
 
@@ -76,6 +81,7 @@ const listen = (server: Server, host: string, port: number): Promise<Listening> 
   });
 
 export type TargetOptions = {
+  readonly onHit?: (hit: Hit) => void;
   readonly host?: string;
   readonly port?: number;
   /** With a certificate it speaks https. */
@@ -98,13 +104,15 @@ export const startTarget = async (options: TargetOptions = {}): Promise<Target> 
   let common: Answer = fine;
   const listener: RequestListener = (request, response) => {
     const continent = continentOf(request);
-    hits.push({
+    const hit = {
       at: Date.now(),
       method: request.method ?? '',
       url: request.url ?? '',
       continent,
       agent: request.headers['user-agent'] ?? '',
-    });
+    };
+    hits.push(hit);
+    options.onHit?.(hit);
     give((continent && special.get(continent)) ?? common, request, response);
   };
   const { certificate } = options;
