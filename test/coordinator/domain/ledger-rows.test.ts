@@ -85,6 +85,22 @@ describe('rule 22: the rows of the ledger', () => {
     ]);
   });
 
+  test('have the interval now in force for a gap that nobody had noticed when the next result came', () => {
+    const { covered } = cover({ covered_until: 10_000, gaps: [], watched }, 90_000, 100_000);
+    expect(covered).toEqual({ covered_until: 100_000, gaps: [{ from: 10_000, to: 90_000, interval_ms: watched.interval_ms }] });
+  });
+
+  test('of a gap that is over stay known here for eight days, and not a moment longer, whether or not another lasts', () => {
+    const ended = 10_000;
+    const lasting = { from: 8 * day, to: null, interval_ms: 60_000 };
+    for (const rest of [[], [lasting]]) {
+      const gaps = [{ from: 0, to: ended, interval_ms: 60_000 }, ...rest];
+      const of = { covered_until: 9 * day, gaps, watched };
+      expect(passTime(of, ended + 8 * day).covered.gaps).toBe(gaps);
+      expect(passTime(of, ended + 8 * day + 1).covered.gaps).toEqual(rest);
+    }
+  });
+
   test('a gap is noticed five seconds after it began, and not again while it lasts', () => {
     const known = { covered_until: 10_000, gaps: [], watched };
     expect(passTime(known, 14_999).effects).toEqual([]);
