@@ -35,12 +35,11 @@ const nothingLostNothingDoubled = async (all: readonly string[]): Promise<void> 
   const stored = async () => (await Promise.all(all.map((monitor) => resultsOf(network.sql, monitor)))).flat();
   await eventually(async () => (await stored()).length >= seen, 40_000);
   const rows = (
-    await Promise.all(
-      all.map(async (monitor) => (await resultsOf(network.sql, monitor)).map((row) => `${monitor} ${row.continent} ${Number(row.at)}`)),
-    )
+    await Promise.all(all.map(async (monitor) => (await resultsOf(network.sql, monitor)).map((row) => ({ ...row, monitor }))))
   ).flat();
-  expect(new Set(rows).size).toBe(rows.length);
-  expect(rows.length).toBeLessThanOrEqual(target.hits.length);
+  expect(new Set(rows.map(({ monitor, continent, at }) => `${monitor} ${continent} ${Number(at)}`)).size).toBe(rows.length);
+  // A check that was held up may have said so before it came to the target.
+  expect(rows.filter(({ outcome }) => outcome !== 2).length).toBeLessThanOrEqual(target.hits.length);
 };
 
 describe('several coordinators', () => {

@@ -166,7 +166,8 @@ describe('the key of a place', () => {
     expect(await keyOfBox('Oceania', monitor)).toBe(before);
     await older.stop();
 
-    await replace();
+    // The database may take a moment to notice that it is gone.
+    await eventually(replace);
     const key = deriveNetworkKey(next, 'Oceania', sealEpochOf((await readSealing(network.sql)).epochs, 'Oceania')).id;
     await eventually(async () => (await keyOfBox('Oceania', monitor)) === key);
     await eventually(async () => (await keysOnDisk(probe.made.folder)).join() === key);
