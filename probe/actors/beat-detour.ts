@@ -55,12 +55,12 @@ export const createBeatDetour = ({ probe, key, baseUrl, clock }: Parts): BeatDet
   let failures = 0;
   let restsUntil = Number.NEGATIVE_INFINITY;
 
-  const bring = async (waiting: readonly SpooledBeat[]): Promise<ReadonlySet<string>> => {
+  const bring = async (waiting: readonly SpooledBeat[], leaving: AbortSignal): Promise<ReadonlySet<string>> => {
     const address = addressFor(baseUrl(), probe);
     if (address === null) throw new Error('the address of the coordinator is not known yet');
     const beats = frontOf(waiting).join();
     const body = Buffer.from(`{"v":1,"probe":"${probe}","sent_at":${clock.now()},"beats":[${beats}]}`);
-    const signal = AbortSignal.any([closing.signal, AbortSignal.timeout(patienceMs)]);
+    const signal = AbortSignal.any([closing.signal, leaving, AbortSignal.timeout(patienceMs)]);
     const { status, text } = await post(address, { headers: headersOf(signatureOf(key, body)), body, signal });
     if (status !== 200) throw new Error(`the coordinator at ${address.origin} answered ${status}: ${text.slice(0, 200)}`);
     const done = new Set(keptBeatsReply.parse(JSON.parse(text)).done);
@@ -70,12 +70,13 @@ export const createBeatDetour = ({ probe, key, baseUrl, clock }: Parts): BeatDet
 
   return {
     isOpen: () => !closing.signal.aborted && performance.now() >= restsUntil && addressFor(baseUrl(), probe) !== null,
-    handOver: async (waiting) => {
+    handOver: async (waiting, leaving) => {
       try {
-        const handed = await bring(waiting);
+        const handed = await bring(waiting, leaving);
         failures = 0;
         return { handed, failures: [] };
       } catch (error) {
+        if (leaving.aborted) throw error;
         restsUntil = performance.now() + backoff(failures, firstRestMs, longestRestMs);
         failures += 1;
         throw error;

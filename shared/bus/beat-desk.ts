@@ -55,8 +55,8 @@ export const createBeatCarrier = (bus: Bus, records: BeatRecords, place: BeatPla
 export type BeatDetour = {
   /** False while it rests, because nobody was there, and when there is none. */
   readonly isOpen: () => boolean;
-  /** @throws when nothing could be brought there. */
-  readonly handOver: HandOverSome;
+  /** `signal`: the bus is back, and this is waited for no longer. @throws when nothing could be brought there. */
+  readonly handOver: (waiting: readonly SpooledBeat[], signal: AbortSignal) => ReturnType<HandOverSome>;
   /** Ends what is under way. */
   readonly close: () => void;
 };
@@ -97,8 +97,12 @@ export const createBeatDesk = (parts: BeatDeskParts): BeatDesk => {
 
   const busCarrier = (): BeatCarrier | undefined => {
     const one = carrier();
-    const isDoubtful = performance.now() < busDoubtfulUntil && detour?.isOpen() === true;
-    return one?.isReady() && !isDoubtful ? one : undefined;
+    if (!one?.isReady()) {
+      // What comes after this is another connection, of which there is no doubt.
+      busDoubtfulUntil = Number.NEGATIVE_INFINITY;
+      return undefined;
+    }
+    return performance.now() < busDoubtfulUntil && detour?.isOpen() ? undefined : one;
   };
   const onBusFailure = (error: unknown, what: string): void => {
     busDoubtfulUntil = performance.now() + busDoubtfulMs;
@@ -160,17 +164,21 @@ export const createBeatDesk = (parts: BeatDeskParts): BeatDesk => {
     }
   };
 
+  let detouring: AbortController | undefined;
   const catchUpByDetour = async (way: BeatDetour): Promise<void> => {
-    let isBusBack = false;
+    const leaving = new AbortController();
+    detouring = leaving;
     try {
       await spool.drainTogether((waiting) => {
-        isBusBack = busCarrier() !== undefined;
-        if (isBusBack) throw new Error('the bus is there again');
-        return way.handOver(waiting.map(dated));
+        if (busCarrier()) leaving.abort();
+        leaving.signal.throwIfAborted();
+        return way.handOver(waiting.map(dated), leaving.signal);
       });
     } catch (error) {
-      if (isBusBack) return; // The rest goes there, in a moment.
+      if (leaving.signal.aborted) return; // The rest goes over the bus, in a moment.
       log.warn({ err: error, waiting: spool.waiting() }, 'beats wait on the disk: neither the bus nor the coordinator takes them');
+    } finally {
+      detouring = undefined;
     }
   };
 
@@ -180,6 +188,8 @@ export const createBeatDesk = (parts: BeatDeskParts): BeatDesk => {
     if (detour?.isOpen() && spool.waiting() > 0 && !busCarrier()) await catchUpByDetour(detour);
   };
   const catchUp = (): Promise<void> => {
+    // Nothing that stalls there keeps anything from a bus that is back.
+    if (detouring && busCarrier()) detouring.abort();
     if (!isMeasured() || !(busCarrier() || detour?.isOpen())) return Promise.resolve();
     catchingUp ??= catchUpOnce().finally(() => {
       catchingUp = undefined;

@@ -43,7 +43,10 @@ afterEach(async () => {
   await new Promise((resolve) => server.close(resolve));
 });
 
-const detour = (baseUrl = base) => createBeatDetour({ probe, key, baseUrl: () => baseUrl, clock: { now: () => 1_000 } });
+const detour = (baseUrl = base, leaving = new AbortController().signal) => {
+  const way = createBeatDetour({ probe, key, baseUrl: () => baseUrl, clock: { now: () => 1_000 } });
+  return { ...way, handOver: (waiting: readonly SpooledBeat[]) => way.handOver(waiting, leaving) };
+};
 
 const entry = (body = ''): SpooledBeat => ({
   organisation: newId(),
@@ -117,6 +120,17 @@ describe('the detour', () => {
     for (const nowhere of ['', 'rubbish', 'file:///etc/passwd', 'nats://127.0.0.1:1'])
       expect(detour(nowhere).isOpen(), nowhere).toBe(false);
     await expect(detour('http://127.0.0.1:1').handOver(entries(1))).rejects.toThrow('ECONNREFUSED');
+  });
+
+  test('does not rest because it was left for the bus', async () => {
+    const leaving = new AbortController();
+    answer = () => {
+      leaving.abort();
+      return 'nothing';
+    };
+    const way = detour(base, leaving.signal);
+    await expect(way.handOver(entries(1))).rejects.toThrow();
+    expect(way.isOpen()).toBe(true);
   });
 
   test('ends what is under way when it is closed, and is open no more', async () => {

@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -16,7 +17,7 @@ afterEach(async () => {
   for (const end of ends.splice(0).toReversed()) await end();
 });
 
-type Way = { state: 'away' | 'failing' | 'well'; readonly came: SpooledBeat[]; tried: number };
+type Way = { state: 'away' | 'failing' | 'stalling' | 'well'; readonly came: SpooledBeat[]; tried: number };
 
 const bodies = ({ came }: Way): string[] => came.map(({ beat }) => beat.body);
 
@@ -37,8 +38,9 @@ const setUp = async (clock: BeatDeskParts['clock'] = { now: Date.now }) => {
   let most = 500;
   const way: BeatDetour = {
     isOpen: () => detour.state !== 'away',
-    handOver: async (waiting) => {
+    handOver: async (waiting, signal) => {
       detour.tried += 1;
+      if (detour.state === 'stalling') await once(signal, 'abort');
       if (detour.state !== 'well') throw new Error('nobody is there');
       const some = waiting.slice(0, most);
       detour.came.push(...some);
@@ -141,6 +143,32 @@ describe('a desk with a detour', () => {
     await catching;
     await eventually(() => bus.came.length === 2);
     expect([bodies(detour), bodies(bus)]).toEqual([['one'], ['two', 'three']]);
+  });
+
+  test('is not held up by it when the bus comes back', async () => {
+    const { bus, detour, open } = await setUp();
+    detour.state = 'stalling';
+    const { say } = await open();
+    expect(await say('one')).toBe(200);
+    await eventually(() => detour.tried === 1);
+    bus.state = 'well';
+    await eventually(() => bus.came.length === 1, 5_000);
+    expect([bodies(detour), bodies(bus)]).toEqual([[], ['one']]);
+    expect(await say('two')).toBe(200);
+    expect(bodies(bus)).toEqual(['one', 'two']);
+  });
+
+  test('goes to a bus that was lost and is back without a doubt', async () => {
+    const { bus, detour, open } = await setUp();
+    bus.state = 'failing';
+    const { say, catchUp } = await open();
+    expect(await say('one')).toBe(200);
+    await eventually(() => detour.came.length === 1);
+    bus.state = 'away';
+    await catchUp();
+    bus.state = 'well';
+    expect(await say('two')).toBe(200);
+    expect([bodies(detour), bodies(bus)]).toEqual([['one'], ['two']]);
   });
 
   test('keeps what neither took, and tries the bus as ever when it is the only way', async () => {
