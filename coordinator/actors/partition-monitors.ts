@@ -2,7 +2,7 @@ import type { Roster } from '../../shared/checks/assignment.ts';
 import type { MonitorState, SeenResult, Watched } from '../domain/incident-types.ts';
 import { coveredByPass, goesWithoutSaying, tickOfQuiet } from '../domain/quiet.ts';
 import { reachOf } from '../domain/reach.ts';
-import { createViews, type FlatGaps, flatGaps, gapsOf, mostViews } from './partition-views.ts';
+import { createViews, type FlatGaps, flatGaps, gapsOf, isPlainPass, mostViews } from './partition-views.ts';
 
 /**
  * What is kept beside a monitor's state. `target` is a hash of the host that it checks and tells distinct targets apart; `changedAt` is when
@@ -76,7 +76,7 @@ const areTermsOf = (watched: Watched, terms: Terms): boolean =>
 
 const isQuiet = ({ incident, restored, views }: MonitorState): boolean => {
   if (incident !== null || restored || views.length > mostViews) return false;
-  for (const { failure } of views) if (failure !== null) return false;
+  for (const view of views) if (!isPlainPass(view)) return false;
   return true;
 };
 
@@ -212,6 +212,7 @@ export const createMonitors = (): Monitors => {
         config_version: columns.version[slot] ?? 0,
         created_at: columns.created[slot] ?? 0,
         paused_at: timeOf(columns.paused[slot]),
+        clock: columns.clock[slot] ?? 0,
         covered_until: columns.covered[slot] ?? 0,
         decides_from: columns.from[slot] ?? 0,
         gaps_until: gapsUntil(slot),

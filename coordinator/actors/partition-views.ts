@@ -1,8 +1,8 @@
 import type { Gap, ProbeView, Seer } from '../domain/incident-types.ts';
 
 /**
- * Views of monitors that are well, as numbers: so many places for each slot, and more of them once a monitor has more views. And their
- * gaps, which nearly every monitor has one of: the time from its making to its first result.
+ * Views of monitors that are well, as numbers: so many places for each slot, and more of them once a monitor has more views. Each is a pass, so
+ * that who saw it and when says all. And their gaps, which nearly every monitor has one of: the time from its making to its first result.
  */
 export type Views = {
   readonly read: (slot: number) => readonly ProbeView[];
@@ -19,22 +19,20 @@ export type Views = {
 export const mostViews = 16;
 
 const fewViews = 4;
-const noTime = Number.NaN;
+
+/** Whether this view is told by who saw it and when. */
+export const isPlainPass = ({ at, ok, ok_at, failure }: ProbeView): boolean => ok && ok_at === at && failure === null;
 
 type Columns = {
   readonly count: Uint8Array;
   readonly seer: Uint16Array;
-  readonly ok: Uint8Array;
   readonly at: Float64Array;
-  readonly okAt: Float64Array;
 };
 
 const columnsFor = (capacity: number, width: number): Columns => ({
   count: new Uint8Array(capacity),
   seer: new Uint16Array(capacity * width),
-  ok: new Uint8Array(capacity * width),
   at: new Float64Array(capacity * width),
-  okAt: new Float64Array(capacity * width),
 });
 
 export const createViews = (initial: number): Views => {
@@ -62,7 +60,7 @@ export const createViews = (initial: number): Views => {
     const older = columns;
     const made = columnsFor(toCapacity, toWidth);
     made.count.set(older.count);
-    for (const name of ['seer', 'ok', 'at', 'okAt'] as const) {
+    for (const name of ['seer', 'at'] as const) {
       if (toWidth === width) made[name].set(older[name]);
       else
         for (let slot = 0; slot < capacity; slot += 1)
@@ -73,26 +71,24 @@ export const createViews = (initial: number): Views => {
 
   return {
     read: (slot) => {
-      const { count, seer, ok, at, okAt } = columns;
+      const { count, seer, at } = columns;
       const views: ProbeView[] = [];
       const first = slot * width;
       for (let place = first; place < first + (count[slot] ?? 0); place += 1) {
         const from = seers[seer[place] ?? 0];
-        const passed = okAt[place] ?? noTime;
-        if (from) views.push({ from, at: at[place] ?? 0, ok: ok[place] === 1, ok_at: Number.isNaN(passed) ? null : passed, failure: null });
+        const passed = at[place] ?? 0;
+        if (from) views.push({ from, at: passed, ok: true, ok_at: passed, failure: null });
       }
       return views;
     },
     write: (slot, views) => {
       while (views.length > width) rearrange(capacity, width * 2);
-      const { count, seer, ok, at, okAt } = columns;
+      const { count, seer, at } = columns;
       count[slot] = views.length;
       let place = slot * width;
       for (const view of views) {
         seer[place] = indexOf(view.from);
-        ok[place] = view.ok ? 1 : 0;
         at[place] = view.at;
-        okAt[place] = view.ok_at ?? noTime;
         place += 1;
       }
     },
@@ -101,16 +97,16 @@ export const createViews = (initial: number): Views => {
     pass: (slot, from, at) => {
       const place = placeOf(slot, from.probe);
       if (place < 0) return;
-      const passed = columns.okAt[place] ?? noTime;
-      columns.okAt[place] = passed > at ? passed : at;
       if (at <= (columns.at[place] ?? 0)) return;
       columns.at[place] = at;
-      columns.ok[place] = 1;
       columns.seer[place] = indexOf(from);
     },
     grow: (to) => rearrange(to, width),
   };
 };
+
+/** The end of a gap that lasts. */
+const noTime = Number.NaN;
 
 /** Three numbers for each gap: from, to (none while it lasts), interval. An array of numbers alone takes a third of what objects take. */
 export type FlatGaps = readonly number[];

@@ -35,7 +35,7 @@ const state = fc
     continents: seldom<readonly ('Asia' | 'Europe')[] | null>(null, ['Asia', 'Europe']),
     created_at: fc.constant(now - 300_000),
     paused_at: seldom<number | null>(null, now - 5_000),
-    views: fc.uniqueArray(fc.record({ from: fc.constantFrom(...seers), at: near, passed: fc.option(near) }), {
+    views: fc.uniqueArray(fc.record({ from: fc.constantFrom(...seers), at: near }), {
       selector: ({ from }) => from.probe,
       minLength: 1,
       maxLength: 3,
@@ -56,7 +56,7 @@ const state = fc
     return {
       ...createState(watched),
       ...{ covered_until: gap && gap.to === null ? gap.from : covered_until, decides_from, gaps: gap ? [gap] : [] },
-      views: views.map(({ from, at, passed }) => ({ from, at, ok: true, ok_at: Math.max(at, passed ?? at), failure: null })),
+      views: views.map(({ from, at }) => ({ from, at, ok: true, ok_at: at, failure: null })),
     };
   });
 
