@@ -17,6 +17,7 @@ import { createAlerter } from './alerter.ts';
 import { createAssignments } from './assignments.ts';
 import { withBeatTerms } from './beat-terms.ts';
 import { type Beats, startBeats } from './beats.ts';
+import { watchDatabase } from './database-watch.ts';
 import { createDigestCheck } from './digest-check.ts';
 import { createDirectory } from './directory.ts';
 import { watchConnections } from './displacer.ts';
@@ -94,6 +95,7 @@ export const startEngine = async (options: EngineOptions): Promise<Engine> => {
     return ticker;
   };
 
+  ends.push(watchDatabase({ sql, log }).stop);
   const operator: Key = keyFromSeed(nats.operatorSeed, 'operator');
   const bus = await connectBus({ url: nats.url, credentials: nats.credentials, name: `coordinator ${owner}`, log });
   ends.push(bus.close);

@@ -1,4 +1,5 @@
 import postgres from 'postgres';
+import { createDatabaseSockets, type DatabaseSockets } from './database-sockets.ts';
 
 type Types = { bigint: number };
 
@@ -22,16 +23,44 @@ const bigint = {
  * timestamptz as a Date. A transaction that its client left open (a frozen process) is ended by the server, because its locks would
  * keep others from taking over.
  */
-export const connect = (url: string, options: { readonly name: string; readonly connections?: number } = { name: 'antipode' }): Sql =>
-  postgres(url, {
-    types: { bigint },
-    max: options.connections ?? 10,
-    onnotice: () => undefined,
-    connect_timeout: 5,
-    idle_timeout: 60,
-    backoff: (attempt) => Math.min(1, 0.05 * 2 ** attempt),
-    connection: { application_name: options.name, idle_in_transaction_session_timeout: 4_000 },
-  });
+export const connect = (url: string, options: { readonly name: string; readonly connections?: number } = { name: 'antipode' }): Sql => {
+  const sockets = createDatabaseSockets();
+  const open = (connections: number, dial?: DatabaseSockets['dial']): Sql => {
+    const all = {
+      types: { bigint },
+      max: connections,
+      onnotice: () => undefined,
+      connect_timeout: 5,
+      idle_timeout: 60,
+      backoff: (attempt: number) => Math.min(1, 0.05 * 2 ** attempt),
+      connection: { application_name: options.name, idle_in_transaction_session_timeout: 4_000 },
+      // Its types do not know of it.
+      ...(dial ? { socket: dial } : {}),
+    };
+    return postgres(url, all);
+  };
+  const sql = open(options.connections ?? 10, sockets.dial);
+  ways.set(sql, { sockets, openAnother: () => open(1), openBeside: () => open(1, sockets.dial) });
+  return sql;
+};
+
+/** How a pool reaches its database. */
+type Way = {
+  readonly sockets: DatabaseSockets;
+  /** One connection of its own: to ask whether the database is there. */
+  readonly openAnother: () => Sql;
+  /** One connection more whose way is that of the pool's, and cut with them. */
+  readonly openBeside: () => Sql;
+};
+
+const ways = new WeakMap<Sql, Way>();
+
+/** @throws for what connect() did not make. */
+export const wayOf = (sql: Sql): Way => {
+  const way = ways.get(sql);
+  if (!way) throw new Error('this is no pool of ours');
+  return way;
+};
 
 /** Whether an error is the refusal of a constraint or index of this name. */
 export const isViolationOf = (error: unknown, constraint: string): boolean =>
@@ -47,13 +76,15 @@ const passing = ['08', '25', '40', '53', '55', '57', '58', 'XX'];
 export const isPassing = (error: unknown): boolean =>
   error instanceof postgres.PostgresError ? passing.includes(error.code.slice(0, 2)) : error instanceof Error && 'code' in error;
 
-/** Whether the database answers within two seconds. */
-export const answersSoon = async (sql: Sql): Promise<boolean> => {
+/** Whether the database answers within so long. */
+export const answersWithin = async (sql: Sql, patienceMs: number): Promise<boolean> => {
   const late = Promise.withResolvers<false>();
-  const timer = setTimeout(() => late.resolve(false), 2_000);
+  const timer = setTimeout(() => late.resolve(false), patienceMs);
   const answer = sql`select 1`.then(
     () => true,
     () => false, // That it does not is the answer; why stands in the log of whoever needed it.
   );
   return Promise.race([answer, late.promise]).finally(() => clearTimeout(timer));
 };
+
+export const answersSoon = (sql: Sql): Promise<boolean> => answersWithin(sql, 2_000);
