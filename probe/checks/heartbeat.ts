@@ -56,7 +56,7 @@ export const createHeartbeatCheck = ({ view, onJudged }: HeartbeatParts): Check 
     const terms = termsOf(assignment);
     const now = clock.now();
     const judgement = judgeBeats(state, terms, now);
-    onJudged(monitor, nextLook(judgement, terms, now));
+    onJudged(monitor, nextLook(judgement, state, terms, now));
     return verdictOf(judgement, evidenceOf(state, judgement));
   };
 };

@@ -67,13 +67,20 @@ export const judgeBeats = (state: BeatState, terms: BeatTerms, now: number): Jud
   return state.good || lapse !== undefined ? { is: 'good', until } : { is: 'pending' };
 };
 
+/** What fails is looked at so often at least: its end is told by a beat, but a record that was lost and came back is not. */
+const longestBlindMs = 60_000;
+
 /**
  * When to look again, so that nothing can become overdue unseen: at the deadline that is known; and no later than a beat that comes right
  * after this look could make one. So a look costs one question for each interval, not one for each beat.
  */
-export const nextLook = (judgement: Judgement, terms: BeatTerms, now: number): number => {
-  if (judgement.is === 'failing') return now + Math.min(60_000, terms.interval_ms);
-  const run = terms.max_run_ms === null ? Number.POSITIVE_INFINITY : now + terms.max_run_ms;
-  const known = judgement.is === 'good' ? judgement.until : Number.POSITIVE_INFINITY;
-  return Math.min(known, run, deadlineFrom(terms, now));
+export const nextLook = (judgement: Judgement, state: BeatState, terms: BeatTerms, now: number): number => {
+  const { max_run_ms } = terms;
+  const run = max_run_ms === null ? Number.POSITIVE_INFINITY : now + max_run_ms;
+  const soonest = Math.min(run, deadlineFrom(terms, now));
+  if (judgement.is === 'good') return Math.min(judgement.until, soonest);
+  if (judgement.is === 'pending') return soonest;
+  // A good beat that mends it leaves other runs under way, each with its own limit.
+  const ends = max_run_ms === null ? [] : state.open.map(({ at }) => at + max_run_ms).filter((end) => end > now);
+  return Math.min(now + longestBlindMs, soonest, ...ends);
 };

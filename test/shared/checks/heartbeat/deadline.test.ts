@@ -153,6 +153,7 @@ describe('a heartbeat is judged', () => {
 
   test('never later than a beat that comes right after could make it overdue', () => {
     const kinds = fc.constantFrom<Beat['kind']>('success', 'start', 'fail');
+    const rids = fc.constantFrom(null, 'a', 'b');
     const config = fc.record({
       schedule: fc.constantFrom(null, '* * * * *', '0,1,3,7 * * * *'),
       grace_s: fc.integer({ min: 0, max: 300 }),
@@ -161,20 +162,22 @@ describe('a heartbeat is judged', () => {
     fc.assert(
       fc.property(
         config,
-        fc.array(fc.tuple(kinds, fc.integer({ min: 0, max: 900_000 })), { maxLength: 6 }),
+        fc.array(fc.tuple(kinds, fc.integer({ min: 0, max: 900_000 }), rids), { maxLength: 6 }),
         fc.integer({ min: 0, max: 900_000 }),
         kinds,
         fc.integer({ min: 0, max: 900_000 }),
-        (given, beats, now, kind, later) => {
+        rids,
+        (given, beats, now, kind, later, rid) => {
           const agreed = terms(given);
           const past = beats.filter(([, at]) => at <= now).toSorted((a, b) => a[1] - b[1]);
-          const state = stateAfter(...past.map(([one, at]) => beatAt(at, one)));
+          const state = stateAfter(...past.map(([one, at, rid]) => beatAt(at, one, { rid })));
           const judgement = judgeBeats(state, agreed, now);
-          const look = nextLook(judgement, agreed, now);
+          const look = nextLook(judgement, state, agreed, now);
           expect(look).toBeGreaterThan(now);
-          if (judgement.is === 'failing' || kind === 'fail') return;
+          // Only a good beat mends what fails already.
+          if (kind === 'fail' || (judgement.is === 'failing' && kind !== 'success')) return;
           // Whatever good or start comes after this look: at the moment of the next one it cannot already have been overdue for long.
-          const beat = beatAt(now + later, kind);
+          const beat = beatAt(now + later, kind, { rid });
           if (beat.at > look) return;
           const then = judgeBeats(foldBeat(state, beat).state, agreed, look);
           if (then.is === 'failing') expect(then.since).toBeGreaterThanOrEqual(look);
