@@ -1,4 +1,6 @@
 import { allRules, type Rules } from '../../coordinator/domain/rules.ts';
+import { heartbeatFault } from './heartbeat-shrink.ts';
+import { jobDays, makeHeartbeatStory } from './heartbeat-story.ts';
 import { makeStory } from './make-story.ts';
 import { monitorDays } from './story.ts';
 import { type Lived, live } from './world.ts';
@@ -15,7 +17,8 @@ export type Sum = {
   incidents: number;
   confirmed: number;
   alerts: number;
-  failed: { readonly seed: number; readonly violation: string } | null;
+  pings: number;
+  failed: { readonly seed: number; readonly violation: string; readonly of: 'network' | 'job' } | null;
 };
 
 const add = (sum: Sum, { record, database }: Lived): void => {
@@ -28,10 +31,20 @@ const add = (sum: Sum, { record, database }: Lived): void => {
   for (const { incident } of database.incidents.values()) if (incident.confirmed_at !== null) sum.confirmed += 1;
 };
 
+const addJob = (sum: Sum, seed: number): void => {
+  const job = makeHeartbeatStory(seed);
+  sum.monitorDays += jobDays(job);
+  sum.pings += job.pings.length;
+  const violation = heartbeatFault(job);
+  if (violation !== undefined) sum.failed = { seed, violation, of: 'job' };
+};
+
 export const campaign = (options: {
   readonly seed: number;
   readonly isEnough: (sum: Sum) => boolean;
   readonly rules?: Rules;
+  /** Whether a job that pings is lived beside each story. */
+  readonly withJobs?: boolean;
   readonly onStory?: (sum: Sum) => void;
 }): Sum => {
   const sum: Sum = {
@@ -45,6 +58,7 @@ export const campaign = (options: {
     incidents: 0,
     confirmed: 0,
     alerts: 0,
+    pings: 0,
     failed: null,
   };
   for (let seed = options.seed; sum.failed === null && !options.isEnough(sum); seed += 1) {
@@ -55,7 +69,8 @@ export const campaign = (options: {
     sum.happenings += story.happenings.length;
     add(sum, lived);
     const violation = lived.record.violations[0];
-    if (violation !== undefined) sum.failed = { seed, violation };
+    if (violation !== undefined) sum.failed = { seed, violation, of: 'network' };
+    else if (options.withJobs) addJob(sum, seed);
     options.onStory?.(sum);
   }
   return sum;

@@ -1,6 +1,8 @@
 import { allRules, type RuleName, ruleNames, without } from '../../coordinator/domain/rules.ts';
 import { endWithUsage, numberOf, readCommandLine } from '../support/command-line.ts';
 import { campaign, type Sum } from './campaign.ts';
+import { shrinkHeartbeat, tellHeartbeat } from './heartbeat-shrink.ts';
+import { makeHeartbeatStory } from './heartbeat-story.ts';
 import { makeStory } from './make-story.ts';
 import { shrink } from './shrink.ts';
 import { tellStory } from './story.ts';
@@ -47,6 +49,7 @@ say(`from seed ${seed}`);
 const sum = campaign({
   seed,
   rules,
+  withJobs: true,
   isEnough: (soFar) => soFar.stories >= stories || soFar.monitorDays >= days,
   onStory: (soFar) => {
     if (performance.now() - saidAt < 2_000) return;
@@ -60,11 +63,17 @@ say(
   `${sum.checks} checks, ${sum.messages} messages, ${sum.restarts} coordinators killed or replaced, ${sum.fenced} stale writes fenced off`,
 );
 say(`${sum.incidents} incidents, ${sum.confirmed} of them confirmed, ${sum.alerts} alerts delivered`);
+say(`${sum.pings} pings of jobs`);
 if (sum.failed === null) say('every rule held');
 else {
   say(`\nseed ${sum.failed.seed} ended badly: ${sum.failed.violation}`);
   say(`replay: npm run simulate -- --seed ${sum.failed.seed} --stories 1${missing === undefined ? '' : ` --without ${missing}`}`);
-  const shortest = shrink(makeStory(sum.failed.seed), rules);
-  say(`\nthe shortest story that ends so:\n${tellStory(shortest.story)}\n${shortest.violation}`);
+  if (sum.failed.of === 'job') {
+    const { story, fault } = shrinkHeartbeat(makeHeartbeatStory(sum.failed.seed));
+    say(`\nthe shortest story that ends so:\n${tellHeartbeat(story)}\n${fault}`);
+  } else {
+    const { story, violation } = shrink(makeStory(sum.failed.seed), rules);
+    say(`\nthe shortest story that ends so:\n${tellStory(story)}\n${violation}`);
+  }
   process.exitCode = 1;
 }

@@ -1,0 +1,206 @@
+import { decide } from '../../coordinator/domain/decide.ts';
+import type { Effect, Incident, MonitorEvent, SeenResult } from '../../coordinator/domain/incident-types.ts';
+import { checkpointOf, createState, nextTick, restore } from '../../coordinator/domain/restore.ts';
+import { settlingAfter } from '../../probe/actors/beat-view.ts';
+import type { Continent } from '../../shared/base/continents.ts';
+import type { Roster } from '../../shared/checks/assignment.ts';
+import { badBeatCause, coveredUntil, judgeBeats, nextLook } from '../../shared/checks/heartbeat/deadline.ts';
+import { foldBeat, noBeats } from '../../shared/checks/heartbeat/state.ts';
+import { createAgenda } from './agenda.ts';
+import { noise } from './chance.ts';
+import type { Alert, Outcome } from './heartbeat-oracle.ts';
+import type { Away, HeartbeatStory, Ping } from './heartbeat-story.ts';
+
+/**
+ * Lives a job's story with the real judgement and the real core: ears that keep pings while the bus is away, probes that judge the record on
+ * the bus and are blind until it has settled, and a coordinator that may be away, hears some things twice, and things of different
+ * places in any order.
+ */
+
+const continents: readonly Continent[] = ['Europe', 'Asia', 'North America'];
+const lostAfter = 15_000;
+const settleMs = 500;
+const againMs = 5_000;
+const shortestSettling = 5_000;
+/** What was kept is decided together, once all have had time to hand it over; by some at once, so that nothing hangs on this. */
+const longestHold = 6_000;
+
+type Waiting = { readonly at: number; readonly event: MonitorEvent };
+
+export const liveHeartbeat = (story: HeartbeatStory): Outcome => {
+  const { seed, start, end, interval_ms, grace_ms, max_run_ms } = story;
+  const agenda = createAgenda(start);
+  const terms = { interval_ms, grace_ms, max_run_ms, schedule: null };
+  const isIn = (is: Away['is'], time: number) => story.aways.some((away) => away.is === is && away.at <= time && time < away.until);
+  const heldFor = noise(seed, 3, 1, 43) < 0.5 ? longestHold : 0;
+  let rolls = 0;
+  const between = (least: number, most: number) => {
+    rolls += 1;
+    return least + Math.floor(noise(seed, 1, rolls, 41) * (most - least + 1));
+  };
+
+  const watched = {
+    ...{ id: 'job', organisation: 'one', kind: 'heartbeat' as const, interval_ms, timeout_ms: 10_000, continents: null, probe: null },
+    ...{ config_version: 1, alert_after_ms: 0, sampled: false, created_at: start, paused_at: null },
+  };
+  let state = createState(watched);
+  let record = noBeats;
+  const incidents = new Map<string, { incident: Incident; confirmedWhen: number | null }>();
+  const alerts: Alert[] = [];
+  let ids = 0;
+
+  /** The first probe is the one that is cut off at times: after a while it is lost, and another judges. */
+  const roster = (): Roster => {
+    const isLost = isIn('judge cut off', agenda.now()) && isIn('judge cut off', agenda.now() - lostAfter);
+    const probes = continents.map((continent, index) => ({
+      ...{ id: `probe-${index}`, name: `probe-${index}`, continent, organisation: null, quarantined: false },
+      healthy: index > 0 || !isLost,
+    }));
+    return { epoch: 1, probes };
+  };
+
+  const tell = (event: MonitorEvent) => {
+    const newId = () => {
+      ids += 1;
+      return `id-${ids}`;
+    };
+    const decision = decide(state, event, { now: agenda.now(), network: roster(), newId });
+    state = decision.state;
+    for (const effect of decision.effects) carryOut(effect);
+    tickLater();
+  };
+
+  let tickAt = Number.POSITIVE_INFINITY;
+  const tickLater = () => {
+    const due = nextTick(state, roster());
+    if (due === null || Math.max(due, agenda.now() + 100) >= tickAt) return;
+    tickAt = Math.max(due, agenda.now() + 100);
+    const mine = tickAt;
+    agenda.at(mine, () => {
+      if (tickAt !== mine) return;
+      tickAt = Number.POSITIVE_INFINITY;
+      if (!isIn('coordinator down', agenda.now())) tell({ is: 'tick' });
+    });
+  };
+
+  const carryOut = (effect: Effect) => {
+    if (effect.is === 'incident') {
+      const before = incidents.get(effect.incident.id);
+      const confirmedWhen = before?.confirmedWhen ?? (effect.incident.confirmed_at === null ? null : agenda.now());
+      incidents.set(effect.incident.id, { incident: effect.incident, confirmedWhen });
+    }
+    if (effect.is === 'alert') alerts.push({ event: effect.event, incident: effect.incident });
+    if (effect.is !== 'look') return;
+    for (const continent of effect.continents) {
+      const probe = continents.indexOf(continent);
+      agenda.at(agenda.now() + between(5, 80), () => canSee(probe) && judge(probe, effect.look));
+    }
+  };
+
+  /** What waits for the coordinator, or for the bus on its way there. */
+  let kept: Waiting[] = [];
+  let heldUntil = Number.NEGATIVE_INFINITY;
+  const isReached = () => !isIn('bus away', agenda.now()) && !isIn('coordinator down', agenda.now());
+  const arrive = (waiting: Waiting) => {
+    if (isReached() && agenda.now() >= heldUntil) tell(waiting.event);
+    else kept.push(waiting);
+  };
+  const decideKept = () => {
+    if (!isReached() || agenda.now() < heldUntil) return;
+    const all = kept.toSorted((a, b) => a.at - b.at);
+    kept = [];
+    for (const { event } of all) tell(event.is === 'result' ? { ...event, result: { ...event.result, handed_over: true } } : event);
+    tell({ is: 'tick' });
+  };
+
+  /** The bus gives pings in the order in which it has them; now and then it gives one again. */
+  let lastGiven = start;
+  const give = (at: number, event: MonitorEvent) => {
+    lastGiven = Math.max(agenda.now() + between(5, 300), lastGiven + 1);
+    agenda.at(lastGiven, () => arrive({ at, event }));
+    if (noise(seed, 2, rolls, 42) < 0.1) agenda.at(lastGiven + between(50, 4_000), () => arrive({ at, event }));
+  };
+
+  /** One ear takes them all: what it keeps while the bus is away goes there in order, with what comes after. */
+  let onDisk: Ping[] = [];
+  const take = (ping: Ping) => {
+    if (isIn('bus away', agenda.now()) || onDisk.length > 0) onDisk.push(ping);
+    else handOver(ping);
+  };
+  const handOver = (ping: Ping) => {
+    record = foldBeat(record, ping).state;
+    const { at, kind, exit_code } = ping;
+    const is = kind === 'success' ? 'good' : kind === 'fail' ? 'bad' : 'mark';
+    const cause = is === 'bad' ? badBeatCause({ at, exit_code }) : null;
+    give(at, { is: 'beat', beat: { at, is, covers_until: coveredUntil(terms, ping), cause, evidence: null } });
+  };
+
+  const lastAway = (probe: number): Away | undefined =>
+    story.aways.findLast(({ is, at }) => at <= agenda.now() && (is === 'bus away' || (is === 'judge cut off' && probe === 0)));
+  /** Blind while the bus is away from it, and until the record has settled after that. */
+  const canSee = (probe: number): boolean => {
+    const away = lastAway(probe);
+    return away === undefined || agenda.now() >= away.until + settlingAfter(away.until - away.at, shortestSettling);
+  };
+
+  const seqs = continents.map(() => 0);
+  const lastHeard = continents.map(() => 0);
+  const judge = (probe: number, look: string | null) => {
+    const at = agenda.now();
+    const continent = continents[probe];
+    const judgement = judgeBeats(record, terms, at);
+    const next = nextLook(judgement, record, terms, at);
+    if (continent === undefined || judgement.is === 'pending') return next;
+    seqs[probe] = (seqs[probe] ?? 0) + 1;
+    const seq = seqs[probe] ?? 0;
+    const failed = judgement.is === 'failing';
+    const result: SeenResult = {
+      ...{ seq, monitor: 'job', config_version: 1, at, took_ms: 1, outcome: failed ? 'fail' : 'ok', phases: null, evidence: null },
+      ...{ cause: failed ? judgement.cause : null, look, quarantined: false, handed_over: false },
+      from: { probe: `probe-${probe}`, name: `probe-${probe}`, continent },
+    };
+    // Of one probe in order, however long each is under way.
+    const arrival = Math.max(at + between(5, 300), (lastHeard[probe] ?? 0) + 1);
+    lastHeard[probe] = arrival;
+    const isCut = () => probe === 0 && isIn('judge cut off', agenda.now());
+    const land = () => {
+      if (isCut()) agenda.at(agenda.now() + 1_000, land);
+      else arrive({ at, event: { is: 'result', result } });
+    };
+    agenda.at(arrival, land);
+    return next;
+  };
+
+  let armedAt = start;
+  const watch = () => {
+    const probe = roster().probes.findIndex(({ healthy }) => healthy);
+    if (agenda.now() >= armedAt) armedAt = canSee(probe) ? judge(probe, null) + settleMs : agenda.now() + againMs;
+    // Who becomes the judge anew looks soon; a change of the roster shows within a second.
+    agenda.at(Math.min(armedAt, agenda.now() + 1_000), watch);
+  };
+
+  for (const ping of story.pings) agenda.at(ping.at, () => take(ping));
+  for (const { is, at, until } of story.aways) {
+    agenda.at(at + lostAfter, () => {
+      if (is === 'judge cut off' && agenda.now() < until) armedAt = agenda.now();
+    });
+    agenda.at(until, () => {
+      armedAt = Math.min(armedAt, agenda.now());
+      if (is === 'judge cut off') return;
+      agenda.at(until + between(200, 1_000), () => {
+        const kept = onDisk;
+        onDisk = [];
+        for (const ping of kept) handOver(ping);
+      });
+      heldUntil = agenda.now() + heldFor;
+      if (is === 'coordinator down')
+        state = restore({
+          ...{ watched, checkpoint: checkpointOf(state), results: [], resumed_at: null, incident: state.incident, gaps: state.gaps },
+        });
+      agenda.at(heldUntil, decideKept);
+    });
+  }
+  agenda.at(start, watch);
+  while (agenda.now() < end && agenda.step());
+  return { incidents: [...incidents.values()], alerts };
+};
