@@ -3,7 +3,7 @@ import { insertBeatToken } from '../../coordinator/store/beat-tokens.ts';
 import type { Sql } from '../../coordinator/store/database.ts';
 import type { Config } from '../../shared/checks/assignment.ts';
 import { beatFingerprint, newBeatToken } from '../../shared/checks/heartbeat/token.ts';
-import { eventually } from './eventually.ts';
+import { eventually, passed } from './eventually.ts';
 import type { Network } from './network.ts';
 
 export type Heartbeat = { readonly monitor: string; readonly token: string; readonly key: string };
@@ -34,6 +34,23 @@ export const beat = async (address: string, { token }: Pick<Heartbeat, 'token'>,
     const answer = await call(address, `${token}${more}`, init);
     return answer.status === 200 ? answer : undefined;
   });
+
+/** Beats on while something takes its time, however long that is; stop() settles with how many were taken. */
+export const keepBeating = (address: string, { token }: Pick<Heartbeat, 'token'>): { readonly stop: () => Promise<number> } => {
+  let isStopped = false;
+  const run = async (): Promise<number> => {
+    let taken = 0;
+    for (; !isStopped; await passed(500)) if ((await call(address, token)).status === 200) taken += 1;
+    return taken;
+  };
+  const running = run();
+  return {
+    stop: () => {
+      isStopped = true;
+      return running;
+    },
+  };
+};
 
 export type StoredBeat = {
   readonly kind: string;

@@ -157,7 +157,7 @@ export const createNetwork = async ({ busVia, services, baseUrl }: NetworkOption
       ...(url === undefined ? {} : { PROBE_NATS_URL: url }),
       LOG_LEVEL: 'silent',
     });
-    const probe = await createProbe(config, { log, beatSettlingMs: 1_500 });
+    const probe = await createProbe(config, { log, beatSettlingMs: 3_000 });
     await probe.onBus;
     return keep(probe);
   };
