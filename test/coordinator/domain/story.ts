@@ -1,3 +1,4 @@
+import { expect } from 'vitest';
 import { decide } from '../../../coordinator/domain/decide.ts';
 import type { Effect, Incident, MonitorEvent, MonitorState, SeenResult, Watched } from '../../../coordinator/domain/incident-types.ts';
 import { createState, nextTick } from '../../../coordinator/domain/restore.ts';
@@ -66,6 +67,14 @@ export const story = (places: readonly Continent[], watched: Partial<Watched> = 
   let ids = 0;
   let seq = 0;
 
+  /** As the database does it, row by row: one open incident at most (rule 17), and what is written is what is known. */
+  const write = (incident: Incident) => {
+    incidents.set(incident.id, incident);
+    const open = [...incidents.values()].filter(({ resolved_at }) => resolved_at === null);
+    if (open.length > 1) throw new Error(`two open incidents: ${open.map(({ id }) => id).join(' and ')}`);
+    if (state.incident?.id === incident.id) expect(incident).toEqual(state.incident);
+  };
+
   const tell = (event: MonitorEvent, second: number): readonly Effect[] => {
     const newId = () => {
       ids += 1;
@@ -73,7 +82,7 @@ export const story = (places: readonly Continent[], watched: Partial<Watched> = 
     };
     const decision = decide(state, event, { now: at(second), network: roster, newId });
     state = decision.state;
-    for (const effect of decision.effects) if (effect.is === 'incident') incidents.set(effect.incident.id, effect.incident);
+    for (const effect of decision.effects) if (effect.is === 'incident') write(effect.incident);
     told.push(...decision.effects);
     return decision.effects;
   };
