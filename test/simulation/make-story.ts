@@ -1,6 +1,7 @@
 import { type Continent, continents } from '../../shared/base/continents.ts';
 import { type Chance, createChance } from './chance.ts';
 import { makeHappening, outageAfterCut, outageOfSomeDuringCut, unheardOutage } from './happenings.ts';
+import { makeScene, outagesInPeace, probeThatLies } from './scenes.ts';
 import type { Happening, MonitorSpec, Story } from './story.ts';
 
 const day = 86_400_000;
@@ -67,6 +68,27 @@ export const makeStory = (seed: number): Story => {
     monitors.push(limited);
     happenings.push(...outageOfSomeDuringCut(some, { from, long: 10 * minute, probes, monitors: [limited], places }));
     from += 100 * minute;
+  }
+  const staged = createChance(seed + 3_000_003);
+  const makeOften = (interval_ms: number): MonitorSpec => {
+    const monitor = { ...makeMonitor(staged, monitors.length, places), interval_ms, timeout_ms: interval_ms / 2, continents: null };
+    monitors.push(monitor);
+    return monitor;
+  };
+  const often = (often_ms: number): MonitorSpec =>
+    monitors.find(({ interval_ms, continents: some }) => interval_ms === often_ms && some === null) ?? makeOften(often_ms);
+  if (!wheel && staged.happens(0.4)) {
+    happenings.push(...makeScene(staged, { from, probes, places, often }));
+    from += 100 * minute;
+  }
+  if (!wheel && places.length >= 2 && staged.happens(0.1)) {
+    const three = [10_000, 10_000, 20_000].map(makeOften);
+    happenings.push(...probeThatLies(staged, from, { probes, places }, three));
+    from += 120 * minute;
+  }
+  if (!wheel && staged.happens(0.5)) {
+    happenings.push(...outagesInPeace(staged, from, monitors, places));
+    from += 180 * minute;
   }
   const end = Math.max(from, ...happenings.map(({ until }) => until + 90 * minute)) + (wheel ? 0 : chance.between(0, 3 * day));
   return { seed, start, end, probes, monitors, happenings: happenings.toSorted((a, b) => a.at - b.at), wheel };

@@ -4,19 +4,19 @@ import type { Made } from './record.ts';
 
 /** Where an incident begins, by rules 3 and 10. */
 
-/** Rule 3: an older failure that came while it was unconfirmed has moved the beginning back; not across a pass. */
+/** Rule 3: an older failure that came while it was unconfirmed has moved the beginning back; not across a pass, and not further than a view lasts. */
 export const faultsOfBeginning = (
   before: Incident,
   after: Incident,
   { decided }: Known,
   fresh: readonly Made[],
-  interval_ms: number,
+  turn_ms: number,
 ): string[] => {
   const seen = before.seen?.continent;
   if (before.confirmed_at !== null || after.seen?.continent !== seen) return [];
   const earlier = fresh.filter((made) => {
     if (made.outcome !== 'fail' || made.continent !== seen) return false;
-    if (made.at >= after.started_at || made.at < before.started_at - 2 * interval_ms) return false;
+    if (made.at >= after.started_at || made.at < before.started_at - 2 * turn_ms) return false;
     const around = recent(decided).filter((other) => other.continent === made.continent && other !== made);
     const parted = around.some((other) => other.outcome === 'ok' && other.at > made.at && other.at <= after.started_at);
     return !parted && newest(around, () => true)?.outcome === 'fail';

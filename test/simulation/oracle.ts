@@ -1,4 +1,5 @@
 import type { Incident } from '../../coordinator/domain/incident-types.ts';
+import type { Roster } from '../../shared/checks/assignment.ts';
 import type { Agenda } from './agenda.ts';
 import type { Database } from './database.ts';
 import type { Network } from './network.ts';
@@ -43,9 +44,9 @@ export const createOracle = ({ story, truth, record, database, network, agenda }
   let drained = 0;
   let wellSince = Number.POSITIVE_INFINITY;
 
-  const ableNow = (monitor: number) =>
+  const ableOf = (monitor: number, roster: Roster) =>
     (places[monitor] ?? []).filter((place) =>
-      network.roster().probes.some(({ continent, healthy, quarantined }) => continent === place && healthy && !quarantined),
+      roster.probes.some(({ continent, healthy, quarantined }) => continent === place && healthy && !quarantined),
     );
 
   const learn = (round: Round): Map<number, (typeof record.made)[number]> => {
@@ -92,7 +93,7 @@ export const createOracle = ({ story, truth, record, database, network, agenda }
         monitor,
         known: about,
         places: places[monitor] ?? [],
-        able: ableNow(monitor),
+        able: ableOf(monitor, network.roster()),
         interval_ms: spec.interval_ms,
         fresh: fresh.get(monitor) ?? [],
         truth,
@@ -109,10 +110,9 @@ export const createOracle = ({ story, truth, record, database, network, agenda }
       const monitor = open.findIndex((_, index) => fresh.has(index) && database.incidents.get(before.id)?.monitor === index);
       const about = known[monitor];
       const after = incidents.get(before.id);
-      if (about && after)
-        record.violations.push(
-          ...faultsOfBeginning(before, after, about, fresh.get(monitor) ?? [], story.monitors[monitor]?.interval_ms ?? 0),
-        );
+      if (!about || !after) continue;
+      const turn = Math.max(1, ableOf(monitor, round.network).length) * (story.monitors[monitor]?.interval_ms ?? 0);
+      record.violations.push(...faultsOfBeginning(before, after, about, fresh.get(monitor) ?? [], turn));
     }
     followOperations();
   };

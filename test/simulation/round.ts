@@ -13,6 +13,7 @@ import type { Story } from './story.ts';
 /** One round of a simulated coordinator: decided on top of the states, which follow when it is committed. */
 export type Round = {
   readonly decidedAt: number;
+  readonly network: Roster;
   readonly states: readonly MonitorState[];
   readonly results: readonly Stored[];
   readonly effects: readonly { readonly monitor: number; readonly effect: Effect }[];
@@ -125,6 +126,7 @@ export const createRound = (parts: {
 
   return {
     decidedAt: now,
+    network,
     states,
     results,
     effects,
