@@ -1,3 +1,4 @@
+import { createRecentCache } from '../../shared/base/recent-cache.ts';
 import { deriveNetworkKey, type NetworkKey } from '../../shared/checks/seal.ts';
 import type { Sql } from '../store/database.ts';
 import { readSealing, type Sealing, sealEpochOf } from '../store/seal-epochs.ts';
@@ -30,7 +31,7 @@ type Parts = {
 };
 
 export const createNetworkKeys = async ({ sql, masterOf }: Parts): Promise<NetworkKeys> => {
-  const derived = new Map<string, NetworkKey>();
+  const derived = createRecentCache<string, NetworkKey>(1_000);
   type Read = Pick<Sealing, 'epochs'> & { readonly master: string };
   const read = async (): Promise<Read> => {
     const { epochs, newest } = await readSealing(sql);
@@ -41,11 +42,10 @@ export const createNetworkKeys = async ({ sql, masterOf }: Parts): Promise<Netwo
   const derive = ({ epochs, master }: Read, place: string): NetworkKey => {
     const epoch = sealEpochOf(epochs, place);
     const name = `${epoch} ${place} ${master}`;
-    const have = derived.get(name);
+    const have = derived.find(name);
     if (have) return have;
-    if (derived.size > 1_000) derived.clear();
     const made = deriveNetworkKey(master, place, epoch);
-    derived.set(name, made);
+    derived.keep(name, made);
     return made;
   };
 

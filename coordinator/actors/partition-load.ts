@@ -1,3 +1,4 @@
+import { createShared } from '../../shared/base/recent-cache.ts';
 import type { Roster } from '../../shared/checks/assignment.ts';
 import type { SeenResult, Seer } from '../domain/incident-types.ts';
 import { nextTick, restore } from '../domain/restore.ts';
@@ -22,15 +23,8 @@ const slackMs = 30_000;
 const withoutCheckpointMs = 2 * 3_600_000;
 const gapsBackMs = 8 * 86_400_000;
 
-const intern = new Map<string, string>();
-
 /** One string for all monitors of an organisation. */
-const shared = (text: string): string => {
-  const known = intern.get(text);
-  if (known !== undefined) return known;
-  intern.set(text, text);
-  return text;
-};
+const shared = createShared<string>(100_000);
 
 const seenOf = (row: NewestResult, monitor: MonitorRow, seer: Seer): SeenResult => ({
   seq: 1,
@@ -94,7 +88,11 @@ export const loadPartition = async (lease: Lease, { sql, directory, roster, now 
       // Whether it is paused says the ledger, which the engine wrote; the row may be ahead, and a line of the outbox will tell.
       const pause = pauses.get(row.id);
       const restored = restore({
-        watched: { ...watched, organisation: shared(watched.organisation), paused_at: pause?.ended_at === null ? pause.began_at : null },
+        watched: {
+          ...watched,
+          organisation: shared(watched.organisation, watched.organisation),
+          paused_at: pause?.ended_at === null ? pause.began_at : null,
+        },
         checkpoint: same?.checkpoint ?? null,
         results: seen,
         resumed_at: pause?.ended_at ?? null,

@@ -1,3 +1,4 @@
+import { createShared } from '../../shared/base/recent-cache.ts';
 import type { Roster } from '../../shared/checks/assignment.ts';
 import type { MonitorState, SeenResult, Watched } from '../domain/incident-types.ts';
 import { coveredByPass, goesWithoutSaying, tickOfQuiet } from '../domain/quiet.ts';
@@ -50,17 +51,11 @@ export type Monitors = {
 /** What many monitors have in common. */
 export type Terms = Omit<Watched, 'id' | 'config_version' | 'created_at' | 'paused_at'>;
 
-const termsKnown = new Map<string, Terms>();
+/** Intervals and the like are few. */
+const sharedTerms = createShared<Terms>(100_000);
 
-const termsOf = ({ id: _id, config_version: _version, created_at: _created, paused_at: _paused, ...terms }: Watched): Terms => {
-  const name = JSON.stringify(terms);
-  const known = termsKnown.get(name);
-  if (known) return known;
-  // Intervals and the like are few; should they not be, sharing is given up and begun anew.
-  if (termsKnown.size > 100_000) termsKnown.clear();
-  termsKnown.set(name, terms);
-  return terms;
-};
+const termsOf = ({ id: _id, config_version: _version, created_at: _created, paused_at: _paused, ...terms }: Watched): Terms =>
+  sharedTerms(JSON.stringify(terms), terms);
 
 /** Whether these are the terms that the state was made with: nearly always, and to be told in no time. */
 const areTermsOf = (watched: Watched, terms: Terms): boolean =>

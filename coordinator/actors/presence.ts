@@ -1,5 +1,6 @@
 import type { Clock } from '../../shared/base/clock.ts';
 import type { Log } from '../../shared/base/log.ts';
+import { createRecentCache } from '../../shared/base/recent-cache.ts';
 import { newestBatch } from '../../shared/bus/batch-text.ts';
 import { jsonOf } from '../../shared/bus/message-json.ts';
 import { type PresenceMessage, type PresenceReply, presenceMessage } from '../../shared/bus/messages.ts';
@@ -39,16 +40,15 @@ type Parts = {
 export const hearPresence = (parts: Parts): Subscription => {
   const { sql, bus, clock, log, directory, refusals, keyOf } = parts;
   // Sealing takes a fresh key pair; as long as neither key changes, the old answer is as good.
-  const sealed = new Map<string, Record<string, string>>();
+  const sealed = createRecentCache<string, Record<string, string>>(1_000);
 
   const sealKeysFor = (probe: ProbeRow, sealKey: string): Record<string, string> => {
     const key = keyOf(keyPlaceOf(probe));
     const name = `${probe.id} ${sealKey} ${key.id}`;
-    const known = sealed.get(name);
+    const known = sealed.find(name);
     if (known) return known;
-    if (sealed.size > 1_000) sealed.clear();
     const made = { [key.id]: sealKeyTo(sealKey, key) };
-    sealed.set(name, made);
+    sealed.keep(name, made);
     return made;
   };
 

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { z } from 'zod';
 import type { Log } from '../../shared/base/log.ts';
+import { createShared } from '../../shared/base/recent-cache.ts';
 import { jsonOf } from '../../shared/bus/message-json.ts';
 import { assignmentMessage, rosterMessage } from '../../shared/bus/messages.ts';
 import type { Bus, Pull } from '../../shared/bus/nats.ts';
@@ -27,25 +28,12 @@ type Line = z.infer<typeof line>;
 
 const atOnce = 500;
 
-/** So many different texts are shared; should they not be few, sharing is given up and begun anew. */
 const mostShared = 10_000;
-
-/** Gives for equal values the same one each time, by their text. */
-const createShared = <Value>(): ((text: string, value: Value) => Value) => {
-  const known = new Map<string, Value>();
-  return (text, value) => {
-    const found = known.get(text);
-    if (found !== undefined) return found;
-    if (known.size >= mostShared) known.clear();
-    known.set(text, value);
-    return value;
-  };
-};
 
 /** The assignment in less room: what many have in common is there once, and all of it is one object of V8's, not a list of properties beside one. */
 const createCompact = (): ((assignment: Assignment) => Assignment) => {
-  const organisations = createShared<string>();
-  const configs = createShared<Assignment['config']>();
+  const organisations = createShared<string>(mostShared);
+  const configs = createShared<Assignment['config']>(mostShared);
   return (given) => ({
     monitor: given.monitor,
     organisation: organisations(given.organisation, given.organisation),

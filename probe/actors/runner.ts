@@ -10,9 +10,9 @@ import { CheckDeadline } from '../checks/check-deadline.ts';
 import type { Guard } from '../checks/guard.ts';
 import { CheckRun } from './check-run.ts';
 import { createLanes } from './lanes.ts';
+import { createLastChecks } from './last-checks.ts';
 import { createPerforming } from './performing.ts';
 import { createPulse } from './pulse.ts';
-import { createRecent } from './recent.ts';
 import { createVouching } from './vouching.ts';
 import type { Witness } from './witness.ts';
 
@@ -59,7 +59,7 @@ export const createRunner = (options: {
   const pulse = createPulse(clock);
   const vouching = createVouching({ ...options, pulse });
   const perform = createPerforming(options);
-  const recent = createRecent();
+  const lastChecks = createLastChecks();
   /** The one check of each monitor that is not at rest. */
   const busy = new Map<string, CheckRun>();
   let mode: 'running' | 'closing' | 'cut' = 'running';
@@ -75,7 +75,7 @@ export const createRunner = (options: {
     busy.delete(run.assignment.monitor);
     if (mode !== 'cut') {
       const lastedMs = ended - run.began;
-      const isNews = recent.note(run.assignment.monitor, verdict.outcome, lastedMs);
+      const isNews = lastChecks.note(run.assignment.monitor, verdict.outcome, lastedMs);
       const result = run.result(verdict, startedAt, lastedMs);
       report(result, isNews || result.look !== null);
     }
@@ -122,7 +122,7 @@ export const createRunner = (options: {
       const { kind, monitor } = assignment;
       const found = checks[kind];
       if (!found || mode !== 'running' || busy.has(monitor)) return;
-      want({ assignment, check: found, lane: recent.isSlow(monitor) ? 'slow' : 'fast', looks: [], dueAt });
+      want({ assignment, check: found, lane: lastChecks.isSlow(monitor) ? 'slow' : 'fast', looks: [], dueAt });
     },
     look: async ({ look, asked_at, assignment }) => {
       const wanted = checks[assignment.kind];

@@ -1,4 +1,5 @@
 import { performance } from 'node:perf_hooks';
+import { createRecentCache } from '../../shared/base/recent-cache.ts';
 import type { Resolver } from '../../shared/checks/dns/config.ts';
 import { clearAlarm, newAlarm, setAlarm } from './alarms.ts';
 import type { SocketPool } from './dns-pool.ts';
@@ -27,17 +28,16 @@ const mostKnown = 10_000;
 export const createPeers = (poolFor: (resolver: Resolver) => SocketPool, idleMs: number): Peers => {
   /** By the object first, because the same monitor always has the same. */
   const known = new WeakMap<Resolver, Peer>();
-  const byAddress = new Map<string, Peer>();
+  /** A busy one that was forgotten here finds itself again by its objects. */
+  const byAddress = createRecentCache<string, Peer>(mostKnown);
   const busy = new Set<Peer>();
 
   const find = (resolver: Resolver): Peer => {
     const key = `${resolver.address} ${resolver.port}`;
-    const found = byAddress.get(key);
+    const found = byAddress.find(key);
     if (found) return found;
-    // Those that are busy find themselves again by their objects.
-    if (byAddress.size >= mostKnown) byAddress.clear();
     const made: Peer = { waiting: 0, own: undefined };
-    byAddress.set(key, made);
+    byAddress.keep(key, made);
     return made;
   };
 

@@ -1,8 +1,8 @@
+import { createRecentCache } from '../../shared/base/recent-cache.ts';
 import type { Assignment } from '../../shared/checks/assignment.ts';
 import { type HttpsSettings, httpsSettings } from '../../shared/checks/https/settings.ts';
 import { httpsUrl } from '../../shared/checks/https/target.ts';
 import type { ProbeIdentity } from './check.ts';
-import { createRecent } from './recent.ts';
 
 /** What one hop sends, and how far its user's own headers and credentials may go along. */
 export type Request = {
@@ -60,7 +60,7 @@ const makePlan = (assignment: Assignment, probe: ProbeIdentity): Plan => {
  * and finds its caches cold (2.5 µs in a loop), so those of the last thousand or two are held.
  */
 const mostHeld = 1_024;
-const held = createRecent<Assignment, { readonly plan: Plan; readonly probe: ProbeIdentity }>(mostHeld);
+const held = createRecentCache<Assignment, { readonly plan: Plan; readonly probe: ProbeIdentity }>(mostHeld);
 
 /** What a check does first. That of a sealed assignment, which is another object each time, is not held: its secrets go with it. */
 export const planOf = (assignment: Assignment, probe: ProbeIdentity): Plan => {

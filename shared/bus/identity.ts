@@ -6,6 +6,7 @@
  */
 import { createHash, createPrivateKey, createPublicKey, generateKeyPairSync, sign as signBytes, verify as verifyBytes } from 'node:crypto';
 import { z } from 'zod';
+import { createRecentCache } from '../base/recent-cache.ts';
 
 export type KeyKind = 'operator' | 'account' | 'user';
 
@@ -113,17 +114,16 @@ export const keyFromSeed = (seed: string, expected?: KeyKind): Key => {
   return keyFromRaw(kind, raw);
 };
 
-const openKeys = new Map<string, ReturnType<typeof createPublicKey>>();
+/** A verifier meets few senders over and over; the bound only keeps made-up senders from growing the memory. */
+const openKeys = createRecentCache<string, ReturnType<typeof createPublicKey>>(4_096);
 
 const publicKeyOf = (id: string): ReturnType<typeof createPublicKey> => {
-  const known = openKeys.get(id);
+  const known = openKeys.find(id);
   if (known !== undefined) return known;
   const { head, raw } = decode(id, 1);
   kindOf(head[0] ?? -1);
   const made = createPublicKey({ key: Buffer.concat([publicHeader, raw]), format: 'der', type: 'spki' });
-  // A verifier meets few senders over and over; the bound only keeps made-up senders from growing the memory.
-  if (openKeys.size >= 4096) openKeys.clear();
-  openKeys.set(id, made);
+  openKeys.keep(id, made);
   return made;
 };
 

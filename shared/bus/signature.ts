@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto';
+import { createRecentCache } from '../base/recent-cache.ts';
 import { type Key, verify } from './identity.ts';
 import type { Headers, Message } from './message.ts';
 
@@ -42,19 +43,17 @@ export const signaturesOf = (key: Key, bodies: readonly Uint8Array[]): readonly 
  * Lists that were found to be signed, by their signature: the same few come again within a moment. One for the whole process, whoever reads, because
  * what it holds is true whatever else happens: this key made this signature of this list. Whether the key may speak is asked each time.
  *
- * Modes of a list: `unknown` (or not signed: the next that carries it is verified anew) → `found` → `unknown` (the cache is full and begins anew).
+ * Modes of a list: `unknown` (or not signed: the next that carries it is verified anew) → `found` → `unknown` (many others were found since).
  */
-const found = new Map<string, { readonly key: string; readonly digests: string }>();
-const mostFound = 1_024;
+const found = createRecentCache<string, { readonly key: string; readonly digests: string }>(1_024);
 
 const signedList = (keys: readonly string[], text: string, digests: string): boolean => {
-  const known = found.get(text);
+  const known = found.find(text);
   if (known?.digests === digests && keys.includes(known.key)) return true;
   const [signature, list] = [Buffer.from(text, 'base64url'), listOf(digests)];
   const key = keys.find((one) => verify(one, signature, list));
   if (key === undefined) return false;
-  if (found.size >= mostFound) found.clear();
-  found.set(text, { key, digests });
+  found.keep(text, { key, digests });
   return true;
 };
 

@@ -1,4 +1,5 @@
 import { type Continent, continents } from '../base/continents.ts';
+import { createRecentCache, type RecentCache } from '../base/recent-cache.ts';
 import type { Assignment, Roster, RosterProbe } from './assignment.ts';
 import { hashOf, stir } from './hash.ts';
 import { rangesOf, reachesAny } from './inside.ts';
@@ -23,9 +24,11 @@ type Arranged = {
   readonly byId: ReadonlyMap<string, RosterProbe>;
   readonly candidates: ReadonlyMap<Continent, readonly Candidate[]>;
   /** Who may reach what lies inside a network: asked again and again about the same few. */
-  readonly reaching: Map<string, ReadonlySet<string>>;
+  readonly reaching: RecentCache<string, ReadonlySet<string>>;
   readonly served: readonly Continent[];
 };
+
+const mostReaching = 10_000;
 
 const arrangements = new WeakMap<Roster, Arranged>();
 
@@ -41,23 +44,25 @@ const arrange = (roster: Roster): Arranged => {
     else candidates.set(probe.continent, [candidate]);
   }
   const byId = new Map(roster.probes.map((probe) => [probe.id, probe] as const));
-  const made = { byId, candidates, reaching: new Map(), served: continents.filter((continent) => candidates.has(continent)) };
+  const made = {
+    byId,
+    candidates,
+    reaching: createRecentCache<string, ReadonlySet<string>>(mostReaching),
+    served: continents.filter((continent) => candidates.has(continent)),
+  };
   arrangements.set(roster, made);
   return made;
 };
-
-const mostReaching = 10_000;
 
 /** The public probes whose hosts let them reach these addresses inside somebody's network, well or not. */
 export const reachingInside = (inside: readonly string[], roster: Roster): ReadonlySet<string> => {
   const { reaching } = arrange(roster);
   const name = inside.join();
-  const known = reaching.get(name);
+  const known = reaching.find(name);
   if (known) return known;
-  if (reaching.size >= mostReaching) reaching.clear();
   const able = roster.probes.filter((probe) => probe.organisation === null && reachesAny(inside, rangesOf(probe)));
   const made = new Set(able.map(({ id }) => id));
-  reaching.set(name, made);
+  reaching.keep(name, made);
   return made;
 };
 

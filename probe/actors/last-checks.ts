@@ -2,13 +2,13 @@ import type { Verdict } from '../../shared/checks/result.ts';
 import { slowAfterMs } from './lanes.ts';
 
 /** What the last check of each monitor here was like. A monitor is known if its last check was slow, or failed. */
-export type Recent = {
+export type LastChecks = {
   readonly isSlow: (monitor: string) => boolean;
   /** Returns whether it is news, which is urgent: a failure, or the first pass after failures. */
   readonly note: (monitor: string, outcome: Verdict['outcome'], lastedMs: number) => boolean;
 };
 
-export const createRecent = (): Recent => {
+export const createLastChecks = (): LastChecks => {
   const slow = new Set<string>();
   const failing = new Set<string>();
   return {
