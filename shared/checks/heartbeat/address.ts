@@ -23,7 +23,7 @@ const place = /^https?:\/\/[^/?]*/i;
  * address shorteners and job runners add their own.
  */
 export const parseBeatCall = (address: string): BeatCall | BeatCallFault => {
-  const local = address.startsWith('/') ? address : address.replace(place, '');
+  const local = address.replace(place, '');
   const mark = local.indexOf('?');
   const path = mark < 0 ? local : local.slice(0, mark);
   const [, token, word] = grammar.exec(path) ?? [];
