@@ -109,6 +109,19 @@ describe('the house', () => {
     expect(breaches).toEqual([]);
   });
 
+  test('keeps the core out of the oracles that judge it: types alone, and the sum that they hold their own against', () => {
+    const importsCode = (file: string): string[] =>
+      [...(source.get(file) ?? '').matchAll(/^(?:import|export) (?!type )[^;']*from '(\.[^']+)'/gm)].map(([, path]) =>
+        relative(root, resolve(root, dirname(file), path ?? '')),
+      );
+    const oracles = files.filter((file) => /^test\/simulation\/[a-z-]*oracle[a-z-]*\.ts$/.test(file));
+    const reached = new Set(oracles);
+    for (const file of reached) for (const target of importsCode(file)) if (isInside(target, 'test')) reached.add(target);
+    const foreign = [...reached].flatMap((file) => importsCode(file).filter((target) => !isInside(target, 'test')));
+    expect(oracles.length).toBeGreaterThan(5);
+    expect(foreign).toEqual(['coordinator/domain/uptime.ts']);
+  });
+
   test('lets nobody but main and the starters import an app or a main', () => {
     const breaches = files
       .filter((file) => !isInside(file, 'test') && !isInside(file, 'deploy'))
