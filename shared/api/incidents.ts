@@ -27,7 +27,6 @@ export const listIncidents = operation({
   path: '/api/v1/incidents',
   tag: 'Incidents',
   access: 'read',
-  faces: ['rest', 'cli', 'mcp', 'web'],
   summary: 'List incidents',
   description: 'Newest first. An open incident is listed whatever `days` says.',
   query: {
@@ -47,7 +46,6 @@ export const getIncident = operation({
   path: '/api/v1/incidents/{incident_id}',
   tag: 'Incidents',
   access: 'read',
-  faces: ['rest', 'cli', 'mcp', 'web'],
   summary: 'Get an incident',
   params: { incident_id: uuid() },
   response: IncidentOut,

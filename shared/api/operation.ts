@@ -6,8 +6,6 @@ import { redactFaults } from './redact.ts';
 /** What a caller's role and scope must allow: reading, writing, or managing the organisation (owner and admin). */
 export type Access = 'read' | 'write' | 'manage';
 
-export type Face = 'rest' | 'cli' | 'mcp' | 'web' | 'operator';
-
 export type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE';
 
 /** What a caller sent, by where it stood. */
@@ -26,7 +24,6 @@ export type Operation<Id extends string = string, Input = unknown, Output = unkn
   readonly summary: string;
   readonly description?: string;
   readonly access: Access;
-  readonly faces: readonly Face[];
   readonly params: Shape;
   readonly query: Shape;
   readonly body?: ObjectField<Shape>;
@@ -55,7 +52,6 @@ type Parts<Id extends string, P extends Shape, Q extends Shape, B extends Shape,
   readonly summary: string;
   readonly description?: string;
   readonly access: Access;
-  readonly faces: readonly Face[];
   readonly params?: P;
   readonly query?: Q;
   readonly body?: ObjectField<B>;

@@ -20,7 +20,6 @@ export const whoami = operation({
   path: '/api/v1/me',
   tag: 'Account',
   access: 'read',
-  faces: ['rest', 'cli', 'mcp'],
   summary: 'Tell whose token this is',
   description: 'The organisation, role, scope and name of the token in use. The first call to make.',
   response: MeOut,

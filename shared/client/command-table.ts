@@ -15,9 +15,8 @@ const rank = ({ operation }: Command): number => {
   return place < 0 ? nouns.length : place;
 };
 
-/** Every operation that the command line offers, as commands. A new operation in the table is a command without further work. */
+/** Every operation of the API as a command. A new operation in the table is a command without further work. */
 export const commands: readonly Command[] = restOperations
-  .filter((operation) => operation.faces.includes('cli'))
   .map((operation) =>
     commandOf({
       id: operation.id,

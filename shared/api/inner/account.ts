@@ -9,7 +9,6 @@ const MemberOut = object('MemberOut', { id: uuid(), email: string(), role: strin
 export const createOrganisation = innerOperation({
   id: 'createOrganisation',
   access: 'manage',
-  faces: ['operator'],
   summary: 'Create an organisation',
   body: object('OrganisationIn', { name: string(), plan: optional(string(), 'self_hosted'), time_zone: optional(string(), 'UTC') }),
   response: OrganisationOut,
@@ -19,7 +18,6 @@ export const createOrganisation = innerOperation({
 export const createUser = innerOperation({
   id: 'createUser',
   access: 'manage',
-  faces: ['operator'],
   summary: 'Create a user as a member of the organisation',
   body: object('UserIn', { email: string(), password: string(), role: string() }),
   response: MemberOut,
@@ -29,7 +27,6 @@ export const createUser = innerOperation({
 export const setMemberRole = innerOperation({
   id: 'setMemberRole',
   access: 'manage',
-  faces: ['web', 'operator'],
   summary: 'Give a member another role, which ends their tokens',
   body: object('MemberRoleIn', { email: string(), role: string() }),
   response: MemberOut,
@@ -39,7 +36,6 @@ export const setMemberRole = innerOperation({
 export const removeMember = innerOperation({
   id: 'removeMember',
   access: 'manage',
-  faces: ['web', 'operator'],
   summary: 'Take a member out of the organisation, and their tokens with them',
   body: object('MemberIn', { email: string() }),
   response: object('RemovedOut', { id: uuid() }),
@@ -49,7 +45,6 @@ export const removeMember = innerOperation({
 export const createToken = innerOperation({
   id: 'createToken',
   access: 'read',
-  faces: ['web', 'operator'],
   summary: 'Create an API token, which is shown once',
   body: object('TokenIn', {
     email: maybe(string(), { description: 'Whose token; only the operator makes one for somebody else.' }),
@@ -64,7 +59,6 @@ export const createToken = innerOperation({
 export const revokeToken = innerOperation({
   id: 'revokeToken',
   access: 'read',
-  faces: ['web', 'operator'],
   summary: 'End an API token',
   params: { token_id: uuid() },
   response: object('RevokedTokenOut', { id: uuid() }),

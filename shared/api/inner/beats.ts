@@ -7,7 +7,6 @@ import { innerOperation } from '../operation.ts';
 export const getBeatAddress = innerOperation({
   id: 'getBeatAddress',
   access: 'read',
-  faces: ['web', 'operator'],
   summary: 'Tell the address that a heartbeat monitor is pinged at',
   params: { monitor_id: uuid() },
   response: object('BeatAddressOut', { id: uuid(), address: string() }),
@@ -29,7 +28,6 @@ const BeatOut = object('BeatOut', {
 export const listBeats = innerOperation({
   id: 'listBeats',
   access: 'read',
-  faces: ['web', 'operator'],
   summary: 'List the last beats of a heartbeat monitor, newest first',
   params: { monitor_id: uuid() },
   response: object('BeatListOut', { items: array(BeatOut) }),
@@ -41,7 +39,6 @@ const longestOverlap_s = tokenOverlapMs / 1_000;
 export const rotateBeatAddress = innerOperation({
   id: 'rotateBeatAddress',
   access: 'write',
-  faces: ['web', 'operator'],
   summary: 'Give a heartbeat monitor a new address; the old one goes on working for a day, or for less',
   description: 'Older addresses go on working for `overlap_s` at most; 0 ends them at once, as one that has leaked.',
   params: { monitor_id: uuid() },

@@ -19,7 +19,6 @@ const EvidenceOut = object('EvidenceOut', {
 export const showIncident = innerOperation({
   id: 'showIncident',
   access: 'read',
-  faces: ['web', 'operator'],
   summary: 'Show an incident with what the failing checks saw',
   params: { incident_id: uuid() },
   response: object('IncidentDetailsOut', {

@@ -9,7 +9,6 @@ const probeId = { probe_id: uuid() };
 export const createProbe = innerOperation({
   id: 'createProbe',
   access: 'manage',
-  faces: ['operator'],
   summary: 'Create a probe, whose credentials are shown once',
   body: object('ProbeIn', {
     name: string(),
@@ -23,7 +22,6 @@ export const createProbe = innerOperation({
 export const rotateProbe = innerOperation({
   id: 'rotateProbe',
   access: 'manage',
-  faces: ['operator'],
   summary: 'Give a probe new credentials; the old ones work for another day',
   params: probeId,
   response: CredentialsOut,
@@ -33,7 +31,6 @@ export const rotateProbe = innerOperation({
 export const revokeProbe = innerOperation({
   id: 'revokeProbe',
   access: 'manage',
-  faces: ['operator'],
   summary: 'End a probe for good',
   params: probeId,
   response: object('RevokedProbeOut', { id: uuid() }),
@@ -43,7 +40,6 @@ export const revokeProbe = innerOperation({
 export const listProbes = innerOperation({
   id: 'listProbes',
   access: 'manage',
-  faces: ['operator'],
   summary: 'List probes, revoked ones included',
   response: object('ProbeListOut', {
     items: array(

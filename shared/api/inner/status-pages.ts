@@ -7,7 +7,6 @@ import { StatusPageSummaryOut } from '../status-pages.ts';
 export const createStatusPage = innerOperation({
   id: 'createStatusPage',
   access: 'write',
-  faces: ['web', 'operator'],
   summary: 'Create a status page',
   body: object('StatusPageIn', { name: string(), slug: string() }),
   response: StatusPageSummaryOut,

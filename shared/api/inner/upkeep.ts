@@ -8,7 +8,6 @@ const days = optional(integer({ ge: 1, le: 400 }), 7);
 export const listNotices = innerOperation({
   id: 'listNotices',
   access: 'manage',
-  faces: ['operator'],
   summary: 'List what the operator is told: all that is open, and what ended in the last days',
   query: { days },
   response: object('NoticeListOut', {
@@ -30,7 +29,6 @@ export const listNotices = innerOperation({
 export const listRefused = innerOperation({
   id: 'listRefused',
   access: 'manage',
-  faces: ['operator'],
   summary: 'List what was refused on the bus in the last days, by day, probe and reason',
   query: { days, probe_id: maybe(uuid()) },
   response: object('RefusedListOut', {
@@ -62,7 +60,6 @@ const setAside = {
 export const listSetAside = innerOperation({
   id: 'listSetAside',
   access: 'manage',
-  faces: ['operator'],
   summary: 'List messages that could not be worked on',
   response: object('SetAsideListOut', { items: array(object('SetAsideOut', setAside)), count: integer() }),
 });
@@ -70,7 +67,6 @@ export const listSetAside = innerOperation({
 export const showSetAside = innerOperation({
   id: 'showSetAside',
   access: 'manage',
-  faces: ['operator'],
   summary: 'Show a message that could not be worked on, with its bytes',
   params: { set_aside_id: integer() },
   response: object('SetAsideDetailsOut', {
@@ -89,7 +85,6 @@ const which = object('SetAsideIn', {
 export const retrySetAside = innerOperation({
   id: 'retrySetAside',
   access: 'manage',
-  faces: ['operator'],
   summary: 'Have one or all of the messages that could not be worked on worked on again',
   body: which,
   response: object('RetriedOut', { asked: array(integer()) }),
@@ -99,7 +94,6 @@ export const retrySetAside = innerOperation({
 export const dropSetAside = innerOperation({
   id: 'dropSetAside',
   access: 'manage',
-  faces: ['operator'],
   summary: 'Forget one or all of the messages that could not be worked on',
   body: which,
   response: object('DroppedOut', { dropped: array(integer()) }),
