@@ -58,10 +58,16 @@ const mostAtOnce = 50;
 
 export const createAssignments = ({ bus, directory, openSecrets, keys }: AssignmentParts): Assignments => {
   const limit = pLimit(mostAtOnce);
-  const served = (): readonly Continent[] =>
-    continents.filter((continent) =>
-      directory.all().some((probe) => probe.organisation_id === null && probe.revoked_at === null && probe.continent === continent),
+  let servedBy: { readonly rows: readonly ProbeRow[]; readonly continents: readonly Continent[] } | undefined;
+  const served = (): readonly Continent[] => {
+    const rows = directory.all();
+    if (servedBy?.rows === rows) return servedBy.continents;
+    const having = new Set(
+      rows.filter(({ organisation_id, revoked_at }) => organisation_id === null && revoked_at === null).map(({ continent }) => continent),
     );
+    servedBy = { rows, continents: continents.filter((continent) => having.has(continent)) };
+    return servedBy.continents;
+  };
 
   const placesOf = (row: MonitorRow): readonly Place[] => {
     const probe = probeIn(row.config);
@@ -88,10 +94,13 @@ export const createAssignments = ({ bus, directory, openSecrets, keys }: Assignm
     probe: probeIn(row.config),
   });
 
-  const messageUnder = async (keyOf: KeyOf, row: MonitorRow, place: Place): Promise<AssignmentMessage> =>
-    row.secrets === null
-      ? withoutSeal(row)
-      : { ...withoutSeal(row), sealed: sealBox(keyOf(placeName(place)), await openSecrets(row), row.id) };
+  /** What each place gets. Only under which key the secrets are sealed differs, so all without secrets get one and the same. */
+  const messagesOf = async (keyOf: KeyOf, row: MonitorRow): Promise<(place: Place) => AssignmentMessage> => {
+    const plain = withoutSeal(row);
+    if (row.secrets === null) return () => plain;
+    const secrets = await openSecrets(row);
+    return (place) => ({ ...plain, sealed: sealBox(keyOf(placeName(place)), secrets, row.id) });
+  };
 
   /** Subjects that may still say something about the monitor and should not any more. */
   const leftBehind = async (monitor: string, wanted: ReadonlySet<string>): Promise<string[]> => {
@@ -106,12 +115,18 @@ export const createAssignments = ({ bus, directory, openSecrets, keys }: Assignm
     return left;
   };
 
+  const textsOf = async (keyOf: KeyOf, row: MonitorRow): Promise<(place: Place) => string> => {
+    const messageFor = await messagesOf(keyOf, row);
+    const same = row.secrets === null ? JSON.stringify(withoutSeal(row)) : undefined;
+    return (place) => same ?? JSON.stringify(messageFor(place));
+  };
+
   const publishOne = async ({ monitor, row, isNew }: AssignmentChange, keyOf: KeyOf): Promise<void> => {
     const places = row && row.paused_at === null ? placesOf(row) : [];
-    const wanted = new Set(places.map((place) => subjectOf(place, monitor)));
-    const gone = isNew ? [] : await leftBehind(monitor, wanted);
+    const gone = isNew ? [] : await leftBehind(monitor, new Set(places.map((place) => subjectOf(place, monitor))));
+    const textFor = row && places.length > 0 ? await textsOf(keyOf, row) : () => '';
     await Promise.all([
-      ...places.map(async (place) => row && bus.store(subjectOf(place, monitor), JSON.stringify(await messageUnder(keyOf, row, place)))),
+      ...places.map((place) => bus.store(subjectOf(place, monitor), textFor(place))),
       ...gone.map((subject) => bus.store(subject, tombstone)),
     ]);
   };
@@ -119,9 +134,17 @@ export const createAssignments = ({ bus, directory, openSecrets, keys }: Assignm
   return {
     publish: async (changes) => {
       const keyOf = changes.some(({ row }) => row !== null && row.secrets !== null) ? await keys.keysNow() : keys.keyOf;
-      await Promise.all(changes.map((change) => limit(publishOne, change, keyOf)));
+      let next = 0;
+      const work = async (): Promise<void> => {
+        for (let change = changes[next]; change; change = changes[next]) {
+          next += 1;
+          await publishOne(change, keyOf);
+        }
+      };
+      // It is these that queue up, not the changes: what stands in a long queue grows old there, and is garbage that only the great collection finds.
+      await Promise.all(Array.from({ length: Math.min(mostAtOnce, changes.length) }, () => limit(work)));
     },
-    messageFor: (row, place) => messageUnder(keys.keyOf, row, place),
+    messageFor: async (row, place) => (await messagesOf(keys.keyOf, row))(place),
     served,
     sealEpochs: () =>
       Object.fromEntries(

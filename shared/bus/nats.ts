@@ -1,9 +1,18 @@
-import { type Authenticator, connect, headers as createHeaders, type MsgHdrs, type NatsConnection, nuid } from '@nats-io/transport-node';
+import {
+  type Authenticator,
+  connect,
+  headers as createHeaders,
+  type MsgHdrs,
+  type NatsConnection,
+  nuid,
+  PermissionViolationError,
+} from '@nats-io/transport-node';
 import type { Log } from '../base/log.ts';
 import { keyFromSeed, parseCredentials } from './identity.ts';
 import { createManagement, type Management, publishAck, readAnswer } from './management.ts';
 import type { BusStatus, Headers, Message, Subscription } from './message.ts';
 import { type Connection, type Delivered, type Pull, type PullOptions, startPull } from './pull.ts';
+import { createStoring } from './storing.ts';
 
 /**
  * The one way to the bus, and the only file that imports its client.
@@ -168,16 +177,34 @@ export const connectBus = async (options: BusOptions): Promise<Bus> => {
     log.info({ bus: to }, 'the connection to the bus changed');
     for (const listener of listeners) listener(to);
   };
+  const inboxPrefix = options.inboxPrefix ?? '_INBOX';
+  const storing = createStoring({
+    inbox: `${inboxPrefix}.${nuid.next()}`,
+    listen: (subject, onAnswer) => {
+      nc.subscribe(subject, {
+        callback: (error, raw) => {
+          if (error) log.error({ err: error, subject }, 'what the bus stored cannot be heard');
+          else onAnswer(raw.subject, raw.data, raw.headers?.code ?? 0);
+        },
+      });
+    },
+    read: (data) => readAnswer(data, publishAck),
+  });
   const watch = async () => {
     for await (const event of nc.status()) {
       if (event.type === 'disconnect') change('disconnected');
       else if (event.type === 'reconnect') change('connected');
-      else if (event.type === 'error') log.warn({ err: event.error }, 'the bus refused something');
+      else if (event.type === 'error') {
+        const { error } = event;
+        log.warn({ err: error }, 'the bus refused something');
+        if (error instanceof PermissionViolationError && error.operation === 'publish') storing.forbid(error.subject, error);
+      }
     }
   };
   watch().catch((error: unknown) => log.error({ err: error }, 'the status of the bus can no longer be followed'));
   void nc.closed().then((error) => {
     if (error) log.error({ err: error }, 'the connection to the bus is closed');
+    storing.close();
     change('closed');
   });
 
@@ -185,7 +212,7 @@ export const connectBus = async (options: BusOptions): Promise<Bus> => {
     listeners.add(listener);
     return { stop: () => void listeners.delete(listener) };
   };
-  const toConnection = connectionFor(nc, options.inboxPrefix ?? '_INBOX', log, onStatus);
+  const toConnection = connectionFor(nc, inboxPrefix, log, onStatus);
   const management = createManagement(async (subject, data) => nc.request(subject, data, { timeout: 5_000 }));
 
   return {
@@ -196,10 +223,9 @@ export const connectBus = async (options: BusOptions): Promise<Bus> => {
     subscribe: (subject, handler) => subscribe(nc, log, subject, handler),
     request: async (subject, data, { timeoutMs = 2_000, headers } = {}) =>
       messageOf(await nc.request(subject, data, { timeout: timeoutMs, ...headersOf(headers) })),
-    store: async (subject, data, { timeoutMs = 5_000, headers, id } = {}) => {
-      const all = id === undefined ? headers : { ...headers, 'Nats-Msg-Id': id };
-      const answer = await nc.request(subject, data, { timeout: timeoutMs, ...headersOf(all) });
-      return readAnswer(answer.data, publishAck);
+    store: (subject, data, { timeoutMs = 5_000, headers, id } = {}) => {
+      const all = headersOf(id === undefined ? headers : { ...headers, 'Nats-Msg-Id': id });
+      return storing.store(subject, timeoutMs, (reply) => nc.publish(subject, data, { reply, ...all }));
     },
     pull: (pullOptions) => startPull(toConnection, pullOptions),
     flush: () => nc.flush(),

@@ -2,6 +2,7 @@ import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Bus, connectBus, type Delivered } from '../../../shared/bus/nats.ts';
 import { partitionConsumer, streams } from '../../../shared/bus/streams.ts';
+import { createBusOfProbe } from '../../probe/support/bus-of-probe.ts';
 import { createAccount } from '../../support/services.ts';
 
 const log = pino({ level: 'silent' });
@@ -51,6 +52,19 @@ describe('the bus', () => {
     await expect(bus.store('nowhere', 'x', { timeoutMs: 500 })).rejects.toThrow();
     expect((await bus.store('result.asia.9.p', 'x', { id: 'a' })).duplicate).toBe(false);
     expect((await bus.store('result.asia.9.p', 'x', { id: 'a' })).duplicate).toBe(true);
+  });
+
+  test('many at once are each told where they stand', async () => {
+    const before = (await bus.store('assign.asia.first', 'x')).seq;
+    const stored = await Promise.all(Array.from({ length: 300 }, (_, n) => bus.store(`assign.asia.m${n}`, 'x')));
+    expect(stored.map(({ seq }) => seq)).toEqual(stored.map((_, n) => before + 1 + n));
+  });
+
+  test('who stores where he has no right to is told so by the bus, and does not wait for an answer', async () => {
+    const other = await createBusOfProbe();
+    const probe = await other.connect();
+    await expect(probe.store('assign.europe.m1', 'mine', { timeoutMs: 60_000 })).rejects.toThrow(/permission/i);
+    await other.close();
   });
 
   test('a pull delivers in order what was there and what comes, and acknowledged messages leave the queue', async () => {
