@@ -53,3 +53,17 @@ test('a simulation ends with what is reached first, years or stories', async () 
     expect(said).toMatchObject({ code: 0, err: '', out: expect.stringContaining(' in 1 stories') });
   }
 });
+
+test('a simulation that ends badly prints its seed, replays exactly from it, and tells the shortest story that ends so', async () => {
+  const without = ['--without', 'another_continent_confirms'];
+  const found = await run('simulation/simulate.ts', '--seed', '1', '--stories', '60', ...without);
+  expect(found).toMatchObject({ code: 1, err: '' });
+  const [, seed = '', violation = ''] = /^seed (\d+) ended badly: (.+)$/m.exec(found.out) ?? [];
+  expect(found.out).toContain(`replay: npm run simulate -- --seed ${seed} --stories 1 ${without.join(' ')}\n`);
+  const [, shortest = ''] = found.out.split('the shortest story that ends so:\n');
+  expect(shortest).toContain('confirmed from the continent that saw it');
+  const replayed = await run('simulation/simulate.ts', '--seed', seed, '--stories', '1', ...without);
+  expect(replayed.code).toBe(1);
+  expect(replayed.out).toContain(`seed ${seed} ended badly: ${violation}\n`);
+  expect(replayed.out).toContain(shortest);
+});
