@@ -1,4 +1,4 @@
-import { type FileHandle, open } from 'node:fs/promises';
+import { type FileHandle, open, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { z } from 'zod';
 import type { Log } from '../base/log.ts';
@@ -9,7 +9,8 @@ import { type BeatMessage, beatMessage } from './messages.ts';
 /**
  * Beats that were taken while the bus was away, on the disk of the place that took them.
  * Modes: `empty` → `waiting` (beats on disk; further ones go behind them) → `draining` (handed over, one drain at a time; what
- * comes meanwhile goes behind) → `empty` (the file is cut) or back to `waiting` when the bus went away again; `closed`.
+ * comes meanwhile goes behind; what is left of a large file is written anew) → `empty` (the file is cut) or back to `waiting` when the
+ * bus went away again; `closed`.
  */
 export type SpooledBeat = {
   readonly organisation: string;
@@ -38,6 +39,15 @@ const entryShape = z.object({ organisation: z.uuid(), monitor: z.uuid(), beat: b
 /** So many wait for the bus at a time. One after the other they would take as many times the way there, and who comes last looks late. */
 const mostAtOnce = 2_000;
 const mostBytes = 256 * 1024 * 1024;
+/** A file of this size holds mostly what is handed over: where beats come all the time, it is never empty and would else grow until it is full. */
+const largeBytes = 8 * 1024 * 1024;
+
+const syncFolderOf = async (path: string): Promise<void> => {
+  const folder = await open(dirname(path), 'r');
+  await folder.sync().finally(() => folder.close());
+};
+
+const lineOf = (entry: SpooledBeat): string => `${JSON.stringify(entry)}\n`;
 
 const readEntries = (text: string, log: Log): SpooledBeat[] =>
   text
@@ -55,13 +65,14 @@ const readEntries = (text: string, log: Log): SpooledBeat[] =>
 
 export const openBeatSpool = async (path: string, log: Log): Promise<BeatSpool> => {
   makeFolder(dirname(path));
-  const file: FileHandle = await open(path, 'a+', 0o600);
-  const folder = await open(dirname(path), 'r');
-  await folder.sync().finally(() => folder.close());
+  let file: FileHandle = await open(path, 'a+', 0o600);
+  await syncFolderOf(path);
   const queue = readEntries(await file.readFile('utf8'), log);
   let bytes = (await file.stat()).size;
   // A line that a crash or a full disk cut off must not swallow the next one.
   let isCut = bytes > 0;
+  let linesInFile = queue.length;
+  let largeFrom = largeBytes;
   let gathered: { readonly lines: string[]; readonly written: Promise<void> } | undefined;
   let writing: Promise<void> = Promise.resolve();
   let draining: Promise<void> | undefined;
@@ -74,6 +85,7 @@ export const openBeatSpool = async (path: string, log: Log): Promise<BeatSpool> 
       await file.appendFile(text);
       await file.datasync();
       isCut = false;
+      linesInFile += lines.length;
     } catch (error) {
       bytes -= Buffer.byteLength(text);
       throw error;
@@ -81,7 +93,7 @@ export const openBeatSpool = async (path: string, log: Log): Promise<BeatSpool> 
   };
 
   const append: BeatSpool['append'] = async (entry) => {
-    const line = `${JSON.stringify(entry)}\n`;
+    const line = lineOf(entry);
     if (bytes + line.length > mostBytes) throw new SpoolFull('the disk holds as many beats as it may');
     bytes += Buffer.byteLength(line);
     if (!gathered) {
@@ -108,20 +120,65 @@ export const openBeatSpool = async (path: string, log: Log): Promise<BeatSpool> 
     if (handed.size === 0) throw new Error('none of the beats on the disk was taken');
   };
 
-  const drainAll = async (handOver: HandOverSome): Promise<void> => {
-    while (queue.length > 0) await drainSome(handOver);
-    // In its turn on the disk: what the bus did not take meanwhile stands there already, or comes behind the cut.
-    const cut = writing.then(async () => {
-      if (queue.length > 0) return false;
-      await file.truncate(0);
-      bytes = 0;
-      isCut = false;
-      return true;
-    });
-    writing = cut.then(
+  /** In its turn on the disk: what came before stands there already and waits, what comes after goes behind. */
+  const inTurn = <Result>(work: () => Promise<Result>): Promise<Result> => {
+    const done = writing.then(work);
+    writing = done.then(
       () => undefined,
       () => undefined,
     );
+    return done;
+  };
+
+  /** Whoever opens the file finds all of it or what is left of it. */
+  const writeAnew = async (): Promise<void> => {
+    const lines = queue.map(lineOf).join('');
+    const { size } = await file.stat();
+    const aside = `${path}.next`;
+    await rm(aside, { force: true });
+    const next = await open(aside, 'ax+', 0o600);
+    try {
+      await next.appendFile(lines);
+      await next.datasync();
+      await rename(aside, path);
+    } catch (error) {
+      await next.close();
+      throw error;
+    }
+    const old = file;
+    file = next;
+    isCut = false;
+    linesInFile = queue.length;
+    bytes -= size - Buffer.byteLength(lines);
+    await old.close();
+    await syncFolderOf(path);
+  };
+
+  const makeLean = async (): Promise<void> => {
+    if (bytes < largeFrom || queue.length > mostAtOnce || 2 * queue.length > linesInFile) return;
+    try {
+      await inTurn(writeAnew);
+      largeFrom = largeBytes;
+    } catch (error) {
+      // A disk that has no room for that is left alone for a while.
+      largeFrom = 2 * bytes;
+      log.warn({ err: error }, 'the file of kept beats could not be written anew');
+    }
+  };
+
+  const drainAll = async (handOver: HandOverSome): Promise<void> => {
+    while (queue.length > 0) {
+      await drainSome(handOver);
+      await makeLean();
+    }
+    const cut = inTurn(async () => {
+      if (queue.length > 0) return false;
+      await file.truncate(0);
+      bytes = 0;
+      linesInFile = 0;
+      isCut = false;
+      return true;
+    });
     if (!(await cut)) return drainAll(handOver);
   };
 

@@ -1,4 +1,4 @@
-import { appendFile, mkdtemp, rm } from 'node:fs/promises';
+import { appendFile, mkdtemp, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
@@ -124,6 +124,43 @@ describe('many beats on the disk', () => {
     for (const monitor of monitors)
       expect(handed.filter((one) => one.startsWith(monitor))).toEqual([1, 2, 3].map((at) => `${monitor} ${at}`));
     expect(spool.waiting()).toBe(0);
+  });
+
+  test('that come all the time leave no file that grows for ever, and what waits is found after a crash', async () => {
+    const path = join(await folder(), 'beats.jsonl');
+    const spool = await openBeatSpool(path, silentLog);
+    const body = 'x'.repeat(10_000);
+    const said = Array.from({ length: 1_000 }, (_, at) => entry(at, { body }));
+    await Promise.all(said.map(spool.append));
+    const handed = new Set<number>();
+    const coming: Promise<void>[] = [];
+    let rounds = 0;
+    const draining = spool.drainTogether(async (waiting) => {
+      rounds += 1;
+      // Some come while these are under way, and some while the file is written anew.
+      for (let count = 0; count < 5; count += 1) {
+        const next = entry(said.length, { body });
+        said.push(next);
+        coming.push(spool.append(next));
+      }
+      await coming.at(-3);
+      if (rounds > 300) throw new Error('the way is gone');
+      const some = waiting.slice(0, 100);
+      for (const { beat } of some) handed.add(beat.at);
+      return { handed: new Set(some.map(({ beat }) => beat.id)), failures: [] };
+    });
+    await expect(draining).rejects.toThrow('gone');
+    await Promise.all(coming);
+    expect(said.length * body.length).toBeGreaterThan(24_000_000);
+    expect((await stat(path)).size).toBeLessThan(9_000_000);
+    await spool.close();
+    const after = await openBeatSpool(path, silentLog);
+    const left = new Set<number>();
+    await after.drain(async ({ beat }) => void left.add(beat.at));
+    await after.close();
+    expect(said.filter(({ beat }) => !handed.has(beat.at) && !left.has(beat.at))).toEqual([]);
+    expect(left.size).toBeGreaterThan(0);
+    expect((await stat(path)).size).toBe(0);
   });
 
   test('are kept where the hand-over failed, and no others', async () => {
