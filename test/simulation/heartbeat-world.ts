@@ -171,21 +171,26 @@ export const liveHeartbeat = (story: HeartbeatStory): Outcome => {
     return next;
   };
 
-  let armedAt = start;
-  const watch = () => {
-    const probe = roster().probes.findIndex(({ healthy }) => healthy);
-    if (agenda.now() >= armedAt) armedAt = canSee(probe) ? judge(probe, null) + settleMs : agenda.now() + againMs;
-    // Who becomes the judge anew looks soon; a change of the roster shows within a second.
-    agenda.at(Math.min(armedAt, agenda.now() + 1_000), watch);
+  let armedAt = Number.POSITIVE_INFINITY;
+  const arm = (at: number) => {
+    armedAt = at;
+    if (!Number.isFinite(at)) return;
+    agenda.at(at, () => {
+      if (armedAt !== at) return;
+      const probe = roster().probes.findIndex(({ healthy }) => healthy);
+      arm(canSee(probe) ? judge(probe, null) + settleMs : agenda.now() + againMs);
+    });
   };
+  /** Who becomes the judge anew looks soon. */
+  const lookSoon = () => arm(Math.min(armedAt, agenda.now() + between(100, 1_000)));
 
   for (const ping of story.pings) agenda.at(ping.at, () => take(ping));
   for (const { is, at, until } of story.aways) {
     agenda.at(at + lostAfter, () => {
-      if (is === 'judge cut off' && agenda.now() < until) armedAt = agenda.now();
+      if (is === 'judge cut off' && agenda.now() < until) lookSoon();
     });
     agenda.at(until, () => {
-      armedAt = Math.min(armedAt, agenda.now());
+      lookSoon();
       if (is === 'judge cut off') return;
       agenda.at(until + between(200, 1_000), () => {
         const kept = onDisk;
@@ -200,7 +205,7 @@ export const liveHeartbeat = (story: HeartbeatStory): Outcome => {
       agenda.at(heldUntil, decideKept);
     });
   }
-  agenda.at(start, watch);
+  lookSoon();
   while (agenda.now() < end && agenda.step());
   return { incidents: [...incidents.values()], alerts };
 };
