@@ -9,6 +9,7 @@ import { askAgain, askFirst } from './looks.ts';
 import { onDeleted, onEdited, onPaused, onQuarantined, onResumed } from './monitor-events.ts';
 import { mayCheck } from './reach.ts';
 import { nextSample } from './sampling.ts';
+import { withoutFuture } from './set-back.ts';
 import { failWhileVerifying, lapse, openWith, passWhileVerifying } from './verifying.ts';
 import { beganAt, countsAs, failureOf, newestOf, see, tally } from './views.ts';
 
@@ -145,7 +146,8 @@ const onTick = (draft: Draft): void => {
 };
 
 /** The core: what an event means for a monitor. Pure: time, network and fresh ids come with the moment. */
-export const decide = (state: MonitorState, event: MonitorEvent, moment: Moment): Decision => {
+export const decide = (known: MonitorState, event: MonitorEvent, moment: Moment): Decision => {
+  const state = withoutFuture(known, moment.now);
   const draft = createDraft(
     event.is === 'edited' ? { ...state, watched: { ...event.watched, paused_at: state.watched.paused_at } } : state,
     moment,

@@ -1,6 +1,7 @@
 import type { SeenResult, Watched } from './incident-types.ts';
 import { allowedSilence, gapNoticed } from './ledger.ts';
 import { mayCheck } from './reach.ts';
+import { isAhead } from './set-back.ts';
 import { countsAs } from './views.ts';
 
 /**
@@ -10,6 +11,7 @@ import { countsAs } from './views.ts';
 export type Quiet = Pick<Watched, 'kind' | 'interval_ms' | 'timeout_ms' | 'continents' | 'probe'>;
 
 export type QuietTimes = Pick<Watched, 'config_version' | 'created_at' | 'paused_at'> & {
+  readonly clock: number;
   readonly covered_until: number;
   readonly decides_from: number;
   /** When the last gap ended: infinite while it lasts, and before all time when there was none. */
@@ -18,7 +20,7 @@ export type QuietTimes = Pick<Watched, 'config_version' | 'created_at' | 'paused
 
 /** Whether deciding about it has no effect but a newer view of this probe and more time covered. The monitor has no incident, and only views that passed. */
 export const goesWithoutSaying = (result: SeenResult, watched: Quiet, times: QuietTimes, now: number): boolean => {
-  if (result.cause !== null || countsAs(result, now) !== 'ok' || watched.kind === 'heartbeat') return false;
+  if (result.cause !== null || countsAs(result, now) !== 'ok' || watched.kind === 'heartbeat' || isAhead(times.clock, now)) return false;
   if (result.config_version !== times.config_version || times.paused_at !== null || result.at < times.decides_from) return false;
   const from = Math.max(result.at, times.created_at);
   return from <= times.covered_until && times.gaps_until <= from && mayCheck(watched, result.from.probe, result.from.continent);

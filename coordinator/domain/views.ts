@@ -10,7 +10,7 @@ export const beganAt = ({ at, cause }: Pick<SeenResult, 'at' | 'cause'>): number
 };
 
 /** A start so far ahead of us tells of the probe's clock and not of the target (rule 1). */
-const clockTolerance = 5_000;
+export const clockTolerance = 5_000;
 
 /**
  * What a result counts as when it is decided on at `now`: unknown if its probe is quarantined or its clock is wrong (rules 1 and 16). Raw

@@ -35,19 +35,19 @@ describe('what says nothing', () => {
   test('rule 3: a result older than two turns decides nothing, one of exactly two turns does', () => {
     const told = story(['Europe', 'Asia']);
     told.pass('Asia', 500);
-    told.fail('Europe', 259.999);
+    told.fail('Europe', 259.999, { arrives: 501 });
     expect(told.incidents()).toEqual([]);
-    told.fail('Europe', 260);
+    told.fail('Europe', 260, { arrives: 502 });
     expect(told.incidents()).toMatchObject([{ started_at: at(260) }]);
   });
 
   test('rule 3: nor does one older than what another probe of its continent has seen', () => {
     const told = story(['Europe', 'Asia']);
     told.pass('Europe', 100, { probe: 'second' });
-    told.fail('Europe', 90);
+    told.fail('Europe', 90, { arrives: 101 });
     expect(told.incidents()).toEqual([]);
     told.fail('Europe', 110);
-    told.pass('Europe', 105, { probe: 'second' });
+    told.pass('Europe', 105, { probe: 'second', arrives: 111 });
     expect(told.incidents()).toMatchObject([{ started_at: at(110), resolved_at: null }]);
   });
 

@@ -38,10 +38,10 @@ const pass: SeenResult = {
   ...{ seq: 1, monitor: 'm', config_version: 2, at: now, took_ms: 5, outcome: 'ok', cause: null, phases: null, evidence: null, look: null },
   ...{ from: seers[0], quarantined: false, handed_over: false },
 };
-const says = ({ watched, covered_until, decides_from, gaps }: MonitorState, result: SeenResult): boolean => {
+const says = ({ watched, clock, covered_until, decides_from, gaps }: MonitorState, result: SeenResult): boolean => {
   const last = gaps.at(-1);
   const gaps_until = last ? (last.to ?? Number.POSITIVE_INFINITY) : Number.NEGATIVE_INFINITY;
-  return goesWithoutSaying(result, watched, { ...watched, covered_until, decides_from, gaps_until }, now);
+  return goesWithoutSaying(result, watched, { ...watched, clock, covered_until, decides_from, gaps_until }, now);
 };
 
 describe('what goes without saying', () => {
@@ -56,6 +56,7 @@ describe('what goes without saying', () => {
     ['what says nothing', state, { outcome: 'unknown' }],
     ['a pass with a cause, which may tell of an earlier moment', state, { cause: missed }],
     ['a pass of who is quarantined', state, { quarantined: true }],
+    ['a pass while the last one came by a clock that has been set back', { ...state, clock: now + 5_001 }, {}],
     ['a pass by a clock that is wrong', state, { at: now + 5_001 }],
     ['a pass of another version', state, { config_version: 1 }],
     ['a pass of a heartbeat', watched({ kind: 'heartbeat' }), {}],

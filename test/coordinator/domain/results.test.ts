@@ -54,14 +54,14 @@ describe('rule 3: repeats, order and versions', () => {
   test('rule 3: a failure older than its probe’s newest pass goes to the charts only', () => {
     const told = story(['Europe', 'Asia']);
     told.pass('Europe', 20);
-    told.fail('Europe', 10);
+    told.fail('Europe', 10, { arrives: 21 });
     expect(told.incidents()).toEqual([]);
   });
 
   test('rule 3: a pass older than its probe’s newest failure closes nothing', () => {
     const told = story(['Europe', 'Asia']);
     told.fail('Europe', 20);
-    told.pass('Europe', 10);
+    told.pass('Europe', 10, { arrives: 21 });
     expect(told.state().incident?.resolved_at).toBeNull();
   });
 
