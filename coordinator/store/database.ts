@@ -25,9 +25,10 @@ const bigint = {
  */
 export const connect = (url: string, options: { readonly name: string; readonly connections?: number } = { name: 'antipode' }): Sql => {
   const sockets = createDatabaseSockets();
-  const open = (connections: number, dial?: DatabaseSockets['dial']): Sql => {
+  const open = (connections: number, dial?: DatabaseSockets['dial'], fetch_types = true): Sql => {
     const all = {
       types: { bigint },
+      fetch_types,
       max: connections,
       onnotice: () => undefined,
       connect_timeout: 5,
@@ -40,7 +41,8 @@ export const connect = (url: string, options: { readonly name: string; readonly 
     return postgres(url, all);
   };
   const sql = open(options.connections ?? 10, sockets.dial);
-  ways.set(sql, { sockets, openAnother: () => open(1), openBeside: () => open(1, sockets.dial) });
+  // Ended while it asks for the types of the database, which nobody waits for, a connection would take the whole process with it.
+  ways.set(sql, { sockets, openAnother: () => open(1, undefined, false), openBeside: () => open(1, sockets.dial, false) });
   return sql;
 };
 
