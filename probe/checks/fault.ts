@@ -6,7 +6,7 @@ import type { Verdict } from '../../shared/checks/result.ts';
 const below: readonly Layer[] = ['dns', 'tcp', 'tls', 'timeout'];
 
 /** A check that ended so long after its limit was held up by the probe itself (frozen, starved), and says nothing about the target. */
-export const heldUpAfterMs = 1_000;
+const heldUpAfterMs = 1_000;
 
 /** A process that kept a check waiting for so much of its time limit cannot tell its own silence from the target's. */
 const heldUpShare = 0.2;

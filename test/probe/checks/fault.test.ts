@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { heldUpAfterMs, needsVouching, reachedTarget, settle } from '../../../probe/checks/fault.ts';
+import { needsVouching, reachedTarget, settle } from '../../../probe/checks/fault.ts';
 import type { Cause } from '../../../shared/checks/cause.ts';
 import { causeLayer, causeSentence } from '../../../shared/checks/causes.ts';
 import { dnsCauses } from '../../../shared/checks/dns/causes.ts';
@@ -38,13 +38,38 @@ describe('a failure below http counts only if the probe vouches for itself', () 
     expect(reachedTarget(verdict('unknown', 'probe_internal'))).toBe(false);
   });
 
+  test('what is unknown, or a failure without a cause, is nobody’s word', () => {
+    for (const one of [verdict('unknown', 'timed_out'), verdict('unknown', 'unexpected_status'), verdict('fail')]) {
+      expect(needsVouching(one)).toBe(false);
+      expect(reachedTarget(one)).toBe(false);
+      expect(settle(one, { vouched: false })).toBe(one);
+    }
+  });
+
+  test('what the probe’s own resolver said may come from its memory, and vouches for nobody', () => {
+    for (const said of [verdict('ok'), verdict('fail', 'unexpected_status')]) {
+      expect(reachedTarget({ ...said, evidence: { resolver: { address: '127.0.0.1', own: true } } })).toBe(false);
+      for (const resolver of [{ address: '192.0.2.1', own: false }, { address: '192.0.2.1' }, null, 'own'])
+        expect(reachedTarget({ ...said, evidence: { resolver } })).toBe(true);
+    }
+  });
+
+  test('what becomes unknown keeps all that was seen', () => {
+    expect(settle(verdict('fail', 'timed_out'), { vouched: false })).toEqual({
+      outcome: 'unknown',
+      cause: { class: 'probe_unvouched', params: {} },
+      phases: noPhases,
+      evidence: { seen: 1, would_be: 'timed_out' },
+    });
+  });
+
   test('a check that the probe itself held up says nothing about its target, whoever vouches', () => {
     const failed = verdict('fail', 'timed_out');
-    expect(settle(failed, { vouched: true, overrun_ms: heldUpAfterMs + 1 })).toMatchObject({
+    expect(settle(failed, { vouched: true, overrun_ms: 1_001 })).toMatchObject({
       outcome: 'unknown',
       cause: { class: 'probe_held_up' },
     });
-    expect(settle(failed, { vouched: true, overrun_ms: heldUpAfterMs })).toBe(failed);
+    expect(settle(failed, { vouched: true, overrun_ms: 1_000 })).toBe(failed);
   });
 });
 
