@@ -1,5 +1,6 @@
 import type { Operation, RawInput } from '../../shared/api/operation.ts';
 import type { Clock } from '../../shared/base/clock.ts';
+import { createTurns } from '../../shared/base/in-turn.ts';
 import { Refusal } from '../../shared/base/refusal.ts';
 import type { Caller } from '../access/caller.ts';
 import type { Sql } from '../store/database.ts';
@@ -9,7 +10,6 @@ import type { Context, Instruments } from './context.ts';
 import { type Answered, type Bound, installationHandlers, organisationHandlers } from './handlers.ts';
 import { refuseUnlessAllowed } from './may.ts';
 import { notFound } from './not-found.ts';
-import { createTurns } from './turns.ts';
 
 /** The one way to every operation, for every face. */
 export type Gate = {
@@ -32,7 +32,9 @@ const onlyLooks = ({ access, body }: Operation): boolean => access === 'read' &&
 
 /** may → what was sent is read → transaction with the organisation as it is now → handler → answer. */
 export const createGate = ({ sql, clock, instruments }: Parts): Gate => {
-  const inTurn = createTurns();
+  // The database's lock alone would do for the data, but everyone who waits for it there holds a connection, and one busy organisation could
+  // take all of them from the others.
+  const inTurn = createTurns<string>();
   return {
     execute: async (operation, caller, raw) => {
       const { read } = named(organisationHandlers, operation);
