@@ -1,5 +1,5 @@
 import { type Actor, createActor } from '../../shared/actor/actor.ts';
-import { createAgain } from '../../shared/actor/again.ts';
+import { createPump } from '../../shared/actor/pump.ts';
 import type { Pull } from '../../shared/bus/nats.ts';
 import { partitionConsumer, streams } from '../../shared/bus/streams.ts';
 import type { Word } from '../domain/handover.ts';
@@ -93,8 +93,11 @@ export const startPartition = ({ lease, parts, mayWork, onFenced, words }: Optio
     if (bus.isConnected() && loaded) void tell({ is: 'reconcile' });
   };
 
-  const wakeOutbox = createAgain(async () => {
-    if (!stopped && mayWork()) await tell({ is: 'outbox' });
+  const outbox = createPump({
+    once: async () => {
+      if (mayWork()) await actor.tell({ is: 'outbox' });
+    },
+    onFailure: failed('outbox'),
   });
 
   const begin = async (): Promise<void> => {
@@ -125,12 +128,13 @@ export const startPartition = ({ lease, parts, mayWork, onFenced, words }: Optio
   return {
     lease,
     tell: actor.tell,
-    wakeOutbox,
+    wakeOutbox: () => void outbox.run(),
     reconcile,
     holdAgain: deliveries.holdAgain,
     known: () => ({ lease, isCaughtUp: deliveries.isCaughtUp(), isAhead: (monitor) => deliveries.ahead()?.has(monitor) === true }),
     stop: async (leaveCheckpoint) => {
       stopped = true;
+      outbox.stop();
       clearInterval(ticker);
       await began;
       await pull?.stop();

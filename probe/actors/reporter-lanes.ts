@@ -1,3 +1,4 @@
+import { createPump, type Pump } from '../../shared/actor/pump.ts';
 import type { Continent } from '../../shared/base/continents.ts';
 import type { Log } from '../../shared/base/log.ts';
 import { batchText } from '../../shared/bus/batch-text.ts';
@@ -5,7 +6,6 @@ import type { Key } from '../../shared/bus/identity.ts';
 import type { Bus } from '../../shared/bus/nats.ts';
 import { partitionCount, subjects } from '../../shared/bus/subjects.ts';
 import { createDepartures } from './departures.ts';
-import { createPump, type Pump } from './pump.ts';
 import type { ReporterGate } from './reporter-gate.ts';
 import {
   afterLoss,

@@ -15,11 +15,13 @@ export type Pump = {
 
 export const createPump = (parts: {
   readonly once: () => Promise<void>;
-  readonly may: () => boolean;
+  /** Whether it goes on at once with what was asked for meanwhile; it does unless told otherwise. */
+  readonly may?: () => boolean;
   readonly onFailure: (error: unknown) => void;
 }): Pump => {
   let mode: 'idle' | 'pumping' | 'stopped' = 'idle';
   let isAskedAgain = false;
+  const mayGoOn = parts.may ?? (() => true);
 
   const run = async (): Promise<void> => {
     if (mode === 'stopped') return;
@@ -32,7 +34,7 @@ export const createPump = (parts: {
       do {
         isAskedAgain = false;
         await parts.once();
-      } while (isAskedAgain && parts.may());
+      } while (mode === 'pumping' && isAskedAgain && mayGoOn());
     } catch (error) {
       parts.onFailure(error);
     } finally {

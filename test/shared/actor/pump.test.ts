@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { createPump } from '../../../probe/actors/pump.ts';
+import { createPump } from '../../../shared/actor/pump.ts';
 
 const gated = () => {
   const gates: PromiseWithResolvers<void>[] = [];
@@ -58,6 +58,7 @@ describe('a pump', () => {
     await done;
     expect(failures).toEqual([new Error('broken')]);
     const last = pump.run();
+    await pump.run();
     pump.stop();
     gates[1]?.resolve();
     await last;
