@@ -7,22 +7,27 @@ const units = [
   [1_000, 'second'],
 ] as const;
 
-const unitOf = (ms: number) => units.find(([size]) => ms >= size) ?? ([1_000, 'second'] as const);
+const smallest = [1_000, 'second'] as const;
+/** The largest unit that divides it. */
+const exactUnitOf = (ms: number) => units.find(([size]) => ms >= size && ms % size === 0) ?? smallest;
+/** The largest unit that it fills twice, or exactly once: 90 seconds are not "1 minute". */
+const unitOf = (ms: number) => units.find(([size]) => ms >= 2 * size || ms === size) ?? smallest;
 
-/** A length of time in the largest unit that it fills, rounded down: nobody is told of a silence longer than it was. */
-const span = (ms: number): string => {
-  const [size, word] = unitOf(ms);
+/** A length of time, rounded down: nobody is told of a silence longer than it was. */
+const span = (ms: number, [size, word] = unitOf(ms)): string => {
   const count = Math.floor(ms / size);
   return `${count} ${word}${count === 1 ? '' : 's'}`;
 };
 
-/** The same for what was agreed, which must be exact: in the largest unit that divides it, without the unit if the reader just read it. */
+/** What was agreed, which must be exact, without the unit if the reader just read it. */
 const agreed = (ms: number, justRead: string): string => {
-  const [size, word] = units.find(([unit]) => ms >= unit && ms % unit === 0) ?? ([1_000, 'second'] as const);
+  const [size, word] = exactUnitOf(ms);
   const count = ms / size;
   if (count === 1) return word;
   return word === justRead ? `${count}` : `${count} ${word}s`;
 };
+
+const limit = (ms: number): string => span(ms, exactUnitOf(ms));
 
 const late = ({ silent_ms, every_ms, schedule }: CauseParams): string => {
   const silent = Number(silent_ms ?? 0);
@@ -40,7 +45,7 @@ export const heartbeatCauses = {
   heartbeat_exit_code: { layer: 'heartbeat', sentence: ({ exit_code }) => `The job ended with exit code ${exit_code}` },
   heartbeat_unfinished: {
     layer: 'heartbeat',
-    sentence: ({ max_run_ms }) => `The job started and did not end within ${span(Number(max_run_ms ?? 0))}`,
+    sentence: ({ max_run_ms }) => `The job started and did not end within ${limit(Number(max_run_ms ?? 0))}`,
   },
   heartbeat_pending: { layer: 'probe', sentence: () => 'No heartbeat has come yet' },
 } satisfies Record<string, CauseRow>;
