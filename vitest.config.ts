@@ -8,5 +8,7 @@ export default defineConfig({
     globalSetup: ['test/support/services-setup.ts'],
     testTimeout: 120_000,
     hookTimeout: 120_000,
+    // What is waited for comes when it comes: the usual second is too short for a full machine.
+    expect: { poll: { timeout: 30_000 } },
   },
 });
