@@ -1,31 +1,23 @@
 import { once } from 'node:events';
 import { type ClientRequest, request } from 'node:http';
 import { text } from 'node:stream/consumers';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import { createApp } from '../../coordinator/app.ts';
 import { readConfig } from '../../coordinator/config.ts';
-import { connect, type Sql } from '../../coordinator/store/database.ts';
 import { createLog } from '../../shared/base/log.ts';
 import { eventually } from '../support/eventually.ts';
+import { ownDatabase } from '../support/own-database.ts';
 import { createHouse, type House, testSecretKey } from '../support/people.ts';
-import { createAccount, createDatabase, environmentOf, type TestDatabase } from '../support/services.ts';
+import { createAccount, environmentOf } from '../support/services.ts';
 
-let database: TestDatabase;
-let sql: Sql;
+const { database, sql } = await ownDatabase();
 let house: House;
 let environment: Record<string, string>;
 
 beforeAll(async () => {
-  database = await createDatabase();
-  sql = connect(database.url);
   house = await createHouse(sql);
   environment = { ...environmentOf(database, await createAccount()), SECRET_KEY: testSecretKey, PORT: '0' };
 });
-afterAll(async () => {
-  await sql.end();
-  await database.drop();
-});
-
 /** A request whose head has arrived, and whose body has not. */
 const begun = async (url: string, path: string, headers: Record<string, string>): Promise<ClientRequest> => {
   const sent = request(`${url}${path}`, { method: 'POST', agent: false, headers: { ...headers, expect: '100-continue' } });

@@ -1,11 +1,10 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, describe, expect, test } from 'vitest';
 import { createRateLimiter, type RateLimiter } from '../../../coordinator/access/rate-limit.ts';
-import { connect, type Sql } from '../../../coordinator/store/database.ts';
+import { connect } from '../../../coordinator/store/database.ts';
 import { createLog } from '../../../shared/base/log.ts';
-import { createDatabase, type TestDatabase } from '../../support/services.ts';
+import { ownDatabase } from '../../support/own-database.ts';
 
-let database: TestDatabase;
-let sql: Sql;
+const { sql } = await ownDatabase({ name: 'test', connections: 2 });
 let now = Date.parse('2026-11-20T10:00:00Z');
 const limiters: RateLimiter[] = [];
 
@@ -17,15 +16,8 @@ const limiter = (perMinute: number): RateLimiter => {
   return made;
 };
 
-beforeAll(async () => {
-  database = await createDatabase();
-  sql = connect(database.url, { name: 'test', connections: 2 });
-});
-
 afterAll(async () => {
   await Promise.all(limiters.map((one) => one.close()));
-  await sql.end();
-  await database.drop();
 });
 
 const calls = (of: RateLimiter, subject: string, count: number) => Array.from({ length: count }, () => of.count(subject));

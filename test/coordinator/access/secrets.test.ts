@@ -1,24 +1,15 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import { hashPassword, verifyPassword } from '../../../coordinator/access/passwords.ts';
 import { beatTokenOf, createSecretsAtRest, secretsOf } from '../../../coordinator/access/secrets.ts';
-import { connect, type Sql } from '../../../coordinator/store/database.ts';
 import { newId } from '../../../shared/base/ids.ts';
+import { ownDatabase } from '../../support/own-database.ts';
 import { createHouse, type House, testSecretKey } from '../../support/people.ts';
-import { createDatabase, type TestDatabase } from '../../support/services.ts';
 
-let database: TestDatabase;
-let sql: Sql;
+const { sql } = await ownDatabase({ name: 'test', connections: 6 });
 let house: House;
 
 beforeAll(async () => {
-  database = await createDatabase();
-  sql = connect(database.url, { name: 'test', connections: 6 });
   house = await createHouse(sql);
-});
-
-afterAll(async () => {
-  await sql.end();
-  await database.drop();
 });
 
 const stored = async (id: string): Promise<Buffer> =>

@@ -6,27 +6,22 @@ import { deleteTokensOf, writeLastUsed } from '../../../coordinator/store/tokens
 import { deleteMember, writeRole } from '../../../coordinator/store/users.ts';
 import { createLog } from '../../../shared/base/log.ts';
 import { Refusal } from '../../../shared/base/refusal.ts';
+import { ownDatabase } from '../../support/own-database.ts';
 import { createHouse, type House, testSecretKey } from '../../support/people.ts';
-import { createDatabase, type TestDatabase } from '../../support/services.ts';
 
-let database: TestDatabase;
-let sql: Sql;
+const { database, sql } = await ownDatabase({ name: 'test', connections: 4 });
 let house: House;
 let now = Date.parse('2026-11-20T10:00:00Z');
 let tokens: Tokens;
 const queries: string[] = [];
 
 beforeAll(async () => {
-  database = await createDatabase();
-  sql = connect(database.url, { name: 'test', connections: 4 });
   house = await createHouse(sql, { name: 'Shop' });
   tokens = createTokens({ sql, secretKey: testSecretKey, clock: { now: () => now }, log: createLog({ name: 'test', level: 'silent' }) });
 });
 
 afterAll(async () => {
   await tokens.close();
-  await sql.end();
-  await database.drop();
 });
 
 const bearer = (token: string) => tokens.authenticate(`Bearer ${token}`);

@@ -1,25 +1,14 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { createAlerter } from '../../../coordinator/actors/alerter.ts';
 import { writeAlerts } from '../../../coordinator/store/alerts-write.ts';
-import { connect, type Sql } from '../../../coordinator/store/database.ts';
 import { takeLeases } from '../../../coordinator/store/leases.ts';
 import { inTransaction } from '../../../coordinator/store/transactions.ts';
 import { newId } from '../../../shared/base/ids.ts';
 import { eventually } from '../../support/eventually.ts';
 import { testLog } from '../../support/network.ts';
-import { createDatabase, type TestDatabase } from '../../support/services.ts';
+import { ownDatabase } from '../../support/own-database.ts';
 
-let database: TestDatabase;
-let sql: Sql;
-
-beforeAll(async () => {
-  database = await createDatabase();
-  sql = connect(database.url);
-});
-afterAll(async () => {
-  await sql.end();
-  await database.drop();
-});
+const { sql } = await ownDatabase();
 
 test('a clock that is set back while alerts are held keeps none of them waiting until it is as late again', async () => {
   const [owner, organisation, monitor, incident] = [newId(), newId(), newId(), newId()];

@@ -1,25 +1,14 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { createHousekeeper } from '../../../coordinator/actors/housekeeper.ts';
-import { connect, type Sql } from '../../../coordinator/store/database.ts';
 import { insertResults, type ResultRow } from '../../../coordinator/store/results.ts';
 import { eventually } from '../../support/eventually.ts';
 import { testLog } from '../../support/network.ts';
-import { createDatabase, type TestDatabase } from '../../support/services.ts';
+import { ownDatabase } from '../../support/own-database.ts';
 
 const day = 86_400_000;
 const noon = Date.UTC(2026, 10, 20, 12);
 const kept = { rawDays: 2, rollupDays: 400, ledgerDays: 400 };
-let database: TestDatabase;
-let sql: Sql;
-
-beforeAll(async () => {
-  database = await createDatabase();
-  sql = connect(database.url);
-});
-afterAll(async () => {
-  await sql.end();
-  await database.drop();
-});
+const { sql } = await ownDatabase();
 
 const resultAt = (at: number): ResultRow => ({
   ...{ monitor_key: 1, at, probe_key: 1, took_ms: 12.5, outcome: 'ok', cause_class: null, phases: null },

@@ -1,28 +1,18 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { heldAlerts, type Owned, releaseAlerts } from '../../../coordinator/store/alerts-release.ts';
 import { writeAlerts } from '../../../coordinator/store/alerts-write.ts';
-import { connect, type Sql } from '../../../coordinator/store/database.ts';
 import { takeLeases } from '../../../coordinator/store/leases.ts';
 import { inTransaction } from '../../../coordinator/store/transactions.ts';
 import { newId } from '../../../shared/base/ids.ts';
-import { createDatabase, type TestDatabase } from '../../support/services.ts';
+import { ownDatabase } from '../../support/own-database.ts';
 
 /** What the core decides of alerts (domain/alerting.ts) is what the table says, also when two decide at once. */
 
-let database: TestDatabase;
-let sql: Sql;
+const { sql } = await ownDatabase();
 let incident: string;
 let owned: Owned;
 const time = Date.UTC(2026, 0, 1);
 
-beforeAll(async () => {
-  database = await createDatabase();
-  sql = connect(database.url);
-});
-afterAll(async () => {
-  await sql.end();
-  await database.drop();
-});
 beforeEach(async () => {
   await sql`delete from alerts`;
   await sql`update leases set owner = null, expires_at = 'epoch'`;

@@ -1,19 +1,9 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { connect, type Sql, wayOf } from '../../../coordinator/store/database.ts';
-import { createDatabase, type TestDatabase } from '../../support/services.ts';
+import { expect, test } from 'vitest';
+import { wayOf } from '../../../coordinator/store/database.ts';
+import { ownDatabase } from '../../support/own-database.ts';
 
-let database: TestDatabase;
-let sql: Sql;
-
-beforeAll(async () => {
-  database = await createDatabase();
-  sql = connect(database.url, { name: 'way', connections: 1 });
-});
-afterAll(async () => {
-  await sql.end();
-  await database.drop();
-});
+const { sql } = await ownDatabase({ name: 'way', connections: 1 });
 
 test('a connection that only asks whether the database is there can be ended at any moment, and the process goes on', async () => {
   const { openAnother, openBeside } = wayOf(sql);

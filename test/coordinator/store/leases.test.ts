@@ -1,6 +1,6 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { afterEach, describe, expect, test } from 'vitest';
 import { commitUnits, emptyUnit } from '../../../coordinator/store/commit.ts';
-import { connect, type Sql } from '../../../coordinator/store/database.ts';
+import { connect } from '../../../coordinator/store/database.ts';
 import {
   beAlive,
   Fenced,
@@ -13,24 +13,14 @@ import {
 } from '../../../coordinator/store/leases.ts';
 import { newId } from '../../../shared/base/ids.ts';
 import { eventually } from '../../support/eventually.ts';
-import { createDatabase, type TestDatabase } from '../../support/services.ts';
+import { ownDatabase } from '../../support/own-database.ts';
 
-let database: TestDatabase;
-let sql: Sql;
+const { database, sql } = await ownDatabase();
 const [ada, bob] = [newId(), newId()];
 
-beforeAll(async () => {
-  database = await createDatabase();
-  sql = connect(database.url);
-});
 afterEach(async () => {
   await sql`update leases set owner = null, expires_at = 'epoch'`;
 });
-afterAll(async () => {
-  await sql.end();
-  await database.drop();
-});
-
 const live = (owner: string, hasBus = true): Promise<number> => beAlive(sql, { owner, version: '1', hasBus }, 60_000);
 const expire = () => sql`update leases set expires_at = now() - interval '1 second'`;
 

@@ -1,19 +1,9 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { connect, type Sql } from '../../../coordinator/store/database.ts';
+import { expect, test } from 'vitest';
+import { connect } from '../../../coordinator/store/database.ts';
 import { migrate, migrationNames } from '../../../coordinator/store/migrate.ts';
-import { createDatabase, type TestDatabase } from '../../support/services.ts';
+import { ownDatabase } from '../../support/own-database.ts';
 
-let database: TestDatabase;
-let sql: Sql;
-
-beforeAll(async () => {
-  database = await createDatabase();
-  sql = connect(database.url);
-});
-afterAll(async () => {
-  await sql.end();
-  await database.drop();
-});
+const { database, sql } = await ownDatabase();
 
 test('several that start at once apply each file once', async () => {
   await sql.unsafe('drop schema public cascade; create schema public');

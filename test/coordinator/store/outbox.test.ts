@@ -1,20 +1,9 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { connect, type Sql } from '../../../coordinator/store/database.ts';
+import { expect, test } from 'vitest';
 import { enqueue, markDone, partitionsWaiting } from '../../../coordinator/store/outbox.ts';
 import { newId } from '../../../shared/base/ids.ts';
-import { createDatabase, type TestDatabase } from '../../support/services.ts';
+import { ownDatabase } from '../../support/own-database.ts';
 
-let database: TestDatabase;
-let sql: Sql;
-
-beforeAll(async () => {
-  database = await createDatabase();
-  sql = connect(database.url);
-});
-afterAll(async () => {
-  await sql.end();
-  await database.drop();
-});
+const { sql } = await ownDatabase();
 
 const change = (partition: number) =>
   enqueue(sql, {

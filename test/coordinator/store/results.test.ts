@@ -1,5 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { connect, type Sql } from '../../../coordinator/store/database.ts';
+import { beforeAll, describe, expect, test } from 'vitest';
 import {
   dropResultDays,
   forgetMonitors,
@@ -15,28 +14,20 @@ import {
 } from '../../../coordinator/store/results.ts';
 import { newId } from '../../../shared/base/ids.ts';
 import { noPhases } from '../../../shared/checks/result.ts';
-import { createDatabase, type TestDatabase } from '../../support/services.ts';
+import { ownDatabase } from '../../support/own-database.ts';
 
 const day = 86_400_000;
 const noon = Date.UTC(2026, 10, 20, 12);
-let database: TestDatabase;
-let sql: Sql;
+const { sql } = await ownDatabase();
 let probe = 0;
 
 beforeAll(async () => {
-  database = await createDatabase();
-  sql = connect(database.url);
   const [row] = await sql<
     { key: number }[]
   >`insert into probes (id, name, continent) values (${newId()}, 'Frankfurt', 'Europe') returning key`;
   probe = row?.key ?? 0;
   await makeResultDays(sql, noon - 2 * day, noon + day);
 });
-afterAll(async () => {
-  await sql.end();
-  await database.drop();
-});
-
 const result = (monitor_key: number, at: number, more: Partial<ResultRow> = {}): ResultRow => ({
   ...{ monitor_key, at, probe_key: probe, took_ms: 12.5, outcome: 'ok', cause_class: null, phases: null },
   ...more,

@@ -1,23 +1,12 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { connect, type Sql } from '../../../coordinator/store/database.ts';
+import { expect, test } from 'vitest';
 import { addProbeKey, endOldKeys, insertProbe, revokeProbe } from '../../../coordinator/store/probes.ts';
 import { growEverySealEpoch, readSealing, sealEpochOf } from '../../../coordinator/store/seal-epochs.ts';
 import type { Continent } from '../../../shared/base/continents.ts';
 import { newId } from '../../../shared/base/ids.ts';
+import { ownDatabase } from '../../support/own-database.ts';
 import { createHouse } from '../../support/people.ts';
-import { createDatabase, type TestDatabase } from '../../support/services.ts';
 
-let database: TestDatabase;
-let sql: Sql;
-
-beforeAll(async () => {
-  database = await createDatabase();
-  sql = connect(database.url);
-});
-afterAll(async () => {
-  await sql.end();
-  await database.drop();
-});
+const { sql } = await ownDatabase();
 
 const make = async (continent: Continent, organisation: string | null = null): Promise<string> => {
   const id = newId();
