@@ -123,8 +123,15 @@ export const createBeatDesk = (parts: BeatDeskParts): BeatDesk => {
 
   const isMeasured = (): boolean => clock.isMeasured?.() ?? true;
 
-  const dated = ({ uncorrected, ...entry }: SpooledBeat): SpooledBeat =>
-    uncorrected ? { ...entry, beat: { ...entry.beat, at: Math.max(0, Math.round(entry.beat.at + (clock.offset?.() ?? 0))) } } : entry;
+  /** What beats of before the clock was measured were dated, as long as any waits: one of them may be on the bus by half already. */
+  const dates = new Map<string, number>();
+  const dated = ({ uncorrected, ...entry }: SpooledBeat): SpooledBeat => {
+    if (!uncorrected) return entry;
+    const { beat } = entry;
+    const at = dates.get(beat.id) ?? Math.max(0, Math.round(beat.at + (clock.offset?.() ?? 0)));
+    dates.set(beat.id, at);
+    return { ...entry, beat: { ...beat, at } };
+  };
 
   const put = async (entry: SpooledBeat): Promise<BeatReply> => {
     if (!isMeasured()) return keep({ ...entry, uncorrected: true });
@@ -186,6 +193,7 @@ export const createBeatDesk = (parts: BeatDeskParts): BeatDesk => {
     const ready = busCarrier();
     if (ready) await catchUpByBus(ready);
     if (detour?.isOpen() && spool.waiting() > 0 && !busCarrier()) await catchUpByDetour(detour);
+    if (spool.waiting() === 0) dates.clear();
   };
   const catchUp = (): Promise<void> => {
     // Nothing that stalls there keeps anything from a bus that is back.

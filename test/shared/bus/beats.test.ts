@@ -6,6 +6,8 @@ import { newId } from '../../../shared/base/ids.ts';
 import { type BeatDeskParts, createBeatCarrier, createBeatDesk, type KnownKey } from '../../../shared/bus/beat-desk.ts';
 import { createBeatRecords } from '../../../shared/bus/beat-records.ts';
 import { type BeatSpool, openBeatSpool } from '../../../shared/bus/beat-spool.ts';
+import { jsonOf } from '../../../shared/bus/message-json.ts';
+import { beatMessage } from '../../../shared/bus/messages.ts';
 import { probeConsumers, streams } from '../../../shared/bus/streams.ts';
 import { partitionOf, subjects } from '../../../shared/bus/subjects.ts';
 import { type Beat, foldBeat, noBeats } from '../../../shared/checks/heartbeat/state.ts';
@@ -189,6 +191,27 @@ describe('the desk', () => {
     expect((await createBeatRecords(wire.coordinator).read(known.organisation, known.monitor))?.good?.at).toBe(now);
     expect((await after.take(call(`/beat/${token}/start`))).status).toBe(200);
     expect((await wire.coordinator.streamState(streams.beats.name))?.messages).toBe(2);
+  });
+
+  test('dates such a beat anew once, however often the bus fails and whatever the time is said to be by then', async () => {
+    const wire = await bus();
+    const spool = await openBeatSpool(join(await folder(), 'beats.jsonl'), silentLog);
+    const told = { isMeasured: false, offset: 0 };
+    const at = 1_700_000_000_000;
+    const clock = { now: () => at, isMeasured: () => told.isMeasured, offset: () => told.offset };
+    const { take, catchUp } = await desk(spool, wire, known, null, clock);
+    expect((await take(call(`/beat/${token}`))).status).toBe(200);
+    await wire.coordinator.deleteStream(streams.beats.name);
+    Object.assign(told, { isMeasured: true, offset: -1_000 });
+    await catchUp();
+    expect(spool.waiting()).toBe(1);
+    const inRecord = (await createBeatRecords(wire.coordinator).read(known.organisation, known.monitor))?.good?.at;
+    expect(inRecord).toBe(at - 1_000);
+    told.offset = -1_033;
+    await wire.coordinator.ensureStream(streams.beats);
+    await eventually(() => spool.waiting() === 0);
+    const stored = await wire.coordinator.next(streams.beats.name, 1, subjects.allBeats);
+    expect(beatMessage.parse(jsonOf(stored?.data ?? new Uint8Array())).at).toBe(inRecord);
   });
 
   test('keeps what the bus does not take, in order with what comes after, and hands it over by itself', async () => {
