@@ -1,5 +1,5 @@
 import { ConfigurationFault } from '../shared/base/env.ts';
-import { keepHeapLean } from '../shared/base/lean-heap.ts';
+import { keepHeapLean, leanCoordinator } from '../shared/base/lean-heap.ts';
 import { loadLightly, mayGrow } from '../shared/base/light-loading.ts';
 
 /** All that serving consists of. A command of the operator need not wait for what only serving loads. */
@@ -16,7 +16,7 @@ export const modulesOfCoordinator = async () => {
 const serve = async (): Promise<void> => {
   // Its young space stays small for good: reading a hundred thousand monitors, it would take 100 MB that it never needs again.
   const { createApp, readConfig, createLog } = await loadLightly(modulesOfCoordinator);
-  keepHeapLean();
+  keepHeapLean(leanCoordinator);
   const config = readConfig(process.env);
   const log = createLog({ name: 'coordinator', level: config.LOG_LEVEL });
   const app = createApp(config, { log });

@@ -2,19 +2,13 @@ import { accessSync, constants, existsSync, readdirSync } from 'node:fs';
 import { enableCompileCache, flushCompileCache } from 'node:module';
 import { join } from 'node:path';
 import { ConfigurationFault } from '../shared/base/env.ts';
-import { keepHeapLean } from '../shared/base/lean-heap.ts';
+import { keepHeapLean, leanProbe } from '../shared/base/lean-heap.ts';
 import { loadLightly, mayGrow } from '../shared/base/light-loading.ts';
 
 // What is imported up there is loaded before `loadLightly`: only what every program loads so, or the others' compiled code is rejected.
 
 /** In the environment of a process that has begun anew after compiling, so that it never does so twice. */
 const hasBegunAnew = 'PROBE_COMPILED';
-
-/**
- * Checks make a heap of 50 MB of which 30 live, whatever their number. To keep that small costs a sixth of all that a check takes, because code
- * that was compiled goes with the garbage; only what a great many monitors take is worth it.
- */
-const largeHeapBytes = 128 * 1_024 * 1_024;
 
 /** What is said where the probe cannot go on: for a person's mistake its words, for our own also where it happened. */
 const tell = (error: unknown): void => {
@@ -88,7 +82,7 @@ const check = async (): Promise<void> => {
     const { createProbe, readConfig } = await load();
     const app = await createProbe(readConfig(process.env));
     void app.onBus.then(mayGrow);
-    keepHeapLean(largeHeapBytes);
+    keepHeapLean(leanProbe);
     let isStopping = false;
     const stop = (): void => {
       if (isStopping) return;
