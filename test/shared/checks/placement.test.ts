@@ -2,7 +2,8 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { type Continent, continents } from '../../../shared/base/continents.ts';
 import type { Roster, RosterProbe } from '../../../shared/checks/assignment.ts';
-import { continentsOf, nextTurn, type Placed, probeOf, shareOf, turns } from '../../../shared/checks/placement.ts';
+import { hashOf } from '../../../shared/checks/hash.ts';
+import { continentsOf, nextTurn, type Placed, probeOf, reachingInside, shareOf, turns } from '../../../shared/checks/placement.ts';
 
 const idOf = (number: number): string => `00000000-0000-4000-8000-${number.toString(16).padStart(12, '0')}`;
 
@@ -119,6 +120,65 @@ describe('the probe of a continent', () => {
   });
 });
 
+describe('whoever asks', () => {
+  /** Two ids of one hash: they draw alike for every monitor. */
+  const drawnAlike = (): readonly [string, string] => {
+    const known = new Map<number, string>();
+    for (let number = 0; ; number += 1) {
+      const id = idOf(number);
+      const other = known.get(hashOf(id));
+      if (other !== undefined) return [other, id];
+      known.set(hashOf(id), id);
+    }
+  };
+
+  test('comes to the same probe, in whatever order the roster names them', () => {
+    const some = Array.from({ length: 7 }, (_, number) => probeIn('Asia', number * 31));
+    fc.assert(
+      fc.property(fc.shuffledSubarray(some, { minLength: some.length }), fc.nat(10_000), (shuffled, number) => {
+        expect(probeOf(monitor(number), 'Asia', rosterOf(...shuffled))?.id).toBe(probeOf(monitor(number), 'Asia', rosterOf(...some))?.id);
+      }),
+    );
+  });
+
+  test('comes to the same of two that draw alike', () => {
+    const [first, second] = drawnAlike();
+    const [a, b] = [
+      { ...asia, id: first },
+      { ...asia, id: second },
+    ];
+    for (const number of [1, 2, 3]) {
+      expect(probeOf(monitor(number), 'Asia', rosterOf(a, b))).toBe(a);
+      expect(probeOf(monitor(number), 'Asia', rosterOf(b, a))).toBe(a);
+    }
+  });
+
+  test('comes to a probe of each continent that the config allows', () => {
+    const roster = rosterOf(europe, asia, africa);
+    const limited = monitor(1, { continents: ['Europe', 'Asia'] });
+    expect((['Europe', 'Asia', 'Africa'] as const).map((place) => probeOf(limited, place, roster))).toEqual([europe, asia, undefined]);
+  });
+
+  test('counts no private probe among those that reach what lies inside', () => {
+    const allowed = { allowed_cidrs: ['10.0.0.0/8'] };
+    expect(reachingInside(['10.1.2.3'], rosterOf({ ...inside, ...allowed }, { ...europe, ...allowed }, asia))).toEqual(
+      new Set([europe.id]),
+    );
+  });
+});
+
+test('the next turn is the first at or after a moment', () => {
+  const turn = fc.record({ period_ms: fc.integer({ min: 1, max: 4_000_000 }), offset_ms: fc.nat(4_000_000) });
+  fc.assert(
+    fc.property(turn, fc.integer({ min: 1_700_000_000_000, max: 2_000_000_000_000 }), (given, from) => {
+      const next = nextTurn(given, from);
+      expect((next - given.offset_ms) % given.period_ms).toBe(0);
+      expect(next - from).toBeGreaterThanOrEqual(0);
+      expect(next - from).toBeLessThan(given.period_ms);
+    }),
+  );
+});
+
 describe('turns', () => {
   const five: readonly Continent[] = ['Africa', 'Asia', 'Europe', 'Oceania', 'South America'];
   const worldOf = (count: number): Roster => rosterOf(...five.slice(0, count).map((continent, at) => probeIn(continent, at + 1)));
@@ -230,5 +290,17 @@ describe('the share of a probe', () => {
       if (shareOf(placed, europe.id, roster)) shadows += 1;
     }
     expect(shadows).toBeGreaterThan(50);
+  });
+
+  test('is, for one of two that are quarantined, what it would be if it alone were well', () => {
+    const [one, two] = [
+      { ...europe, quarantined: true },
+      { ...other, quarantined: true },
+    ];
+    for (let number = 0; number < 20; number += 1) {
+      const alone = turns(monitor(number), 'Europe', rosterOf(europe, asia));
+      expect(shareOf(monitor(number), one.id, rosterOf(one, two, asia))).toEqual(alone);
+      expect(shareOf(monitor(number), two.id, rosterOf(one, two, asia))).toEqual(alone);
+    }
   });
 });
