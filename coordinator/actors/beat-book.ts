@@ -44,6 +44,8 @@ type Parts = {
 
 const most = 500;
 const atOnce = 200;
+/** A transaction waits for it, and the database ends those that wait for four seconds. */
+const storeMs = 2_000;
 /** Keys that nobody knows by heart are looked up at most so often, all together, and so long: longer no job is kept waiting for its 404. */
 const bounds = { mostPerSecond: 20, patienceMs: 1_000 };
 
@@ -69,7 +71,7 @@ export const openBeatBook = async ({ sql, bus, records, clock, log, lookAgainMs 
 
   const publishKey = async (key: string, organisation: string, row: BeatKeyRow | undefined): Promise<void> => {
     const subject = subjects.beatKey(organisation, key);
-    await bus.store(subject, row ? JSON.stringify({ v: 1, ...knownOf(row) }) : '');
+    await bus.store(subject, row ? JSON.stringify({ v: 1, ...knownOf(row) }) : '', { timeoutMs: storeMs });
     if (row) keys.put(key, knownOf(row));
     else keys.drop(key);
   };
@@ -139,7 +141,12 @@ export const openBeatBook = async ({ sql, bus, records, clock, log, lookAgainMs 
     checking = checking.catch(() => undefined).then(check);
     return checking;
   };
-  const drainSoon = () => void checking.then(drain).catch(onFailure('heartbeat keys could not be published'));
+  const drainSoon = (): void => {
+    checking = checking
+      .catch(() => undefined)
+      .then(drain)
+      .catch(onFailure('heartbeat keys could not be published'));
+  };
 
   await checkSoon().catch(onFailure('the last beats on the bus could not be looked after'));
   const again = createTicker({

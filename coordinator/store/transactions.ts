@@ -11,21 +11,29 @@ const isConflict = (error: unknown): boolean => error instanceof postgres.Postgr
 const isCutOff = (error: unknown): boolean => /^(CONNECTION_(CLOSED|ENDED|DESTROYED)|ECONN[A-Z]+|EPIPE)$/.test(codeOf(error));
 
 /**
- * One transaction. When its connection is gone, its caller hears so at once, but the client never does: it would send a rollback to a
- * socket that is not there, which ends the process. The server has rolled back by itself.
+ * One transaction. When its connection is gone, its caller hears so at once, but the client never does: it would send a rollback, or a
+ * commit, to a socket that is not there, which ends the process. The server has rolled back by itself.
  */
 const once = async <Result>(sql: Sql, work: (transaction: Transaction) => Promise<Result>): Promise<Result> => {
   const cutOff = Promise.withResolvers<never>();
+  const never = new Promise<never>(() => undefined);
+  let isGone = false;
   const done = sql.begin(async (transaction) => {
     try {
-      return { result: await work(transaction) };
+      const result = await work(transaction);
+      return isGone ? await never : { result };
     } catch (error) {
-      if (!isCutOff(error)) throw error;
+      if (!isGone && !isCutOff(error)) throw error;
       cutOff.reject(error);
-      return new Promise<never>(() => undefined);
+      return never;
     }
   });
-  return (await Promise.race([done, cutOff.promise])).result;
+  // It also goes while the work waits for something else, as for the bus: then nothing of the work shows it.
+  const watched = done.catch((error: unknown) => {
+    isGone = isCutOff(error);
+    throw error;
+  });
+  return (await Promise.race([watched, cutOff.promise])).result;
 };
 
 /**
