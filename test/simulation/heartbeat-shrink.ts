@@ -1,6 +1,7 @@
 import { faultsOfHeartbeat } from './heartbeat-oracle.ts';
 import type { HeartbeatStory } from './heartbeat-story.ts';
 import { liveHeartbeat } from './heartbeat-world.ts';
+import { smallestThatFails } from './smallest.ts';
 
 /** The first thing that is wrong with how a job's story was lived. */
 export const heartbeatFault = (story: HeartbeatStory): string | undefined => faultsOfHeartbeat(story, liveHeartbeat(story))[0];
@@ -22,25 +23,8 @@ function* smaller(story: HeartbeatStory): Generator<HeartbeatStory> {
 }
 
 /** The shortest story that ends as badly, as far as so many attempts find it. */
-export const shrinkHeartbeat = (story: HeartbeatStory, attempts = 2_000): { readonly story: HeartbeatStory; readonly fault: string } => {
-  const first = heartbeatFault(story);
-  if (first === undefined) throw new Error(`job ${story.seed} does not end badly`);
-  let best = { story, fault: first };
-  let left = attempts;
-  for (let improved = true; improved && left > 0; ) {
-    improved = false;
-    for (const candidate of smaller(best.story)) {
-      left -= 1;
-      if (left <= 0) break;
-      const fault = heartbeatFault(candidate);
-      if (fault === undefined || kindOf(fault) !== kindOf(best.fault)) continue;
-      best = { story: candidate, fault };
-      improved = true;
-      break;
-    }
-  }
-  return best;
-};
+export const shrinkHeartbeat = (story: HeartbeatStory, attempts = 2_000): { readonly story: HeartbeatStory; readonly fault: string } =>
+  smallestThatFails(story, { faultOf: heartbeatFault, kindOf, smaller }, attempts);
 
 /** The story as people read it; times are seconds from its start. */
 export const tellHeartbeat = ({ seed, start, end, interval_ms, grace_ms, max_run_ms, pings, aways }: HeartbeatStory): string => {

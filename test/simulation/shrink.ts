@@ -1,4 +1,5 @@
 import type { Rules } from '../../coordinator/domain/rules.ts';
+import { smallestThatFails } from './smallest.ts';
 import type { Happening, Story } from './story.ts';
 import { live } from './world.ts';
 
@@ -48,22 +49,5 @@ function* smaller(story: Story): Generator<Story> {
 }
 
 /** Tries until nothing smaller fails in the same way, or after so many attempts. */
-export const shrink = (story: Story, rules: Rules, attempts = 400): { readonly story: Story; readonly violation: string } => {
-  const first = violationOf(story, rules);
-  if (first === undefined) throw new Error(`story ${story.seed} does not fail`);
-  let best = { story, violation: first };
-  let left = attempts;
-  for (let improved = true; improved && left > 0; ) {
-    improved = false;
-    for (const candidate of smaller(best.story)) {
-      left -= 1;
-      if (left <= 0) break;
-      const violation = violationOf(candidate, rules);
-      if (violation === undefined || kindOf(violation) !== kindOf(best.violation)) continue;
-      best = { story: candidate, violation };
-      improved = true;
-      break;
-    }
-  }
-  return best;
-};
+export const shrink = (story: Story, rules: Rules, attempts = 400): { readonly story: Story; readonly fault: string } =>
+  smallestThatFails(story, { faultOf: (one) => violationOf(one, rules), kindOf, smaller }, attempts);

@@ -72,8 +72,8 @@ else {
     const { story, fault } = shrinkHeartbeat(makeHeartbeatStory(sum.failed.seed));
     say(`\nthe shortest story that ends so:\n${tellHeartbeat(story)}\n${fault}`);
   } else {
-    const { story, violation } = shrink(makeStory(sum.failed.seed), rules);
-    say(`\nthe shortest story that ends so:\n${tellStory(story)}\n${violation}`);
+    const { story, fault } = shrink(makeStory(sum.failed.seed), rules);
+    say(`\nthe shortest story that ends so:\n${tellStory(story)}\n${fault}`);
   }
   process.exitCode = 1;
 }

@@ -47,7 +47,7 @@ describe('the simulation', () => {
     const shortest = shrink(story, rules);
     expect(shortest.story.happenings.length).toBeLessThanOrEqual(2);
     expect(tellStory(shortest.story).length).toBeLessThan(tellStory(story).length);
-    expect(violationOf(shortest.story, rules)).toBe(shortest.violation);
+    expect(violationOf(shortest.story, rules)).toBe(shortest.fault);
     expect(violationOf(shortest.story, allRules)).toBeUndefined();
   });
 });
