@@ -81,6 +81,17 @@ describe('beats come to', () => {
       expect(foldBeat(known, again)).toEqual({ state: known, run_ms: null });
   });
 
+  test('nothing new when one of two of one millisecond is repeated, and two runs when two began in one', () => {
+    for (const [first, last] of [
+      ['fail', 'success'],
+      ['success', 'fail'],
+    ] as const) {
+      const known = fold([beatAt(first, 5), beatAt(last, 5)]);
+      expect(foldBeat(known, beatAt(first, 5)).state).toBe(known);
+    }
+    expect(fold([beatAt('start', 5, 'a'), beatAt('start', 5, 'b')]).open).toHaveLength(2);
+  });
+
   test('what came last, when two fell into one millisecond', () => {
     expect(fold([beatAt('success', 5), beatAt('fail', 5)]).latest).toBe('bad');
     expect(fold([beatAt('fail', 5), beatAt('success', 5)]).latest).toBe('good');
