@@ -1,4 +1,5 @@
 import type { Delivered } from '../../shared/bus/nats.ts';
+import { partitionConsumer, streams } from '../../shared/bus/streams.ts';
 import { type Awaited, awaitedBy, beginHandover, goOn, mustWait, type Word } from '../domain/handover.ts';
 import { isPassing } from '../store/database.ts';
 import { Fenced } from '../store/leases.ts';
@@ -52,6 +53,10 @@ export const createPartitionDeliveries = ({ partition, parts, words, isLoaded, t
   let handing = 0;
   let pending = 0;
   let isCaughtUp = false;
+  /** Whether the bus has told what it has for us; until its first word `pending` tells nothing. Counts anew with each absence. */
+  let isToldOfBus = false;
+  let absences = 0;
+  let asking = false;
   let waiting: { readonly room: WaitingRoom; taken: number; awaited: Awaited | undefined } | undefined;
   let workingSaidAt = 0;
   let last: Promise<void> = Promise.resolve();
@@ -139,6 +144,19 @@ export const createPartitionDeliveries = ({ partition, parts, words, isLoaded, t
     return last;
   };
 
+  /** Nothing has come: there is nothing, or it is on its way. */
+  const askBus = async (): Promise<void> => {
+    if (asking) return;
+    asking = true;
+    const since = absences;
+    const left = await bus.consumerState(streams.results.name, partitionConsumer(partition).name).catch((error: unknown) => {
+      log.debug({ err: error, partition }, 'what the bus has left for a partition could not be asked; it is asked again');
+      return undefined;
+    });
+    if (left?.pending === 0 && left.unacknowledged === 0 && since === absences) isToldOfBus = true;
+    asking = false;
+  };
+
   const giveBack = (): void => {
     for (const delivered of held.splice(0)) delivered.nak(0);
   };
@@ -147,9 +165,14 @@ export const createPartitionDeliveries = ({ partition, parts, words, isLoaded, t
     take: (messages) => {
       held.push(...messages);
       pending = messages.at(-1)?.pending ?? pending;
+      isToldOfBus ||= messages.length > 0;
       return hand();
     },
-    holdAgain: () => hold(performance.now()),
+    holdAgain: () => {
+      absences += 1;
+      isToldOfBus = false;
+      hold(performance.now());
+    },
     tick: (now) => {
       if (isHolding()) {
         // Somebody may have handed over who has nothing to tell.
@@ -160,7 +183,10 @@ export const createPartitionDeliveries = ({ partition, parts, words, isLoaded, t
         return true;
       }
       if (held.length > 0) void hand();
-      else if (isLoaded() && handing === 0 && pending === 0 && bus.isConnected()) isCaughtUp = true;
+      else if (!isCaughtUp && isLoaded() && handing === 0 && pending === 0 && bus.isConnected()) {
+        if (isToldOfBus) isCaughtUp = true;
+        else void askBus();
+      }
       return false;
     },
     isCaughtUp: () => isCaughtUp,
