@@ -66,6 +66,13 @@ const buryStrangers = async (partition: number, known: ReadonlySet<string>, { bu
   }
 };
 
+/** As they are in this turn: one that was made since the pages were read must not be buried. */
+const idsOf = async (partition: number, { sql }: PartitionParts): Promise<ReadonlySet<string>> => {
+  const ids = new Set<string>();
+  for await (const page of monitorsOfPartition(sql, partition)) for (const { id } of page) ids.add(id);
+  return ids;
+};
+
 const queues = new WeakMap<Bus, LimitFunction>();
 
 /** All partitions begin at once, and the bus takes no more for it: two at a time keep it busy, and hold a sixteenth of the rows. */
@@ -75,8 +82,11 @@ const queueOf = (bus: Bus): LimitFunction => {
   return queue;
 };
 
-/** True when something had to be published. @throws when the bus is away. */
-export const reconcile = async (partition: number, parts: PartitionParts): Promise<boolean> => {
+/** Does it when nothing else is done with the partition, so that what it reads is not published after what a later change published. */
+export type InTurn = (work: () => Promise<void>) => Promise<void>;
+
+/** A page in each turn: in between it is decided about what has come. True when something had to be published. @throws when the bus is away. */
+export const reconcile = async (partition: number, parts: PartitionParts, inTurn: InTurn): Promise<boolean> => {
   const { sql, bus, assignments, installation, log } = parts;
   const before = await readMarker(partition, parts);
   const served = assignments.served();
@@ -86,20 +96,25 @@ export const reconcile = async (partition: number, parts: PartitionParts): Promi
   if (isKnown && outdated.size === 0) return false;
   const isStranger = before !== undefined && before.installation !== installation;
   const isWanted = (row: MonitorRow): boolean => !isKnown || assignments.sealedFor(row).some((place) => outdated.has(place));
-  const known = new Set<string>();
   let count = 0;
   const publishAll = async (): Promise<void> => {
-    for await (const page of monitorsOfPartition(sql, partition)) {
-      // What is paused may still stand there from before; otherwise whatever stands there is replaced.
-      const rows = page.filter(isWanted);
-      await assignments.publish(rows.map((row) => ({ monitor: row.id, row, isNew: row.paused_at === null && !isStranger })));
-      if (isStranger) for (const { id } of page) known.add(id);
-      count += rows.length;
-    }
+    const pages = monitorsOfPartition(sql, partition);
+    for (let isOver = false; !isOver; )
+      await inTurn(async () => {
+        const next = await pages.next();
+        isOver = next.done === true;
+        if (next.done) return;
+        // What is paused may still stand there from before; otherwise whatever stands there is replaced.
+        const rows = next.value.filter(isWanted);
+        await assignments.publish(rows.map((row) => ({ monitor: row.id, row, isNew: row.paused_at === null && !isStranger })));
+        count += rows.length;
+      });
   };
   await queueOf(bus)(publishAll);
-  if (isStranger) await buryStrangers(partition, known, parts);
-  await bus.store(subjects.marker(partition), JSON.stringify({ installation, served, sealed }));
+  await inTurn(async () => {
+    if (isStranger) await buryStrangers(partition, await idsOf(partition, parts), parts);
+    await bus.store(subjects.marker(partition), JSON.stringify({ installation, served, sealed }));
+  });
   if (count > 0) log.info({ partition, monitors: count, served, outdated: [...outdated] }, 'assignments published anew');
   return true;
 };

@@ -16,7 +16,6 @@ import type { Monitors } from './partition-monitors.ts';
 import { readOutbox } from './partition-outbox.ts';
 import { pack } from './partition-pack.ts';
 import type { PartitionParts } from './partition-parts.ts';
-import { reconcile } from './partition-reconcile.ts';
 import { type Found, find, type Received, receiveBatches } from './partition-results.ts';
 import { retryAsked } from './partition-retry.ts';
 import { createRound, type Round } from './partition-round.ts';
@@ -38,7 +37,8 @@ export type PartitionMessage =
   /** `only`: all others wait for what is handed over. */
   | { readonly is: 'tick'; readonly only?: ReadonlySet<string> }
   | { readonly is: 'outbox' }
-  | { readonly is: 'reconcile' }
+  /** Something that must not be done beside anything else of the partition. It fails by itself. */
+  | { readonly is: 'meanwhile'; readonly work: () => Promise<void> }
   | { readonly is: 'beats'; readonly beats: readonly { readonly monitor: string; readonly beat: SeenBeat }[] }
   | { readonly is: 'quarantined'; readonly probe: string }
   | { readonly is: 'checkpoint' };
@@ -258,7 +258,7 @@ export const createPartition = (lease: Lease, parts: PartitionParts): Behaviour<
     else if (message.is === 'outbox') {
       await drainOutbox(state, parts);
       await retryAsked(state, parts, settle);
-    } else if (message.is === 'reconcile') await reconcile(lease.partition, parts);
+    } else if (message.is === 'meanwhile') await message.work();
     else if (message.is === 'checkpoint') await checkpoint(state, parts);
     else if (message.is === 'beats')
       await decideEach(state, parts, (round) => {

@@ -8,6 +8,7 @@ import type { Known } from './alerter.ts';
 import { createPartition, isTickDue, type PartitionMessage } from './partition.ts';
 import { createPartitionDeliveries } from './partition-deliveries.ts';
 import type { PartitionParts } from './partition-parts.ts';
+import { type InTurn, reconcile } from './partition-reconcile.ts';
 import type { PartitionState } from './partition-state.ts';
 
 /**
@@ -88,10 +89,27 @@ export const startPartition = ({ lease, parts, mayWork, onFenced, words }: Optio
   };
   const ticker = setInterval(onTick, timing.tickMs);
 
-  /** A bus that is away is looked at again when it is back. */
-  const reconcile = () => {
-    if (bus.isConnected() && loaded) void tell({ is: 'reconcile' });
+  /** What fails in its turn takes no state with it. */
+  const inTurn: InTurn = async (work) => {
+    if (stopped || !mayWork()) throw new Error(`partition ${partition} is not ours any more`);
+    let fault: { readonly error: unknown } | undefined;
+    const tried = () =>
+      work().catch((error: unknown) => {
+        fault = { error };
+      });
+    await actor.tell({ is: 'meanwhile', work: tried });
+    if (fault) throw fault.error;
   };
+
+  /** A bus that is away is looked at again when it is back. */
+  const reconciling = createPump({
+    once: async () => {
+      if (bus.isConnected() && loaded && mayWork()) await reconcile(partition, parts, inTurn);
+    },
+    onFailure: (error) => {
+      if (!stopped) log.error({ err: error, partition }, 'assignments could not be looked through; it is tried again');
+    },
+  });
 
   const outbox = createPump({
     once: async () => {
@@ -107,7 +125,7 @@ export const startPartition = ({ lease, parts, mayWork, onFenced, words }: Optio
     loaded = true;
     log.debug({ partition, monitors: parts.loaded.get(partition)?.monitors.size() }, 'a partition is at work');
     if (stopped) return;
-    reconcile();
+    void reconciling.run();
     pull = bus.pull({
       stream: streams.results.name,
       consumer: consumer.name,
@@ -129,18 +147,21 @@ export const startPartition = ({ lease, parts, mayWork, onFenced, words }: Optio
     lease,
     tell: actor.tell,
     wakeOutbox: () => void outbox.run(),
-    reconcile,
+    reconcile: () => void reconciling.run(),
     holdAgain: deliveries.holdAgain,
     known: () => ({ lease, isCaughtUp: deliveries.isCaughtUp(), isAhead: (monitor) => deliveries.ahead()?.has(monitor) === true }),
     stop: async (leaveCheckpoint) => {
       stopped = true;
       outbox.stop();
+      reconciling.stop();
       clearInterval(ticker);
       await began;
       await pull?.stop();
       await deliveries.close();
       if (leaveCheckpoint && loaded) await tell({ is: 'checkpoint' });
       await actor.close();
+      // An actor that failed last has forgotten its state, and has nothing to close; what others count by must go all the same.
+      if (parts.loaded.get(partition)?.lease === lease) parts.loaded.delete(partition);
     },
   };
 };
