@@ -34,7 +34,12 @@ describe('a heartbeat', () => {
     ['before its first beat', known, {}, 'unknown, probe: No heartbeat has come yet'],
     ['in time', { ...known, good: mark(50_000), latest: 'good' }, {}, 'ok'],
     ['in its grace', { ...known, good: mark(80_000), latest: 'good' }, {}, 'ok'],
-    ['late', { ...known, good: mark(100_000), latest: 'good' }, {}, 'fail, heartbeat: No heartbeat for 100 seconds (expected every minute)'],
+    [
+      'late',
+      { ...known, good: mark(100_000), latest: 'good' },
+      {},
+      'fail, heartbeat: No heartbeat for 100 seconds (expected every minute)',
+    ],
     ['failed', { ...known, bad: mark(5_000), latest: 'bad' }, {}, 'fail, heartbeat: The job reported a failure'],
     ['failed by its exit code', { ...known, bad: mark(5_000, 3), latest: 'bad' }, {}, 'fail, heartbeat: The job ended with exit code 3'],
     [
