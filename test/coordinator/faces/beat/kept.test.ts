@@ -4,6 +4,7 @@ import { fastify } from 'fastify';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { beatRoutes } from '../../../../coordinator/faces/beat/index.ts';
 import { keptBeatsRoute, type TakeKeptBeats } from '../../../../coordinator/faces/beat/kept.ts';
+import { closed } from '../../../support/closed.ts';
 
 type Call = Parameters<TakeKeptBeats>[0];
 
@@ -42,7 +43,7 @@ const heard = async (socket: Socket): Promise<string> => {
   socket.on('data', (part: string) => {
     text += part;
   });
-  await once(socket, 'close');
+  await closed(socket);
   return text;
 };
 

@@ -1,10 +1,10 @@
-import { once } from 'node:events';
 import type { Server } from 'node:http';
 import { connect } from 'node:net';
 import type { FastifyHttpOptions, FastifyInstance, InjectOptions } from 'fastify';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { RestParts, TokenCaller } from '../../../../coordinator/faces/rest/index.ts';
 import { Refusal } from '../../../../shared/base/refusal.ts';
+import { closed } from '../../../support/closed.ts';
 import { restServer, token } from './server.ts';
 
 const open: FastifyInstance[] = [];
@@ -41,7 +41,7 @@ const talk = async (app: FastifyInstance, bytes: string | Buffer): Promise<strin
   });
   socket.on('error', () => socket.destroy());
   socket.write(bytes);
-  await once(socket, 'close');
+  await closed(socket);
   return heard;
 };
 
