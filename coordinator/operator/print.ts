@@ -7,7 +7,10 @@ const commands = /[\0-\x08\x0b-\x1f\x7f-\x9f]/g;
 
 const shown = (text: string): string => text.replaceAll(commands, (one) => `\\x${one.charCodeAt(0).toString(16).padStart(2, '0')}`);
 
-const plain = (value: unknown): string => (typeof value === 'string' ? shown(value) : JSON.stringify(value));
+const plain = (value: unknown): string => {
+  if (typeof value === 'string') return shown(value);
+  return Array.isArray(value) && value.length === 0 ? 'none' : JSON.stringify(value);
+};
 
 const lines = (record: Readonly<Record<string, unknown>>, indent: string): string[] => {
   const width = Math.max(0, ...Object.keys(record).map((key) => key.length));

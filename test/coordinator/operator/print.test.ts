@@ -10,3 +10,7 @@ test('text that others wrote is shown on a terminal, not obeyed, and does not pa
 test('a secret of several lines stands at the margin, to be copied', () => {
   expect(asText({ id: 'a', credentials: 'one\ntwo' })).toBe('id           a\ncredentials\none\ntwo');
 });
+
+test('a list of nothing says so', () => {
+  expect(asText({ items: [], next_cursor: null })).toBe('items        none\nnext_cursor  null');
+});
