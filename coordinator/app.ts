@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { type FastifyInstance, fastify } from 'fastify';
 import { anchorOf } from '../shared/base/anchor.ts';
 import { type Clock, systemClock } from '../shared/base/clock.ts';
+import { type End, endAll } from '../shared/base/ends.ts';
 import { ConfigurationFault } from '../shared/base/env.ts';
 import { newId } from '../shared/base/ids.ts';
 import { listenObstacle } from '../shared/base/listen-obstacle.ts';
@@ -84,7 +85,7 @@ export const createApp = (config: Config, overrides: Overrides = {}): App => {
 
   const { gate, tokens, secrets } = createEntrance({ config, sql, clock, log, baseUrl: () => baseUrl });
   const limiter = createRateLimiter({ sql, clock, log, perMinute: config.RATE_LIMIT_PER_MINUTE });
-  const ends: (() => Promise<unknown>)[] = [() => sql.end({ timeout: 5 }), tokens.close, limiter.close];
+  const ends: End[] = [() => sql.end({ timeout: 5 }), tokens.close, limiter.close];
 
   return {
     start: async () => {
@@ -130,8 +131,6 @@ export const createApp = (config: Config, overrides: Overrides = {}): App => {
       log.info({ url, version }, 'the coordinator is at work');
       return { url, port };
     },
-    close: async () => {
-      for (const end of ends.toReversed()) await end();
-    },
+    close: () => endAll(ends),
   };
 };

@@ -1,6 +1,7 @@
 import pLimit from 'p-limit';
 import type { Clock } from '../../shared/base/clock.ts';
 import type { Continent } from '../../shared/base/continents.ts';
+import { type End, endAll } from '../../shared/base/ends.ts';
 import type { Log } from '../../shared/base/log.ts';
 import { createBeatRecords } from '../../shared/bus/beat-records.ts';
 import { type Key, keyFromSeed } from '../../shared/bus/identity.ts';
@@ -88,7 +89,7 @@ export type EngineOptions = {
 
 export const startEngine = async (options: EngineOptions): Promise<Engine> => {
   const { owner, version, sql, clock, log, timing, kept, nats, baseUrl, anchors } = options;
-  const ends: (() => Promise<unknown> | unknown)[] = [];
+  const ends: End[] = [];
   const every = (name: string, everyMs: number, tick: () => Promise<unknown>) => {
     const ticker = createPatientTicker({ name, everyMs, tick, log });
     ends.push(ticker.stop);
@@ -248,8 +249,6 @@ export const startEngine = async (options: EngineOptions): Promise<Engine> => {
         .probes.filter(({ organisation }) => organisation === null)
         .map(({ name, continent, healthy }) => ({ name, continent, present: healthy })),
     }),
-    close: async () => {
-      for (const end of ends.toReversed()) await end();
-    },
+    close: () => endAll(ends),
   };
 };

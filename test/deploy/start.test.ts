@@ -20,9 +20,9 @@ const ask = async (url: string, token?: string): Promise<{ status: number; body:
 };
 
 const isWell = async ({ base_url, api_token }: Local): Promise<boolean> => {
-  const health = await ask(`${base_url}/health`);
-  const me = await ask(`${base_url}/api/v1/me`, api_token);
-  return health.status === 200 && me.status === 200;
+  // Calls with a token are counted: who polls would use up the minute's.
+  const { status } = await ask(`${base_url}/health`);
+  return status === 200 && (await ask(`${base_url}/api/v1/me`, api_token)).status === 200;
 };
 
 describe.runIf(hasBinaries())('npm start', { timeout: 150_000 }, () => {
