@@ -38,6 +38,8 @@ export const watchDatabase = ({ sql, log }: { readonly sql: Sql; readonly log: L
 
   const onFailure = (error: unknown) => log.error({ err: error }, 'the database could not be watched');
   const ticker = createTicker({ everyMs, tick, onFailure });
+  // Its own connection is to be as old as the pool's: one that was made after the database moved would be answered.
+  ticker.hurry();
   return {
     stop: async () => {
       stopped = true;
