@@ -2,43 +2,60 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type FastifyInstance, fastify } from 'fastify';
 import { anchorOf } from '../shared/base/anchor.ts';
-import { type Clock, systemClock } from '../shared/base/clock.ts';
+import type { Clock } from '../shared/base/clock.ts';
 import { type End, endAll } from '../shared/base/ends.ts';
 import { ConfigurationFault } from '../shared/base/env.ts';
 import { newId } from '../shared/base/ids.ts';
 import { listenObstacle } from '../shared/base/listen-obstacle.ts';
 import { createLog, type Log } from '../shared/base/log.ts';
+import { pause } from '../shared/base/retry.ts';
 import { version } from '../shared/base/version.ts';
 import { inForce, markOf } from './access/master-keys.ts';
 import { createRateLimiter } from './access/rate-limit.ts';
 import { secretsOf } from './access/secrets.ts';
-import { type Engine, startEngine } from './actors/engine.ts';
-import { type Timing, usualTiming } from './actors/timing.ts';
-import type { Config } from './config.ts';
+import { createShares } from './access/shares.ts';
+import { type Config, connectionsBeside } from './config.ts';
+import { type Engine, startEngine } from './engine.ts';
 import { beatRoutes } from './faces/beat/index.ts';
 import { keptBeatsRoute } from './faces/beat/kept.ts';
 import { downloadRoutes } from './faces/downloads/routes.ts';
-import { errorBody } from './faces/rest/errors.ts';
 import { restRoutes, restServerOptions } from './faces/rest/index.ts';
+import { refuseOutside } from './faces/rest/outside.ts';
+import { type Web, webRoutes } from './faces/web/index.ts';
 import { createEntrance } from './gate.ts';
+import { createChanges } from './house/changes.ts';
+import { createDatabaseClock } from './house/database-clock.ts';
+import { type Timing, usualTiming } from './house/timing.ts';
+import { startMail } from './mail/index.ts';
+import type { Gate } from './operations/index.ts';
+import { untilThere } from './store/await-database.ts';
 import { sessionNameOf } from './store/coordinator-sessions.ts';
-import { answersSoon, connect } from './store/database.ts';
-import { entryFault } from './store/database-entry.ts';
-import { migrate } from './store/migrate.ts';
+import { answersSoon, connect, longWork, timeOf } from './store/database.ts';
+import { createPatience, type Patiently, unavailable } from './store/database-patience.ts';
+import { migrate, missingMigrations } from './store/migrate.ts';
+import { refuseTransactionPooling } from './store/pooling.ts';
 
 /**
  * Builds the whole coordinator from its configuration, and takes it down in the reverse order.
  * Modes: `new` → start() → `running` → close() → `closed`.
  */
 export type App = {
-  /** Settles when everything is at work. @throws when the database cannot be reached or the port is taken. */
+  /**
+   * Settles when everything is at work; waits for a database and a bus that are not there yet. @throws when waiting helps nobody (the database does
+   * not let us in, the port is taken), or when it is closed meanwhile.
+   */
   readonly start: () => Promise<{ readonly url: string; readonly port: number }>;
+  /** What its faces call. */
+  readonly gate: Gate;
   readonly close: () => Promise<void>;
 };
 
 /** What tests put in the place of the usual. */
 export type Overrides = {
+  /** What everything is dated by, as it is. */
   readonly clock?: Clock;
+  /** The machine's, which may be wrong. */
+  readonly hostClock?: Clock;
   readonly log?: Log;
   readonly timing?: Partial<Timing>;
   readonly lastAnswersMs?: number;
@@ -47,18 +64,42 @@ export type Overrides = {
 /** Whoever is being answered when the coordinator ends has so long; who stalls is cut off then. */
 const usualLastAnswersMs = 1_000;
 
+/** So long a start that is cut short has to end what it began. */
+const unwindingMs = 1_000;
+
 const closeWeb = async (web: FastifyInstance, lastAnswersMs = usualLastAnswersMs): Promise<void> => {
   const cut = setTimeout(() => web.server.closeAllConnections(), lastAnswersMs);
   await web.close();
   clearTimeout(cut);
 };
 
+/** On a connection of its own: it may take long, as nothing else may. */
+const migrateOnce = async (url: string): Promise<readonly string[]> => {
+  const sql = connect(url, { name: 'antipode migrations', connections: 1, patience: longWork });
+  return await migrate(sql).finally(() => sql.end({ timeout: 1 }));
+};
+
 export const createApp = (config: Config, overrides: Overrides = {}): App => {
-  const clock = overrides.clock ?? systemClock;
+  const databaseClock = createDatabaseClock(overrides.hostClock);
+  const clock = overrides.clock ?? databaseClock;
   const log = overrides.log ?? createLog({ name: 'coordinator', level: config.LOG_LEVEL });
   const { SECRET_KEY: secretKey, SECRET_KEY_PREVIOUS: previousKey } = config;
   const keyMarks = [secretKey, previousKey].filter((key) => key !== undefined).map(markOf);
-  const sql = connect(config.DATABASE_URL, { name: sessionNameOf(keyMarks), connections: 20 });
+  const sql = connect(config.DATABASE_URL, { name: sessionNameOf(keyMarks), connections: config.DATABASE_CONNECTIONS - connectionsBeside });
+  const leaving = new AbortController();
+  const untilDatabase = <Entered>(enter: () => Promise<Entered>): Promise<Entered> =>
+    untilThere(enter, { url: config.DATABASE_URL, log, signal: leaving.signal });
+  /** Whether the database is there and has this version's schema: before that nobody asks it anything. */
+  let isEntered = false;
+  const readTime = async (): Promise<void> => databaseClock.observe(await timeOf(sql));
+  const whileThere = createPatience({ sql, log });
+  const patiently: Patiently = (ask) => {
+    const asking = whileThere(ask);
+    return async (...asked) => {
+      if (!isEntered) throw unavailable();
+      return asking(...asked);
+    };
+  };
   const web: FastifyInstance = fastify({ ...restServerOptions, logger: false, forceCloseConnections: 'idle' });
   let engine: Engine | undefined;
   let baseUrl = config.BASE_URL ?? '';
@@ -66,71 +107,118 @@ export const createApp = (config: Config, overrides: Overrides = {}): App => {
   // Load balancers often ask for the head alone.
   web.get('/health', { exposeHeadRoute: true }, async (_request, reply) => {
     // Why its health cannot be told stands in the log of the part that failed; here it is simply not well.
-    const [database, seen] = await Promise.all([answersSoon(sql), engine?.health().catch(() => undefined)]);
-    const { bus = false, partitions = false, probes = [] } = seen ?? {};
-    const isWell = database && bus && partitions;
+    const [database, seen] = await Promise.all([answersSoon(sql), whileThere(async () => engine?.health())().catch(() => undefined)]);
+    const { bus = false, streams = false, partitions = false, probes = [] } = seen ?? {};
+    const isWell = database && bus && streams && partitions;
     return reply
       .code(isWell ? 200 : 503)
       .header('cache-control', 'no-store')
-      .send({ status: isWell ? 'ok' : 'degraded', parts: { database, bus, partitions, probes } });
+      .send({ status: isWell ? 'ok' : 'degraded', parts: { database, bus, streams, partitions, probes } });
   });
 
-  // Outside of the API too, a refusal has the one form, and tells a newcomer where there is something to see.
-  web.setNotFoundHandler((_request, reply) =>
-    reply
-      .code(404)
-      .header('cache-control', 'no-store')
-      .send(errorBody('route_not_found', 'There is nothing here; the API is described at /api/v1/docs.')),
-  );
+  let pages: Web | undefined;
+  refuseOutside(web, log, async (request, reply) => (await pages?.answerNotFound(request, reply)) === true);
 
-  const { gate, tokens, secrets } = createEntrance({ config, sql, clock, log, baseUrl: () => baseUrl });
+  const { gate, tokens, sessions, secrets, accountSecrets, telling } = createEntrance({
+    ...{ config, sql, clock, log },
+    baseUrl: () => baseUrl,
+    trials: { begin: (trial) => engine?.trials.begin(trial), hear: async (...asked) => engine?.trials.hear(...asked) },
+  });
   const limiter = createRateLimiter({ sql, clock, log, perMinute: config.RATE_LIMIT_PER_MINUTE });
-  const ends: End[] = [() => sql.end({ timeout: 5 }), tokens.close, limiter.close];
+  const changes = createChanges({ sql, log });
+  const ends: End[] = [
+    () => sql.end({ timeout: isEntered ? 5 : 0 }),
+    tokens.close,
+    sessions.close,
+    limiter.close,
+    changes.close,
+    telling.close,
+  ];
 
-  return {
-    start: async () => {
-      const applied = await migrate(sql).catch((error: unknown) => {
-        throw entryFault(error, config.DATABASE_URL);
-      });
+  const start: App['start'] = async () => {
+    downloadRoutes(web, { onFailure: (error) => log.error({ err: error }, 'a download could not be bundled') });
+    restRoutes(web, {
+      ...{ limiter, log, baseUrl: () => baseUrl },
+      execute: patiently(gate.execute),
+      authenticate: patiently(tokens.authenticate),
+    });
+    pages = webRoutes(web, {
+      ...{ clock, log, onChange: changes.onChange, authenticate: patiently(sessions.authenticate) },
+      gate: {
+        execute: patiently(gate.execute),
+        executeForPerson: patiently(gate.executeForPerson),
+        executeForVisitor: patiently(gate.executeForVisitor),
+      },
+      instruments: { baseUrl: () => baseUrl, readShare: patiently(createShares(sql).read) },
+    });
+    const starting = { status: 503, text: 'Starting', headers: { 'retry-after': '2' } };
+    beatRoutes(web, { take: async (request) => engine?.takeBeat(request) ?? starting });
+    keptBeatsRoute(web, { take: async (request) => engine?.takeKeptBeats(request) ?? starting });
+    // Taken down after the web: a beat that is being taken needs it.
+    ends.push(async () => engine?.close());
+    await web.listen({ host: config.HOST, port: config.PORT }).catch((error: unknown) => {
+      const obstacle = listenObstacle(error, config.PORT, config.HOST);
+      throw obstacle === undefined ? error : new ConfigurationFault([obstacle]);
+    });
+    ends.push(() => closeWeb(web, overrides.lastAnswersMs));
+    const address = web.server.address();
+    const port = typeof address === 'object' && address !== null ? address.port : config.PORT;
+    const url = `http://${config.HOST.includes(':') ? `[${config.HOST}]` : config.HOST}:${port}`;
+    baseUrl ||= url;
+    await untilDatabase(async () => {
+      await refuseTransactionPooling(sql, config.DATABASE_URL);
+      const applied = (await missingMigrations(sql)).length > 0 ? await migrateOnce(config.DATABASE_URL) : [];
       await secrets.check(sql);
       if (applied.length > 0) log.info({ migrations: applied }, 'the database was brought to this version');
-      downloadRoutes(web, { onFailure: (error) => log.error({ err: error }, 'a download could not be bundled') });
-      restRoutes(web, { execute: gate.execute, authenticate: tokens.authenticate, limiter, log, baseUrl: () => baseUrl });
-      const starting = { status: 503, text: 'Starting', headers: { 'retry-after': '2' } };
-      beatRoutes(web, { take: async (request) => engine?.takeBeat(request) ?? starting });
-      keptBeatsRoute(web, { take: async (request) => engine?.takeKeptBeats(request) ?? starting });
-      // Taken down after the web: a beat that is being taken needs it.
-      ends.push(async () => engine?.close());
-      await web.listen({ host: config.HOST, port: config.PORT }).catch((error: unknown) => {
-        const obstacle = listenObstacle(error, config.PORT, config.HOST);
-        throw obstacle === undefined ? error : new ConfigurationFault([obstacle]);
-      });
-      ends.push(() => closeWeb(web, overrides.lastAnswersMs));
-      const address = web.server.address();
-      const port = typeof address === 'object' && address !== null ? address.port : config.PORT;
-      const url = `http://${config.HOST.includes(':') ? `[${config.HOST}]` : config.HOST}:${port}`;
-      baseUrl ||= url;
-      engine = await startEngine({
-        ...{ sql, clock, log, version },
-        owner: newId(),
-        timing: { ...usualTiming, ...overrides.timing },
-        kept: { rawDays: config.KEEP_RAW_DAYS, rollupDays: config.KEEP_ROLLUP_DAYS, ledgerDays: config.KEEP_LEDGER_DAYS },
-        nats: {
-          url: config.NATS_URL,
-          credentials: config.NATS_CREDENTIALS,
-          systemCredentials: config.NATS_SYSTEM_CREDENTIALS,
-          account: config.NATS_ACCOUNT_PUBLIC,
-          operatorSeed: config.NATS_OPERATOR_SEED,
-        },
-        masterOf: (newest) => inForce({ secretKey, previousKey }, newest),
-        beatSpool: join(config.DATA_DIR ?? join(tmpdir(), `antipode-coordinator-${port}`), 'beats.jsonl'),
-        openSecrets: (row) => (row.secrets === null ? Promise.resolve('{}') : secrets.open(sql, row.secrets, secretsOf(row.id))),
-        baseUrl: () => baseUrl,
-        anchors: () => config.PROBE_ANCHORS ?? [anchorOf(baseUrl)].filter((anchor) => anchor !== undefined),
-      });
-      log.info({ url, version }, 'the coordinator is at work');
-      return { url, port };
+    });
+    await untilDatabase(readTime);
+    isEntered = true;
+    engine = await startEngine({
+      ...{ sql, clock, log, version },
+      owner: newId(),
+      signal: leaving.signal,
+      untilDatabase: () => untilDatabase(readTime),
+      databaseClock,
+      timing: { ...usualTiming, ...overrides.timing },
+      kept: { rawDays: config.KEEP_RAW_DAYS, rollupDays: config.KEEP_ROLLUP_DAYS, ledgerDays: config.KEEP_LEDGER_DAYS },
+      nats: {
+        entrance: { url: config.NATS_URL, tlsFirst: config.NATS_TLS_FIRST, ca: config.NATS_CA },
+        keeping: { replicas: config.NATS_REPLICAS, placement: config.NATS_PLACEMENT },
+        credentials: config.NATS_CREDENTIALS,
+        systemCredentials: config.NATS_SYSTEM_CREDENTIALS,
+        account: config.NATS_ACCOUNT_PUBLIC,
+        operatorSeed: config.NATS_OPERATOR_SEED,
+      },
+      masterOf: (newest) => inForce({ secretKey, previousKey }, newest),
+      beatSpool: join(config.DATA_DIR ?? join(tmpdir(), `antipode-coordinator-${port}`), 'beats.jsonl'),
+      openSecrets: (row) => (row.secrets === null ? Promise.resolve('{}') : secrets.open(sql, row.secrets, secretsOf(row.id))),
+      startTeller: telling.startTeller,
+      baseUrl: () => baseUrl,
+      anchors: () => config.PROBE_ANCHORS ?? [anchorOf(baseUrl)].filter((anchor) => anchor !== undefined),
+    });
+    if (telling.mail !== undefined) {
+      const sender = telling.mail;
+      const everyMs = overrides.timing?.lookAgainMs ?? usualTiming.lookAgainMs;
+      const mail = await startMail({ ...{ sql, clock, log, sender, accountSecrets, everyMs }, baseUrl: () => baseUrl });
+      ends.push(mail.stop);
+    }
+    log.info({ url, version }, 'the coordinator is at work');
+    return { url, port };
+  };
+  let begun: Promise<unknown> = Promise.resolve();
+
+  return {
+    gate,
+    start: () => {
+      const starting = start();
+      begun = starting.catch(() => undefined); // Who started it hears why it failed.
+      return starting;
     },
-    close: () => endAll(ends),
+    close: async () => {
+      leaving.abort(new Error('the coordinator ends before it was at work'));
+      // What was begun ends itself when it waits for something; what is at work is ended here.
+      await Promise.race([begun, pause(unwindingMs)]);
+      await endAll(ends);
+    },
   };
 };

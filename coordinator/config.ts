@@ -1,13 +1,34 @@
+import { createPrivateKey } from 'node:crypto';
 import { z } from 'zod';
 import { readEnvironment } from '../shared/base/env.ts';
 import { postgresAddress } from '../shared/base/postgres-address.ts';
+import { parseCidr } from '../shared/base/public-addresses.ts';
 import { busFields } from '../shared/bus/bus-variables.ts';
+import { planNames } from './domain/plan.ts';
+
+/** Those beside the pool: one hears of changes, two watch whether the database is there, three are in a hurry, one does housework. */
+export const connectionsBeside = 7;
 
 const days = (fallback: number) => z.coerce.number().int().min(1).max(36_500).default(fallback);
+
+const isPrivateKey = (pem: string): boolean => {
+  try {
+    return createPrivateKey(pem).asymmetricKeyType === 'rsa';
+  } catch {
+    return false; // Whatever is wrong with it: it is no key, and its words could repeat it.
+  }
+};
 
 /** The variables that the coordinator reads; each also as NAME_FILE, as secrets are mounted. */
 const variables = z.object({
   DATABASE_URL: postgresAddress,
+  /** How many connections to the database this coordinator opens at most, all told. Five coordinators fit a Postgres of default settings (100). */
+  DATABASE_CONNECTIONS: z.coerce
+    .number()
+    .int()
+    .min(connectionsBeside + 3)
+    .max(1_000)
+    .default(18),
   ...busFields,
   /** Where probes reach the bus, if it is not where we do. */
   NATS_PUBLIC_URL: busFields.NATS_URL.optional(),
@@ -27,13 +48,58 @@ const variables = z.object({
     .transform((text) => text.split(',').map((anchor) => anchor.trim()))
     .refine((anchors) => anchors.every((anchor) => /^\S+:\d{1,5}$/.test(anchor)), 'must be host:port, several with commas')
     .optional(),
+  /** Who may come in: whoever asks, or whoever was invited. */
+  SIGN_UP: z.enum(['open', 'invited']).default('invited'),
+  /** The plan of an organisation that signs up. */
+  SIGN_UP_PLAN: z.enum(planNames).default('free'),
+  /** smtp:// or smtps://, with user and password; without it no mail is sent. */
+  SMTP_URL: z.url({ protocol: /^smtps?$/, error: 'must be an smtp:// or smtps:// address' }).optional(),
+  /** Whom mail comes from, such as "Antipode <antipode@example.org>". */
+  MAIL_FROM: z
+    .string()
+    .regex(/^[^<>@\r\n]*<?[^\s<>@]+@[^\s<>@]+>?$/, 'must be an e-mail address, such as Antipode <antipode@example.org>')
+    .optional(),
+  /** Signs mail for this domain; its DNS has the public key at SELECTOR._domainkey.DOMAIN. */
+  MAIL_DKIM_DOMAIN: z
+    .string()
+    .regex(/^(?:[a-z0-9-]{1,63}\.)+[a-z0-9-]{2,63}$/i, 'must be a domain, such as example.org')
+    .optional(),
+  MAIL_DKIM_SELECTOR: z
+    .string()
+    .regex(/^[a-z0-9-]{1,63}(?:\.[a-z0-9-]{1,63})*$/i, 'must be a name, such as antipode')
+    .optional(),
+  /** The private key, as PEM: best mounted, as MAIL_DKIM_KEY_FILE. */
+  MAIL_DKIM_KEY: z.string().refine(isPrivateKey, 'must be an RSA private key as PEM').optional(),
+  /** Where messages to channels may go beyond public addresses, such as a Gotify inside: addresses or ranges of this host's network. */
+  ALERT_ALLOW_CIDRS: z
+    .string()
+    .default('')
+    .transform((text) => text.split(',').flatMap((range) => range.trim() || []))
+    .refine((ranges) => ranges.every((range) => parseCidr(range) !== undefined), 'must be addresses or CIDR ranges, several with commas')
+    .refine((ranges) => ranges.length <= 64, 'has more than 64 ranges'),
   KEEP_RAW_DAYS: days(7),
   KEEP_ROLLUP_DAYS: days(400),
   KEEP_LEDGER_DAYS: days(400),
   LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']).default('info'),
 });
 
+const dkimNames = ['MAIL_DKIM_DOMAIN', 'MAIL_DKIM_SELECTOR', 'MAIL_DKIM_KEY'] as const;
+
 export type Config = Readonly<z.infer<typeof variables>>;
 
 /** @throws ConfigurationFault, which lists every fault at once. */
-export const readConfig = (environment: Readonly<Record<string, string | undefined>>): Config => readEnvironment(variables, environment);
+export const readConfig = (environment: Readonly<Record<string, string | undefined>>): Config =>
+  readEnvironment(variables, environment, (isSet) => [
+    ...(isSet('SMTP_URL') === isSet('MAIL_FROM') ? [] : ['SMTP_URL and MAIL_FROM belong together; set both, or neither']),
+    ...(new Set(dkimNames.map(isSet)).size === 1 ? [] : [`${dkimNames.join(', ')} belong together; set all of them, or none`]),
+    // Whoever signs up proves an address by mail, or anybody could take anybody's.
+    ...(environment.SIGN_UP === 'open' && !isSet('SMTP_URL') ? ['SIGN_UP: open needs mail; set SMTP_URL and MAIL_FROM'] : []),
+  ]);
+
+/** What mail is signed with; undefined where it is not. */
+export const dkimOf = (
+  config: Pick<Config, (typeof dkimNames)[number]>,
+): { readonly domain: string; readonly selector: string; readonly key: string } | undefined => {
+  const { MAIL_DKIM_DOMAIN: domain, MAIL_DKIM_SELECTOR: selector, MAIL_DKIM_KEY: key } = config;
+  return domain === undefined || selector === undefined || key === undefined ? undefined : { domain, selector, key };
+};

@@ -2,15 +2,26 @@ import type { Clock } from '../shared/base/clock.ts';
 import type { Log } from '../shared/base/log.ts';
 import { keyFromSeed } from '../shared/bus/identity.ts';
 import { partitionOf } from '../shared/bus/subjects.ts';
+import { type AccountSecrets, createAccountSecrets } from './access/account-secrets.ts';
 import { createSecretsAtRest, type SecretsAtRest } from './access/secrets.ts';
+import { createSessions, type Sessions } from './access/sessions.ts';
 import { createTokens, type Tokens } from './access/tokens.ts';
-import { createProbeIdentities } from './actors/probe-identities.ts';
+import { noTrials, type TrialsPart } from './access/trials.ts';
 import type { Config } from './config.ts';
 import { createOperations, type Gate } from './operations/index.ts';
+import { createProbeIdentities } from './probes/identities.ts';
 import type { Sql } from './store/database.ts';
+import { createTelling, type Telling } from './telling.ts';
 
 /** The gate and what stands before it: the same for the server and for the operator's commands, which need no bus. */
-export type Entrance = { readonly gate: Gate; readonly tokens: Tokens; readonly secrets: SecretsAtRest };
+export type Entrance = {
+  readonly gate: Gate;
+  readonly tokens: Tokens;
+  readonly sessions: Sessions;
+  readonly secrets: SecretsAtRest;
+  readonly accountSecrets: AccountSecrets;
+  readonly telling: Telling;
+};
 
 type Parts = {
   readonly config: Config;
@@ -18,14 +29,32 @@ type Parts = {
   readonly clock: Clock;
   readonly log: Log;
   readonly baseUrl: () => string;
+  /** Programs without a bus can try nothing. */
+  readonly trials?: TrialsPart;
 };
 
-export const createEntrance = ({ config, sql, clock, log, baseUrl }: Parts): Entrance => {
+export const createEntrance = ({ config, sql, clock, log, baseUrl, trials = noTrials }: Parts): Entrance => {
   const { SECRET_KEY: secretKey, SECRET_KEY_PREVIOUS: previousKey } = config;
   const secrets = createSecretsAtRest(secretKey, previousKey);
   const tokens = createTokens({ sql, secretKey, previousKey, clock, log });
+  const accountSecrets = createAccountSecrets(sql, { secretKey, previousKey });
+  const sessions = createSessions({ sql, clock, log, accountSecrets });
+  const telling = createTelling({ config, sql, clock, log, secrets, baseUrl });
   const account = keyFromSeed(config.NATS_ACCOUNT_SEED, 'account');
   const probes = createProbeIdentities({ account, clock, natsUrl: config.NATS_PUBLIC_URL ?? config.NATS_URL });
-  const gate = createOperations({ sql, clock, secretKey, previousKey, secrets, mintToken: tokens.mint, probes, partitionOf, baseUrl });
-  return { gate, tokens, secrets };
+  const gate = createOperations({
+    sql,
+    clock,
+    secretKey,
+    previousKey,
+    secrets,
+    mintToken: tokens.mint,
+    probes,
+    partitionOf,
+    baseUrl,
+    trials,
+    channels: telling.channels,
+    door: { signUp: config.SIGN_UP, signUpPlan: config.SIGN_UP_PLAN, mail: config.SMTP_URL !== undefined },
+  });
+  return { gate, tokens, sessions, secrets, accountSecrets, telling };
 };

@@ -40,6 +40,8 @@ const serve = async (): Promise<void> => {
   try {
     await app.start();
   } catch (error) {
+    // It was told to end while it waited for its database or its bus.
+    if (stopping) return;
     // What is wrong with the configuration is told as plainly as what is wrong with its form.
     const isFault = error instanceof ConfigurationFault;
     if (isFault) process.stderr.write(`${error.message}\n`);

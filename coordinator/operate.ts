@@ -5,7 +5,7 @@ import { readConfig } from './config.ts';
 import { createEntrance } from './gate.ts';
 import { runUnderstood, type Streams, understand } from './operator/index.ts';
 import { writeBackup } from './store/backup.ts';
-import { connect } from './store/database.ts';
+import { connect, longWork } from './store/database.ts';
 import { entryFault } from './store/database-entry.ts';
 import { migrate } from './store/migrate.ts';
 import { readBackup } from './store/restore.ts';
@@ -23,9 +23,9 @@ export const operate = async (
   if (typeof understood === 'number') return understood;
   const config = readConfig(environment);
   const log = createLog({ name: 'operator', level: 'silent' });
-  const sql = connect(config.DATABASE_URL, { name: 'antipode operator', connections: 2 });
+  const sql = connect(config.DATABASE_URL, { name: 'antipode operator', connections: 2, patience: longWork });
   const baseUrl = () => config.BASE_URL ?? `http://${config.HOST}:${config.PORT}`;
-  const { gate, tokens, secrets } = createEntrance({ config, sql, clock: systemClock, log, baseUrl });
+  const { gate, tokens, secrets, telling } = createEntrance({ config, sql, clock: systemClock, log, baseUrl });
   try {
     await sql`select 1`.catch((error: unknown) => {
       throw entryFault(error, config.DATABASE_URL);
@@ -45,6 +45,7 @@ export const operate = async (
     );
   } finally {
     await tokens.close();
+    await telling.close();
     await sql.end({ timeout: 5 });
   }
 };

@@ -5,40 +5,41 @@ import { type Clock, systemClock } from '../shared/base/clock.ts';
 import { newId } from '../shared/base/ids.ts';
 import { createLog, type Log } from '../shared/base/log.ts';
 import { makeFolder } from '../shared/base/make-folder.ts';
-import { backoff, pause } from '../shared/base/retry.ts';
 import { version } from '../shared/base/version.ts';
-import { type BeatCarrier, createBeatCarrier, createBeatDesk } from '../shared/bus/beat-desk.ts';
-import { createBeatRecords } from '../shared/bus/beat-records.ts';
-import { openBeatSpool } from '../shared/bus/beat-spool.ts';
 import { keyFromSeed, parseCredentials } from '../shared/bus/identity.ts';
 import { jsonOf } from '../shared/bus/message-json.ts';
-import { lookMessage, receiptMessage } from '../shared/bus/messages.ts';
-import { type Bus, connectBus, type Message } from '../shared/bus/nats.ts';
+import { lookMessage, receiptMessage, type TrialAnswerMessage, type TrialMessage, trialMessage } from '../shared/bus/messages.ts';
+import { type Bus, type BusOptions, connectBus, type Message } from '../shared/bus/nats.ts';
+import { type BeatCarrier, createBeatCarrier, createBeatDesk } from '../shared/bus/ping-intake.ts';
+import { createBeatRecords } from '../shared/bus/ping-records.ts';
+import { openBeatSpool } from '../shared/bus/ping-spool.ts';
+import { signatureOf } from '../shared/bus/signature.ts';
 import { inboxOf, subjects } from '../shared/bus/subjects.ts';
 import type { Roster } from '../shared/checks/assignment.ts';
 import { keyIdOf } from '../shared/checks/seal.ts';
-import { openAssignments } from './actors/assignments.ts';
-import { createBeatView } from './actors/beat-view.ts';
-import { watchBusEndpoints } from './actors/bus-endpoints.ts';
-import { createCorrectedClock } from './actors/corrected-clock.ts';
-import { claimDataFolder } from './actors/data-folder.ts';
-import { openEarKeys } from './actors/ear-keys.ts';
-import { createHeartbeats } from './actors/heartbeats.ts';
-import { openNetworkKnowledge } from './actors/network-knowledge.ts';
-import { createPresence } from './actors/presence.ts';
-import { createReporter } from './actors/reporter.ts';
-import { createRunner } from './actors/runner.ts';
-import { createSchedule } from './actors/schedule.ts';
-import { openSpool } from './actors/spool.ts';
-import { createWitness } from './actors/witness.ts';
+import { openAssignments } from './checking/assignments.ts';
+import { watchBusEndpoints } from './checking/bus-endpoints.ts';
+import { createHeartbeats } from './checking/heartbeats.ts';
+import { createBeatView } from './checking/ping-view.ts';
+import { createWitness } from './checking/reachability.ts';
+import { createRunner } from './checking/runner.ts';
+import { createSchedule } from './checking/schedule.ts';
 import type { ProbeIdentity } from './checks/check.ts';
 import { createUdpSockets } from './checks/dns-sockets.ts';
 import { createGuard } from './checks/guard.ts';
 import { createLookup, watchFamilies } from './checks/https-lookup.ts';
 import { createTrust } from './checks/https-trust.ts';
 import { createChecks } from './checks/index.ts';
+import { chargeUncaught } from './checks/own-fault.ts';
 import { createOwnResolver } from './checks/own-resolver.ts';
 import type { Config } from './config.ts';
+import { claimDataFolder } from './disk/data-folder.ts';
+import { openEarKeys } from './pings/keys.ts';
+import { createCorrectedClock } from './presence/corrected-clock.ts';
+import { openNetworkKnowledge } from './presence/network-knowledge.ts';
+import { createPresence } from './presence/presence.ts';
+import { createReporter } from './spool/reporter.ts';
+import { openSpool } from './spool/spool.ts';
 
 /**
  * One probe: everything built, in the order in which it is needed.
@@ -52,6 +53,8 @@ export type ProbeApp = {
   readonly ear: string | null;
   /** Settles when a process that was started later speaks as this probe: this one is to be closed. */
   readonly displaced: Promise<void>;
+  /** Takes what nobody in this process caught if a check threw it, which is then that check's fault alone; false when no check did. */
+  readonly takeFault: (error: unknown) => boolean;
   readonly close: () => Promise<void>;
 };
 
@@ -65,17 +68,14 @@ export type Overrides = {
 /** A coordinator answers the first word of a probe at once; without one, nobody tells it the time. */
 const toldTheTimeWithinMs = 5_000;
 
-/** Tries until there is a bus; only a refusal that cannot mend itself would end this, and there is none: credentials may be renewed on the other side. */
-const connectPatiently = async (connect: () => Promise<Bus>, log: Log, signal: AbortSignal): Promise<Bus | undefined> => {
-  for (let attempt = 0; !signal.aborted; attempt += 1) {
-    try {
-      const bus = await connect();
-      if (!signal.aborted) return bus;
-      await bus.close();
-    } catch (error) {
-      log.error({ err: error }, 'the bus cannot be reached');
-      await pause(backoff(attempt, 500, 15_000), signal);
-    }
+/** Tries until there is a bus or the probe ends; no refusal ends it, because credentials may be renewed on the other side. */
+const connectPatiently = async (options: BusOptions & { readonly signal: AbortSignal }): Promise<Bus | undefined> => {
+  try {
+    const bus = await connectBus(options);
+    if (!options.signal.aborted) return bus;
+    await bus.close();
+  } catch (error) {
+    if (!options.signal.aborted) throw error;
   }
   return undefined;
 };
@@ -121,7 +121,12 @@ export const createProbe = async (config: Config, overrides: Overrides = {}): Pr
   const view = createBeatView({ log, ...(overrides.beatSettlingMs === undefined ? {} : { settlingMs: overrides.beatSettlingMs }) });
   const runner = createRunner({
     checks: createChecks({
-      https: { lookup: createLookup(families, undefined, ownResolver.answered), resolver: ownResolver, families, trust: createTrust() },
+      https: {
+        lookup: createLookup({ families, sockets: udp, onAnswer: ownResolver.answered }),
+        resolver: ownResolver,
+        families,
+        trust: createTrust(),
+      },
       dns: { sockets: udp, families },
       heartbeat: { view, onJudged: (monitor, next) => heartbeats.judged(monitor, next) },
     }),
@@ -158,7 +163,7 @@ export const createProbe = async (config: Config, overrides: Overrides = {}): Pr
   let carrier: BeatCarrier | undefined;
   const openEar = async (port: number) => {
     // Only an ear needs node's web server, and with it some 10 MiB.
-    const [{ startEar }, { createBeatDetour }] = await Promise.all([import('./actors/ear.ts'), import('./actors/beat-detour.ts')]);
+    const [{ startEar }, { createBeatDetour }] = await Promise.all([import('./pings/receiver.ts'), import('./pings/forwarding.ts')]);
     const keys = await openEarKeys({ folder, probe: { id, organisation }, log });
     const beats = await openBeatSpool(join(folder, 'beats.jsonl'), log);
     // Without a coordinator nobody tells the time: beats shall not wait for that, and the host's clock is mostly right.
@@ -212,8 +217,27 @@ export const createProbe = async (config: Config, overrides: Overrides = {}): Pr
     },
   });
 
+  const answerTrial = async ({ trial, assignment }: TrialMessage): Promise<void> => {
+    const result = await runner.try(trial, assignment);
+    if (!result) return;
+    const { at, took_ms, outcome, cause, phases, evidence } = result;
+    const answer: TrialAnswerMessage = {
+      ...{ v: 1, probe: id, trial },
+      result: {
+        ...{ at, took_ms, outcome, phases },
+        cause: cause && { ...cause, params: { ...cause.params } },
+        evidence: evidence && { ...evidence },
+      },
+    };
+    const body = Buffer.from(JSON.stringify(answer));
+    bus?.publish(subjects.presence(id), body, signatureOf(key, body));
+  };
+
   const answerLook = async (message: Message): Promise<void> => {
-    const asked = lookMessage.parse(jsonOf(message.data));
+    const said = jsonOf(message.data);
+    const tried = trialMessage.safeParse(said);
+    if (tried.success) return answerTrial(tried.data);
+    const asked = lookMessage.parse(said);
     // Our own copy is the same object each time, so that a check can reuse what it prepared for it.
     const stored = assignments.find(asked.assignment.monitor);
     const isNewer = stored !== undefined && stored.config_version >= asked.assignment.config_version;
@@ -221,8 +245,9 @@ export const createProbe = async (config: Config, overrides: Overrides = {}): Pr
   };
 
   const goOnBus = async (): Promise<void> => {
-    const connect = () => connectBus({ url, credentials: credentials.nats_credentials, name, log, inboxPrefix: inboxOf(id) });
-    bus = await connectPatiently(connect, log, stopping.signal);
+    const { PROBE_NATS_TLS_FIRST: tlsFirst, PROBE_NATS_CA: ca } = config;
+    const entrance = { url, tlsFirst, ca, credentials: credentials.nats_credentials };
+    bus = await connectPatiently({ ...entrance, name, log, inboxPrefix: inboxOf(id), signal: stopping.signal });
     if (!bus) return;
     const records = createBeatRecords(bus);
     view.attach(bus, records);
@@ -249,6 +274,7 @@ export const createProbe = async (config: Config, overrides: Overrides = {}): Pr
     onBus,
     displaced: displaced.promise,
     ear: ear?.address ?? null,
+    takeFault: chargeUncaught,
     close: async () => {
       stopping.abort();
       schedule.stop();

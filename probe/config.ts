@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { readEnvironment } from '../shared/base/env.ts';
+import { entranceFields } from '../shared/bus/bus-variables.ts';
 import { parseProbeCredentials } from '../shared/bus/credentials.ts';
 import { unreadableRanges } from './checks/guard.ts';
 
@@ -24,10 +25,11 @@ const variables = z.object({
     .refine((ranges) => unreadableRanges(ranges).length === 0, 'must be addresses or CIDR ranges, several with commas')
     .refine((ranges) => ranges.length <= 64, 'has more than 64 ranges'),
   /** Where the bus is for this probe, if not where its credentials say. */
-  PROBE_NATS_URL: z
-    .string()
-    .regex(/^(nats|tls):\/\//, 'must begin with nats:// or tls://')
-    .optional(),
+  PROBE_NATS_URL: entranceFields.url.optional(),
+  /** TLS before the bus's greeting, which must be set so, too. */
+  PROBE_NATS_TLS_FIRST: entranceFields.tlsFirst,
+  /** The authorities that may sign the bus's certificate, instead of those that this machine trusts. */
+  PROBE_NATS_CA: entranceFields.ca.optional(),
   /** Where it takes beats of heartbeats; without a port it takes none. */
   PROBE_EAR_HOST: z.string().default('127.0.0.1'),
   PROBE_EAR_PORT: z.coerce.number().int().min(0).max(65_535).optional(),

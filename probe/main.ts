@@ -46,7 +46,7 @@ export const modulesOfProbe = async (hasEar: boolean) => {
   const [{ createProbe }, { readConfig }] = await Promise.all([
     import('./app.ts'),
     import('./config.ts'),
-    hasEar ? import('./actors/ear.ts') : undefined,
+    hasEar ? import('./pings/receiver.ts') : undefined,
   ]);
   return { createProbe, readConfig };
 };
@@ -81,6 +81,11 @@ const check = async (): Promise<void> => {
   try {
     const { createProbe, readConfig } = await load();
     const app = await createProbe(readConfig(process.env));
+    process.on('uncaughtException', (error) => {
+      if (app.takeFault(error)) return;
+      tell(error);
+      process.exit(1);
+    });
     void app.onBus.then(mayGrow);
     keepHeapLean(leanProbe);
     let isStopping = false;

@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
@@ -7,6 +7,10 @@ import { z } from 'zod';
 
 const root = resolve(import.meta.dirname, '..');
 const ours = ['shared', 'coordinator', 'probe', 'deploy', 'test'];
+
+/** What every room of a side with long-lived state may import. */
+const coordinatorGround = ['coordinator/store', 'coordinator/domain', 'shared/actor', 'shared/bus', 'shared/checks', 'shared/base'];
+const probeGround = ['shared/actor', 'shared/bus', 'shared/checks', 'shared/base'];
 
 /** Who may import whom, besides itself. The longest room that a file lies in counts. */
 const walls: Readonly<Record<string, readonly string[]>> = {
@@ -20,20 +24,22 @@ const walls: Readonly<Record<string, readonly string[]>> = {
   'coordinator/store': ['coordinator/domain', 'shared/base', 'shared/checks'],
   'coordinator/access': ['coordinator/store', 'coordinator/domain', 'shared/base'],
   'coordinator/operations': ['coordinator/access', 'coordinator/store', 'coordinator/domain', 'shared/api', 'shared/checks', 'shared/base'],
-  'coordinator/alerts': ['coordinator/domain', 'shared/base'],
-  'coordinator/actors': [
-    'coordinator/store',
-    'coordinator/domain',
-    'coordinator/alerts',
-    'shared/actor',
-    'shared/bus',
-    'shared/checks',
-    'shared/base',
-  ],
+  'coordinator/house': [...coordinatorGround],
+  // Writes the mails of accounts, and sends whatever else goes out by mail.
+  'coordinator/mail': ['coordinator/access', 'coordinator/store', 'coordinator/domain', 'shared/actor', 'shared/base'],
+  'coordinator/alerts': [...coordinatorGround, 'coordinator/house', 'coordinator/mail'],
+  'coordinator/alerts/kinds': ['coordinator/alerts/told.ts', 'shared/base'],
+  'coordinator/probes': [...coordinatorGround, 'coordinator/house'],
+  'coordinator/partition': [...coordinatorGround, 'coordinator/house', 'coordinator/probes', 'coordinator/alerts'],
+  'coordinator/pings': [...coordinatorGround, 'coordinator/house', 'coordinator/probes', 'coordinator/partition'],
   'coordinator/faces': ['coordinator/operations', 'coordinator/access', 'shared/api', 'shared/base'],
   'coordinator/operator': ['coordinator/operations', 'coordinator/access', 'shared/api', 'shared/base'],
   'probe/checks': ['shared/checks', 'shared/base'],
-  'probe/actors': ['probe/checks', 'shared/actor', 'shared/bus', 'shared/checks', 'shared/base'],
+  'probe/disk': [...probeGround],
+  'probe/presence': [...probeGround, 'probe/disk'],
+  'probe/spool': [...probeGround, 'probe/disk', 'probe/presence'],
+  'probe/checking': [...probeGround, 'probe/checks', 'probe/disk', 'probe/presence'],
+  'probe/pings': [...probeGround, 'probe/disk', 'probe/presence'],
 };
 
 /** What stands directly in a side's folder builds that whole side, and nobody imports it. */
@@ -43,7 +49,7 @@ const sides: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** Pure rooms: no clock, no chance, no input or output, no waiting. */
-const pureRooms = ['shared/checks', 'coordinator/domain'];
+const pureRooms = ['shared/checks', 'coordinator/domain', 'coordinator/alerts/kinds'];
 
 /** Files over 300 lines, each with the reason why it is one subject all the same. */
 const longFiles: Readonly<Record<string, string>> = {};
@@ -70,6 +76,14 @@ const packagesOf = (file: string): string[] =>
   [
     ...(source.get(file) ?? '').matchAll(/(?:^(?:import|export)\s(?:[^';]*?\sfrom\s)?|\bimport\()'((?:@[a-z-]+\/)?[a-z][a-z0-9.-]*)['/]/gm),
   ].map(([, name]) => name ?? '');
+
+/** Packages that style sheets take files from. */
+const packagesOfStyles = readdirSync(join(root, 'coordinator/faces/web/assets'), { recursive: true, encoding: 'utf8' })
+  .filter((file) => file.endsWith('.css'))
+  .flatMap((file) => [
+    ...readFileSync(join(root, 'coordinator/faces/web/assets', file), 'utf8').matchAll(/url\(['"]((?:@[a-z-]+\/)?[a-z][a-z0-9.-]*)\//g),
+  ])
+  .map(([, name]) => name ?? '');
 
 const manifestShape = z.object({
   dependencies: z.record(z.string(), z.string()),
@@ -165,7 +179,7 @@ describe('the house', () => {
   test('imports files that exist', () => {
     const missing = files.flatMap((file) =>
       importsOf(file)
-        .filter((target) => target.endsWith('.ts') && !target.includes('/generated/') && !source.has(target))
+        .filter((target) => target.endsWith('.ts') && !target.includes('/generated/') && !existsSync(join(root, target)))
         .map((target) => `${file} imports ${target}`),
     );
     expect(missing).toEqual([]);
@@ -188,11 +202,18 @@ describe('the house', () => {
     expect(breaches).toEqual([]);
   });
 
+  test('the coordinator reaches addresses of others through one connector alone', () => {
+    const calls =
+      /\bfetch\(|\b(?:http|https|net|tls)\.(?:request|get|connect|createConnection)\(|'undici'|getBuiltinModule\('node:(?:https|net|tls)'\)/;
+    const callers = files.filter((file) => isInside(file, 'coordinator') && !file.includes('/assets/') && calls.test(code(file)));
+    expect(callers).toEqual(['coordinator/alerts/connection.ts', 'coordinator/alerts/send.ts']);
+  });
+
   test('lists the packages that it uses, and no others', () => {
-    const manifest = readFileSync(join(root, 'package.json'), 'utf8');
-    const { dependencies, devDependencies } = manifestShape.parse(JSON.parse(manifest));
+    const read = (file: string): unknown => JSON.parse(readFileSync(join(root, file), 'utf8'));
+    const { dependencies, devDependencies } = manifestShape.parse(read('package.json'));
     const testFiles = files.filter((file) => isInside(file, 'test'));
-    const shipped = new Set(files.filter((file) => !isInside(file, 'test')).flatMap(packagesOf));
+    const shipped = new Set([...files.filter((file) => !isInside(file, 'test')).flatMap(packagesOf), ...packagesOfStyles]);
     const forTests = new Set(testFiles.flatMap(packagesOf));
     expect([...shipped].toSorted()).toEqual(Object.keys(dependencies).toSorted());
     expect([...forTests].filter((name) => !(name in dependencies || name in devDependencies))).toEqual([]);
@@ -201,8 +222,15 @@ describe('the house', () => {
       ['typescript', '@biomejs/biome', '@types/node'].includes(name) ||
       forTests.has(name) ||
       shipped.has(name.replace('@types/', '')) ||
+      forTests.has(name.replace('@types/', '')) ||
       testFiles.some((file) => source.get(file)?.includes(`node_modules/${name}/`));
     expect(Object.keys(devDependencies).filter((name) => !isUsed(name))).toEqual([]);
+    // What only CI needs is installed apart, each program for the test that calls it by its path.
+    const tools = Object.keys(
+      z.object({ dependencies: manifestShape.shape.dependencies }).parse(read('test/tools/package.json')).dependencies,
+    );
+    const callsTool = (name: string) => testFiles.some((file) => source.get(file)?.includes(`judgingTool('${name}/`));
+    expect(tools.filter((name) => name in dependencies || name in devDependencies || !callsTool(name))).toEqual([]);
   });
 
   test('has no attic', () => {
@@ -233,7 +261,7 @@ describe('the house', () => {
   test('holds at its top only what belongs there', () => {
     const allowed = new Set([
       ...['package.json', 'package-lock.json', 'tsconfig.json', 'biome.json', 'vitest.config.ts', 'README.md', 'SECURITY.md', 'LICENSE'],
-      ...['.npmrc', '.gitignore', '.git', '.ci', 'node_modules', '.antipode', '.cache', ...ours],
+      ...['.npmrc', '.gitignore', '.editorconfig', '.git', '.github', '.ci', 'node_modules', '.antipode', '.cache', ...ours],
     ]);
     expect(readdirSync(root).filter((entry) => !allowed.has(entry))).toEqual([]);
   });

@@ -4,6 +4,28 @@ import type { PlanName } from '../domain/plan.ts';
 /** The organisation that a call acts in, as it is at this moment. */
 export type Organisation = { readonly id: string; readonly name: string; readonly plan: PlanName; readonly time_zone: string };
 
+/** Somebody at a browser of whom nothing is known yet but where the request came from. */
+export type Visitor = {
+  readonly address: string;
+  /** What the browser says that it is. */
+  readonly device: string;
+  /** What the session's cookie holds, if there is one: signing in ends that session. */
+  readonly cookie?: string | undefined;
+};
+
+/** Somebody who is signed in, whatever organisations they belong to. */
+export type Person = {
+  readonly user: string;
+  readonly email: string;
+  readonly name: string;
+  readonly email_verified: boolean;
+  /** The session's id. */
+  readonly session: string;
+  /** When they last proved to be who they are. */
+  readonly proven_at: number;
+  readonly from: Visitor;
+};
+
 /**
  * Who is calling, read afresh for every call. A member calls by a token, a session or a connector; the operator calls from the
  * machine itself and stands above roles.
@@ -16,6 +38,10 @@ export type Caller = {
   readonly role: Role;
   readonly scope: Scope;
   readonly token?: { readonly id: string; readonly name: string };
+  /** Who it is, for a session. */
+  readonly person?: Person;
+  /** The address that the call came from, where a network lies between. */
+  readonly address?: string | undefined;
 };
 
 /** The operator acting in an organisation. */

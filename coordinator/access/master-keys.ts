@@ -1,6 +1,6 @@
 import { decrypt, encrypt } from '../../shared/base/encryption.ts';
 import type { Queryable } from '../store/database.ts';
-import { keptKey, writeKeptKey } from '../store/kept-keys.ts';
+import { keptKey, writeKeptKey } from '../store/probe-network-keys.ts';
 import type { WrappedKey } from '../store/secret-keys.ts';
 import { derivedKey } from './derived-key.ts';
 
@@ -39,7 +39,7 @@ export const inForce = (keys: MasterKeys, newest: WrappedKey | undefined): strin
   newest ? unwrap(keys, newest.wrapped, newest.id).under : (keys.previousKey ?? keys.secretKey);
 
 /** What outlives SECRET_KEY. The secrecy of these keys protects little: what they make is no easier to guess for who knows them. */
-const keptPurposes = ['token fingerprint', 'cursors'] as const;
+const keptPurposes = ['token fingerprint', 'cursors', 'account secrets', 'alert links'] as const;
 type Purpose = (typeof keptPurposes)[number];
 
 const keptOrDerived = async (sql: Queryable, keys: MasterKeys, purpose: Purpose): Promise<Buffer> => {

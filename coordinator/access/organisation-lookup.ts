@@ -12,10 +12,12 @@ export type OrganisationLookup = {
   readonly owning: (kind: keyof typeof ownerOf, id: string) => Promise<Organisation>;
 };
 
-const codes = { monitor: 'monitor_not_found', incident: 'incident_not_found', token: 'token_not_found' } as const satisfies Record<
-  keyof typeof ownerOf,
-  RefusalCode
->;
+const codes = {
+  channel: 'channel_not_found',
+  monitor: 'monitor_not_found',
+  incident: 'incident_not_found',
+  token: 'token_not_found',
+} as const satisfies Record<keyof typeof ownerOf, RefusalCode>;
 
 export const createOrganisationLookup = (sql: Sql): OrganisationLookup => ({
   named: async (idOrName) => {

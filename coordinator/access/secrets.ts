@@ -42,6 +42,13 @@ export type Rotated = { readonly id: string; readonly rewritten: number };
 /** What boxes are bound to; used by whoever seals and whoever opens. */
 export const secretsOf = (monitor: string): string => `monitor ${monitor}`;
 export const beatTokenOf = (monitor: string): string => `beat ${monitor}`;
+export const channelSecretsOf = (channel: string): string => `channel ${channel}`;
+export const codeSecretOf = (user: string): string => `second factor ${user}`;
+
+const boundTo = {
+  ...{ monitor: secretsOf, beat: beatTokenOf, channel: channelSecretsOf },
+  'second factor': codeSecretOf,
+} as const satisfies Record<Kept['place'], (about: string) => string>;
 
 const idLength = 16;
 const batch = 200;
@@ -94,7 +101,7 @@ export const createSecretsAtRest = (secretKey: string, previousKey?: string): Se
   };
 
   const reseal = async (sql: Queryable, key: WrappedKey, kept: Kept): Promise<void> => {
-    const about = kept.place === 'monitor' ? secretsOf(kept.about) : beatTokenOf(kept.about);
+    const about = boundTo[kept.place](kept.about);
     await rewriteKept(sql, { ...kept, box: sealWith(key, await open(sql, kept.box, about), about) });
   };
 

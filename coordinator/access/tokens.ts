@@ -12,8 +12,8 @@ export type MintedToken = { readonly token: string; readonly fingerprint: Buffer
 export type Tokens = {
   /** A fresh token; the text is shown once and stored nowhere. */
   readonly mint: () => Promise<MintedToken>;
-  /** @throws Refusal `token_missing` or `token_invalid`. */
-  readonly authenticate: (authorization: string | undefined) => Promise<Caller>;
+  /** `address`: where the call comes from, for the audit log. @throws Refusal `token_missing` or `token_invalid`. */
+  readonly authenticate: (authorization: string | undefined, address?: string) => Promise<Caller>;
   /** Writes down when tokens were last used. */
   readonly flush: () => Promise<void>;
   readonly close: () => Promise<void>;
@@ -88,7 +88,7 @@ export const createTokens = ({ sql, secretKey, previousKey, clock, log }: Parts)
       const token = newTokenText();
       return { token, fingerprint: fingerprintOf(token, await key()), shown: shownPart(token) };
     },
-    authenticate: async (authorization) => {
+    authenticate: async (authorization, address) => {
       const [, text = ''] = /^bearer +(\S+) *$/i.exec(authorization ?? '') ?? [];
       if (!looksLikeToken(text)) throw missing();
       if (!isTokenText(text)) throw invalid();
@@ -104,6 +104,7 @@ export const createTokens = ({ sql, secretKey, previousKey, clock, log }: Parts)
         role: holder.role,
         scope: holder.scope,
         token: { id: holder.id, name: holder.name },
+        address,
       };
     },
     flush,

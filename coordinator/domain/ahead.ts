@@ -1,12 +1,11 @@
 import type { Roster } from '../../shared/checks/assignment.ts';
-import { byStart } from './handover.ts';
-import type { Incident, MonitorState, SeenResult, Watched } from './incident-types.ts';
+import type { MonitorState, SeenResult, Watched } from './incident-types.ts';
 import { couldHold } from './reach.ts';
 import { allRules, type Rules } from './rules.ts';
 
 /**
  * What need not wait for a hand-over (rule 4). Of a monitor that is well, and that nobody who has handed over saw failing before, an outage
- * that begins now is decided at once: all that others may still bring is that they saw it sooner, and that only dates it anew (beginning.ts).
+ * that begins now is decided at once: all that others may still bring is that they saw it sooner, and that only dates it anew (dating.ts).
  * What else is known of a monitor (that it failed meanwhile, that it was down before) can come out otherwise by what comes, and waits: for
  * those who could hold the monitor, because nobody else keeps anything of it. What a private probe says of its monitors waits for nobody.
  */
@@ -31,26 +30,4 @@ export const goesAhead = (
   if (incident !== null) return false;
   const failures = inHand.filter(({ outcome, quarantined }) => outcome === 'fail' && !quarantined);
   return failures.length > 0 && failures.every(({ at }) => at >= began);
-};
-
-/** Whether what others kept may still date this incident anew. */
-export const isAhead = ({ progress }: Pick<Incident, 'progress'>, now: number): boolean => now <= (progress.ahead_until ?? 0);
-
-/**
- * The order in which what is handed over of a monitor is decided: by start. But what passed before an incident that was decided ahead of it
- * goes first, because it parts that incident from failures before it.
- */
-export const inOrderOfTelling = <Told extends { readonly seen: SeenResult }>(
-  results: readonly Told[],
-  incidentOf: (monitor: string) => Incident | null,
-  now: number,
-): readonly Told[] => {
-  const ordered = results.toSorted((a, b) => byStart(a.seen, b.seen));
-  const first = ordered.filter(({ seen: { monitor, outcome, at } }) => {
-    const incident = outcome === 'ok' ? incidentOf(monitor) : null;
-    return incident !== null && isAhead(incident, now) && at < incident.started_at;
-  });
-  if (first.length === 0) return ordered;
-  const goesFirst = new Set(first);
-  return [...first, ...ordered.filter((result) => !goesFirst.has(result))];
 };

@@ -15,9 +15,14 @@ export type Alert = {
   readonly due_at: number;
 };
 
-/** A confirmed incident's downs: held, until release() finds them due. One for each channel, however often it is told (rule 28). */
+/**
+ * A confirmed incident's downs: held, until release() finds them due. One for each channel, however often it is told (rule 28). Told again,
+ * the incident was dated anew: those that are held are due then, and one that left has left.
+ */
 export const downs = (rows: readonly Alert[], channels: readonly string[], due_at: number): Alert[] =>
-  rows.length > 0 ? [] : channels.map((channel) => ({ event: 'down', channel, state: 'held', due_at }));
+  rows.length > 0
+    ? rows.filter((row) => row.event === 'down' && row.state === 'held' && row.due_at !== due_at).map((row) => ({ ...row, due_at }))
+    : channels.map((channel) => ({ event: 'down', channel, state: 'held', due_at }));
 
 export type Release = { readonly is: 'due' } | { readonly is: 'held'; readonly until: number };
 

@@ -1,8 +1,8 @@
-import { moveBack } from './beginning.ts';
+import { dateAnew } from './dating.ts';
 import { failWhileDown, passWhileDown } from './down.ts';
 import { createDraft, type Draft, progress, progressLightly } from './draft.ts';
 import { isVoid, onBeat } from './heartbeat-incident.ts';
-import { raise } from './incident.ts';
+import { dueAnew, raise } from './incident.ts';
 import type { Decision, Incident, Moment, MonitorEvent, MonitorState, ProbeView, SeenResult } from './incident-types.ts';
 import { allowedSilence, cover, passTime } from './ledger.ts';
 import { askAgain, askFirst } from './looks.ts';
@@ -10,8 +10,9 @@ import { onDeleted, onEdited, onPaused, onQuarantined, onResumed } from './monit
 import { mayCheck } from './reach.ts';
 import { nextSample } from './sampling.ts';
 import { withoutFuture } from './set-back.ts';
+import { remembersOf, sightingOf, withSighting } from './sightings.ts';
 import { failWhileVerifying, lapse, openWith, passWhileVerifying } from './verifying.ts';
-import { beganAt, countsAs, failureOf, newestOf, see, tally } from './views.ts';
+import { beganAt, countsAs, newestOf, see, tally } from './views.ts';
 
 /** Whether a result says anything about the target (rules 1 and 16). */
 const isUsable = ({ rules, moment, state }: Draft, result: SeenResult): boolean => {
@@ -37,46 +38,43 @@ const intoMatrix = (draft: Draft, result: SeenResult, usable: boolean): void => 
   });
 };
 
+/** Until when a result covers: what was seen before a resume or an edit says nothing of the time after it (rule 18). */
+const coversUntil = ({ watched, decides_from }: Draft['state'], { at, config_version }: SeenResult): number => {
+  const until = at + allowedSilence(watched);
+  if (at < decides_from && config_version >= watched.config_version - 1) return Math.min(until, decides_from);
+  return config_version === watched.config_version ? until : at;
+};
+
 /** Rule 22. A heartbeat is covered by its beats, and by failures alone of what its probes say. */
 const covers = (draft: Draft, result: SeenResult): void => {
   const { state, rules } = draft;
   const { watched, covered_until, gaps } = state;
   if (watched.kind === 'heartbeat' && result.outcome === 'ok') return;
   const from = Math.max(beganAt(result), watched.created_at);
+  const until = coversUntil(state, result);
+  if (until <= from) return;
   if (!rules.late_originals_fill_gaps && from < Math.max(covered_until, gaps.at(-1)?.from ?? 0) && gaps.length > 0) return;
-  const { covered, effects } = cover(state, from, result.at + allowedSilence(watched));
+  const { covered, effects } = cover(state, from, until);
   draft.state = { ...draft.state, ...covered };
   draft.effects.push(...effects);
 };
 
 const olderThanView = (draft: Draft, result: SeenResult, newest: boolean): void => {
-  const { incident, views } = draft.state;
-  if (!incident) return;
-  if (result.outcome === 'ok') {
-    const isOpen = incident.confirmed_at === null && !incident.progress.refuted;
-    // Too old for a view, but it was so: the failure was another matter than what both may see by now (rule 10).
-    const refutes = isOpen && newest && result.from.continent !== incident.seen?.continent && result.at > incident.started_at;
-    if (refutes) progress(draft, incident, { refuted: true });
-    return;
-  }
-  // Only what leads up to a failure that still stands belongs to the incident.
-  if (newestOf(views, result.from.continent)?.ok === false) moveBack(draft, incident, result.from, result.at, failureOf(result));
+  const { incident } = draft.state;
+  if (!incident || result.outcome !== 'ok') return;
+  const isOpen = incident.confirmed_at === null && !incident.progress.refuted;
+  // Too old for a view, but it was so: the failure was another matter than what both may see by now (rule 10).
+  const refutes = isOpen && newest && result.from.continent !== incident.seen?.continent && result.at > incident.started_at;
+  if (refutes) progress(draft, incident, { refuted: true });
 };
 
 /** Probes come and go: what one saw that has long not checked is forgotten, so that a state stays small. */
 const forget = (views: readonly ProbeView[], clock: number, { able, turn_ms }: Draft['reach']): readonly ProbeView[] =>
   views.length > able.length ? views.filter(({ at }) => clock - at <= 10 * turn_ms) : views;
 
-const onResult = (draft: Draft, result: SeenResult): void => {
-  const usable = isUsable(draft, result);
-  intoMatrix(draft, result, usable);
-  if (!usable) return;
-  covers(draft, result);
-  const { watched, decides_from } = draft.state;
+/** What a result does that counts. */
+const judge = (draft: Draft, result: SeenResult): void => {
   const { probe, continent } = result.from;
-  if (result.config_version !== watched.config_version && draft.rules.older_version_to_charts) return;
-  if ((watched.paused_at !== null && draft.rules.pausing_closes) || result.at < decides_from || !mayCheck(watched, probe, continent))
-    return;
   const before = draft.state.incident ? newestOf(draft.state.views, continent) : undefined;
   const seen = see(draft.state.views, result);
   const { views, newest } =
@@ -105,6 +103,29 @@ const onResult = (draft: Draft, result: SeenResult): void => {
   } else if (!incident) openWith(draft, result);
   else if (incident.confirmed_at === null) failWhileVerifying(draft, incident, result);
   else failWhileDown(draft, incident, result);
+};
+
+/** Rule 3: what comes late dates the incident anew, before it does what else it does. */
+const remember = (draft: Draft, result: SeenResult): void => {
+  const { state, rules } = draft;
+  const { incident, clock, watched, sightings } = state;
+  if (!incident || watched.kind === 'heartbeat' || !remembersOf(incident, result.at)) return;
+  draft.state = { ...state, sightings: withSighting(sightings, sightingOf(result), draft.reach.turn_ms) };
+  if (result.at < clock && rules.late_dates_anew) dateAnew(draft, incident, judge);
+};
+
+const onResult = (draft: Draft, result: SeenResult): void => {
+  const usable = isUsable(draft, result);
+  intoMatrix(draft, result, usable);
+  if (!usable) return;
+  covers(draft, result);
+  const { watched, decides_from } = draft.state;
+  const { probe, continent } = result.from;
+  if (result.config_version !== watched.config_version && draft.rules.older_version_to_charts) return;
+  if ((watched.paused_at !== null && draft.rules.pausing_closes) || result.at < decides_from || !mayCheck(watched, probe, continent))
+    return;
+  remember(draft, result);
+  judge(draft, result);
 };
 
 const sample = (draft: Draft, incident: Incident): void => {
@@ -179,5 +200,6 @@ export const decide = (known: MonitorState, event: MonitorEvent, moment: Moment)
       onQuarantined(draft, event.at, event.probe);
       break;
   }
-  return { state: draft.state, effects: draft.effects };
+  dueAnew(draft, state.incident);
+  return { state: draft.state.incident === null ? { ...draft.state, sightings: [] } : draft.state, effects: draft.effects };
 };

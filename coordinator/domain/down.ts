@@ -1,10 +1,9 @@
-import { moveBack } from './beginning.ts';
 import { type Draft, progress, progressLightly } from './draft.ts';
 import { close, count, raise } from './incident.ts';
 import type { Incident, SeenResult } from './incident-types.ts';
 import { askRecovery } from './looks.ts';
 import { samplingStep } from './sampling.ts';
-import { failureOf, tally } from './views.ts';
+import { tally } from './views.ts';
 
 /** What results do to a confirmed incident (rules 12 and 14). */
 
@@ -40,8 +39,7 @@ export const passWhileDown = (draft: Draft, incident: Incident, result: SeenResu
 
 export const failWhileDown = (draft: Draft, incident: Incident, result: SeenResult): void => {
   const { state, reach } = draft;
-  const moved = moveBack(draft, incident, result.from, result.at, failureOf(result));
-  const seen = count(draft, moved, result.from.continent, false, result.at);
+  const seen = count(draft, incident, result.from.continent, false, result.at);
   const { failing } = tally(state.views, state.clock, reach.turn_ms);
   const again = failing.length >= 2 || reach.lone;
   const worse = again && seen.progress.below_since !== null;

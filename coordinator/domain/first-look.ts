@@ -11,7 +11,7 @@ export const isUnseen = ({ watched, views }: Pick<MonitorState, 'watched' | 'vie
 export type FirstLook = { readonly continent: Continent; readonly turn_at: number };
 
 /** Whose first turn comes sooner than this needs no look of its own. */
-const soon = 10_000;
+const soon = 1_000;
 
 const nextSeer = (assignment: Placed, roster: Roster, now: number): FirstLook | undefined => {
   let next: FirstLook | undefined;

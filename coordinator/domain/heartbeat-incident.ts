@@ -1,6 +1,7 @@
-import { ask, type Draft, keepEvidence } from './draft.ts';
+import { badThatCameLate, beginningOf, confirmedBefore, goodThatCameLate, isNewsTo, startThatCameLate, whoTook } from './beats-late.ts';
+import { ask, type Draft, keepEvidence, put } from './draft.ts';
 import { close, confirm, notes, open, raise } from './incident.ts';
-import { type Failure, heartbeatParams, type SeenBeat, type SeenResult } from './incident-types.ts';
+import { type Failure, heartbeatParams, type Incident, type SeenBeat, type SeenResult } from './incident-types.ts';
 import { cover } from './ledger.ts';
 
 /** What beats do to a heartbeat's incident (rule 20); lateness itself is judged by probes and comes as results. */
@@ -12,44 +13,68 @@ export const isVoid = ({ outcome, cause }: SeenResult, beat_at: number | null): 
   return (typeof after === 'number' && after < beat_at) || (typeof deadline === 'number' && deadline < beat_at);
 };
 
+/** What was agreed before a resume or an edit says nothing of the time after it (rule 18). */
 const covered = (draft: Draft, { at, covers_until }: SeenBeat): void => {
-  if (covers_until <= at) return;
-  const { covered: next, effects } = cover(draft.state, Math.max(at, draft.state.watched.created_at), covers_until);
+  const { watched, decides_from } = draft.state;
+  const until = at < decides_from ? Math.min(covers_until, decides_from) : covers_until;
+  const from = Math.max(at, watched.created_at);
+  if (until <= from) return;
+  const { covered: next, effects } = cover(draft.state, from, until);
   draft.state = { ...draft.state, ...next };
   draft.effects.push(...effects);
 };
 
 const good = (draft: Draft, beat: SeenBeat): void => {
   const { incident, views, beat_at } = draft.state;
-  if (beat_at !== null && beat.at <= beat_at) return;
+  if (beat_at !== null && beat.at <= beat_at) {
+    goodThatCameLate(draft, beat);
+    return;
+  }
   const still = views.filter((view) => view.ok || (view.failure?.began_at ?? view.at) > beat.at);
   draft.state = { ...draft.state, beat_at: beat.at, clock: Math.max(draft.state.clock, beat.at), views: still };
-  if (!incident) return;
-  if (beat.at >= incident.started_at) close(draft, incident, beat.at, null);
-  else if (incident.seen !== null) {
+  if (incident && beat.at >= incident.started_at) {
+    const confirmed_at = confirmedBefore(incident, beat.at);
+    close(draft, confirmed_at === incident.confirmed_at ? incident : { ...incident, confirmed_at }, beat.at, null);
+  } else if (incident && incident.seen !== null && isNewsTo(incident, beat.at)) {
     // It was late only for us. Whether the deadline that this beat set has passed too is for the probes to say, at once.
     close(draft, incident, incident.started_at, notes.beatWasOnTime);
     ask(draft, draft.reach.able, 'recovery');
-  }
+    // A place that had heard of it may have ended the incident before we did.
+  } else goodThatCameLate(draft, beat);
+};
+
+/** The open incident with what the job itself says of it, which is sure, and may be of before what others saw. */
+const toldOf = (draft: Draft, incident: Incident, { began_at, at }: SeenBeat): Incident => {
+  const isSooner = incident.confirmed_at === null || at < incident.confirmed_at;
+  const begins = beginningOf(incident, { began_at, at });
+  if (!isSooner && begins.started_at === incident.started_at) return incident;
+  const moved = { ...incident, ...begins };
+  put(draft, moved, 'moved');
+  return isSooner ? confirm(draft, { ...moved, confirmed_at: null, confirmed: null }, null, at) : moved;
 };
 
 const bad = (draft: Draft, beat: SeenBeat): void => {
   const { incident, beat_at } = draft.state;
-  if (beat_at !== null && beat.at < beat_at) return;
-  const failure: Failure = { began_at: beat.at, took_ms: 0, cause: beat.cause, phases: null, evidence: beat.evidence };
-  if (incident && incident.confirmed_at !== null) return;
-  const told = incident ?? open(draft, null, beat.at, failure);
-  const name = beat.evidence?.taken_by;
-  const by = { continent: null, name: typeof name === 'string' ? name : '' };
+  const { began_at, at, id, cause, evidence } = beat;
+  const failure: Failure = { began_at, took_ms: 0, cause, phases: null, evidence };
+  if (beat_at !== null && at < beat_at) {
+    badThatCameLate(draft, beat, failure, beat.next_good_at ?? beat_at);
+    return;
+  }
+  // Told once more, after an older good beat has parted it from the outage that it had confirmed.
+  const own = draft.state.closed.some((other) => other.id === id) ? draft.moment.newId() : id;
+  const told = incident ? toldOf(draft, incident, beat) : confirm(draft, open(draft, null, at, failure, own), null, at);
+  if (told === incident) return;
   // What the job said, often why it failed: a probe that judged by the record has not heard that.
-  keepEvidence(draft, told.id, incident ? 'confirmed' : 'seen', by, beat.at, failure);
-  raise(draft, confirm(draft, told, null, beat.at), false);
+  keepEvidence(draft, told.id, told.seen === null ? 'seen' : 'confirmed', whoTook(beat), at, failure);
+  raise(draft, told, false);
 };
 
 export const onBeat = (draft: Draft, beat: SeenBeat): void => {
-  if (beat.is === 'mark') return;
-  covered(draft, beat);
+  if (beat.is === 'mark' && beat.next_good_at === null) return;
+  if (beat.is !== 'mark') covered(draft, beat);
   if (draft.state.watched.paused_at !== null || beat.at < draft.state.decides_from) return;
-  if (beat.is === 'good') good(draft, beat);
+  if (beat.is === 'mark') startThatCameLate(draft, beat);
+  else if (beat.is === 'good') good(draft, beat);
   else bad(draft, beat);
 };

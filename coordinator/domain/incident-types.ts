@@ -32,10 +32,18 @@ export type SeenResult = Result & { readonly from: Seer; readonly quarantined: b
 
 /** A beat as the coordinator took it from the bus. `covers_until` is the deadline that it sets: the next beat is due before it. */
 export type SeenBeat = {
+  /** An incident that it opens has the same, so that it is one however often the beat comes. */
+  readonly id: string;
   readonly at: number;
   /** good: closes; bad: /fail or an exit code other than 0; mark: /start and /log, which decide nothing here. */
   readonly is: 'good' | 'bad' | 'mark';
   readonly covers_until: number;
+  /** Of a bad one: since when it has gone wrong, which is a deadline if one had passed before it (rule 20). Of others: `at`. */
+  readonly began_at: number;
+  /** The next good one in order of time, if it is known already. */
+  readonly next_good_at: number | null;
+  /** Of a good one or a start that came late: since when it had gone wrong by the next good one; null when it had not. */
+  readonly fails_at: number | null;
   readonly cause: Cause | null;
   readonly evidence: Evidence | null;
 };
@@ -57,8 +65,6 @@ export type Moment = {
   readonly network: Roster;
   readonly newId: () => string;
   readonly rules?: Rules;
-  /** Decided ahead of what others still hand over, which they do until then at the latest (rule 4; see ahead.ts). */
-  readonly past_until?: number;
 };
 
 /** The newest usable result of one probe. What a failure saw is kept while it is the newest. */
@@ -97,8 +103,6 @@ export type Progress = {
   readonly sampling: { readonly since: number; readonly next_at: number | null; readonly turn: number };
   /** When a result of the past was last decided: soon after, more of it may come. */
   readonly past_at: number;
-  /** It was opened ahead of what others kept: until then that may date it anew (rule 4). */
-  readonly ahead_until?: number;
   /** Whether its "down" has been handed to the alerts (rules 4, 25). */
   readonly alerted: boolean;
   /** Whether the operator was told that nobody is left to confirm it (rule 14). */
@@ -126,6 +130,9 @@ export type Incident = {
   readonly progress: Progress;
 };
 
+/** An ok or fail that may date an open incident. */
+export type Sighting = Pick<SeenResult, 'from' | 'at' | 'took_ms' | 'cause' | 'phases' | 'evidence'> & { readonly ok: boolean };
+
 /** A stretch without a usable result; `to` is null while it lasts. `interval_ms`: the interval in force when it began (rule 22). */
 export type Gap = { readonly from: number; readonly to: number | null; readonly interval_ms: number };
 
@@ -143,6 +150,10 @@ export type MonitorState = {
   /** Stretches without a usable result, of the last days; only the last may be open. */
   readonly gaps: readonly Gap[];
   readonly incident: Incident | null;
+  /** What is remembered of the open incident, in order of start, so that what comes late can date it anew (rule 3). */
+  readonly sightings: readonly Sighting[];
+  /** Of a heartbeat, the incidents that ended last, the newest first: beats that come late may date them anew (rule 20). */
+  readonly closed: readonly Incident[];
   /** Results that started before this decide nothing: the monitor was made or resumed then. */
   readonly decides_from: number;
   /** The newest good beat known, of a heartbeat. */
@@ -182,7 +193,7 @@ export type Effect =
     }
   /** Rows by (monitor, kind, began_at): put inserts or updates, drop deletes. Drops first. */
   | { readonly is: 'ledger'; readonly kind: 'paused' | 'unknown'; readonly put: readonly LedgerRow[]; readonly drop: readonly number[] }
-  /** See alerting.ts: `down` becomes held rows due at `due_at`; `up` and `closed` go to who took the down, and drop what is still held. */
+  /** See alerting.ts: `down` becomes held rows due at `due_at`, also those that are held by then; `up` and `closed` go to who took the down, and drop what is still held. */
   | { readonly is: 'alert'; readonly event: 'down'; readonly incident: string; readonly due_at: number }
   | { readonly is: 'alert'; readonly event: 'up' | 'closed'; readonly incident: string; readonly at: number }
   /** To the operator, once for a continent and not for each monitor: failing here, and all others that may check are lost (rule 14). */
@@ -208,6 +219,10 @@ export type Restoring = {
   readonly resumed_at: number | null;
   /** The open incident's row, or null. */
   readonly incident: Incident | null;
+  /** Of a monitor with an open incident: what was stored in its time and shortly before, of any order. */
+  readonly told?: readonly SeenResult[];
+  /** Of a heartbeat, the rows of the incidents that ended last, the newest first. */
+  readonly closed?: readonly Incident[];
   /** Unknown rows of the ledger, those of the last days at least; the open one always. */
   readonly gaps: readonly Gap[];
 };

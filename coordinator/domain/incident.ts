@@ -3,6 +3,7 @@ import { type Draft, keepEvidence, progress, put } from './draft.ts';
 import type { Failure, Incident, ProbeView, Seer } from './incident-types.ts';
 import { nextSample } from './sampling.ts';
 import { counted, layerOf, scopeOf } from './scope.ts';
+import { knownAtOpening, sightingBy } from './sightings.ts';
 import { tally } from './views.ts';
 
 /** The steps of an incident's life. Modes: verifying (confirmed_at null) → down → resolved; verifying → resolved. */
@@ -28,14 +29,14 @@ export const count = (draft: Draft, incident: Incident, continent: Continent, ok
 export const passedSince = ({ state }: Draft, continent: Continent, time: number): boolean =>
   state.views.some(({ from, ok_at }) => from.continent !== continent && ok_at !== null && ok_at > time);
 
-/** Rule 8: an incident opens with the first failure. `seen` is null when the target itself told us. */
-export const open = (draft: Draft, from: Seer | null, at: number, failure: Failure): Incident => {
-  const { now, newId, past_until } = draft.moment;
+/** An incident as it begins. `seen` is null when the target itself told us. */
+export const begun = (draft: Draft, from: Seer | null, at: number, failure: Failure, id: string): Incident => {
+  const { now } = draft.moment;
   const { watched } = draft.state;
   const sampling = { since: now, next_at: null, turn: 0 };
   const failed = from ? [from.continent] : [];
-  const incident: Incident = {
-    id: newId(),
+  return {
+    id,
     started_at: failure.began_at,
     confirmed_at: null,
     resolved_at: null,
@@ -57,14 +58,20 @@ export const open = (draft: Draft, from: Seer | null, at: number, failure: Failu
         next_at: nextSample(watched, sampling, now, { confirmed: from === null, undecidedAlone: draft.reach.lone }),
       },
       past_at: 0,
-      ...(past_until === undefined ? {} : { ahead_until: past_until }),
       alerted: false,
       told_alone: false,
       failed,
       passed: [],
     },
   };
+};
+
+/** Rule 8: an incident opens with the first failure. */
+export const open = (draft: Draft, from: Seer | null, at: number, failure: Failure, id = draft.moment.newId()): Incident => {
+  const incident = begun(draft, from, at, failure, id);
   put(draft, incident, 'opened');
+  if (from && draft.state.watched.kind !== 'heartbeat')
+    draft.state = { ...draft.state, sightings: knownAtOpening(draft.state, sightingBy(from, at, failure)) };
   if (from) keepEvidence(draft, incident.id, 'seen', from, at, failure);
   return incident;
 };
@@ -93,11 +100,21 @@ export const confirm = (draft: Draft, incident: Incident, by: ProbeView | null, 
   return next;
 };
 
+/** So many of a heartbeat are remembered after their end. */
+export const mostClosed = 5;
+
+export const remember = (draft: Draft, ended: Incident): void => {
+  const others = draft.state.closed.filter(({ id }) => id !== ended.id);
+  const closed = [ended, ...others].toSorted((a, b) => (b.resolved_at ?? 0) - (a.resolved_at ?? 0)).slice(0, mostClosed);
+  draft.state = { ...draft.state, closed };
+};
+
 /** It is over. Whoever was told that it was down is told so; what nobody was told ends in silence. */
 export const close = (draft: Draft, incident: Incident, at: number, note: string | null, told: 'up' | 'closed' = 'up'): Incident => {
   const resolved_at = Math.max(at, incident.confirmed_at ?? incident.started_at);
   const next = { ...incident, resolved_at, note };
   put(draft, next, 'closed');
+  if (draft.state.watched.kind === 'heartbeat') remember(draft, next);
   if (incident.progress.alerted) draft.effects.push({ is: 'alert', event: told, incident: incident.id, at: resolved_at });
   return next;
 };
@@ -116,12 +133,24 @@ const isOfNow = (draft: Draft, incident: Incident): boolean => {
   return isUpToDate(draft) && failing.length >= (incident.confirmed === null ? 1 : 2);
 };
 
+const tellDown = (draft: Draft, { id }: Incident, confirmed_at: number): void => {
+  const due_at = confirmed_at + draft.state.watched.alert_after_ms;
+  draft.effects.push({ is: 'alert', event: 'down', incident: id, due_at });
+};
+
 /** Rules 4 and 25: the "down" is handed to the alerts once the outage is one of now; one that is over by then is never alerted. */
 export const raise = (draft: Draft, incident: Incident, handedOver: boolean): Incident => {
   const past = draft.rules.past_is_not_alerted && (handedOver || !isOfNow(draft, incident));
   if (incident.confirmed_at === null || incident.progress.alerted || past) return incident;
-  const due_at = incident.confirmed_at + draft.state.watched.alert_after_ms;
   const next = progress(draft, incident, { alerted: true });
-  draft.effects.push({ is: 'alert', event: 'down', incident: incident.id, due_at });
+  tellDown(draft, next, incident.confirmed_at);
   return next;
+};
+
+/** Rules 3 and 25: a "down" that waits is due by the dates as they are now. */
+export const dueAnew = (draft: Draft, before: Incident | null): void => {
+  const { incident } = draft.state;
+  const isSame = incident !== null && incident.id === before?.id && before.progress.alerted;
+  if (isSame && incident.confirmed_at !== null && incident.confirmed_at !== before.confirmed_at)
+    tellDown(draft, incident, incident.confirmed_at);
 };

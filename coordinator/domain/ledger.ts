@@ -49,6 +49,17 @@ export const cover = (state: Covered & { readonly watched: Watched }, from: numb
   return { covered: { covered_until: end, gaps: after }, effects: changed(gaps, after) };
 };
 
+/** From this time on, what was seen before says nothing any more: until somebody looks again, nobody knows (rule 18). */
+export const forgetFrom = (state: Covered & { readonly watched: Watched }, at: number): Change => {
+  const { covered_until, gaps, watched } = state;
+  if (gaps.some((gap) => gap.to === null)) return { covered: { covered_until, gaps }, effects: [] };
+  // A gap that ends later was ended by who had not heard of the change.
+  const reopened = gaps.find((gap) => gap.to !== null && gap.to > at);
+  const open = { from: Math.min(reopened?.from ?? covered_until, at), to: null, interval_ms: reopened?.interval_ms ?? watched.interval_ms };
+  const after = [...gaps.filter((gap) => gap.from < open.from), open];
+  return { covered: { covered_until: open.from, gaps: after }, effects: changed(gaps, after) };
+};
+
 /** Time has come to `now`: a gap opens when what was observed ended, and old gaps are forgotten (here, not in the ledger). */
 export const passTime = (state: Covered & { readonly watched: Watched }, now: number): Change => {
   const { covered_until, gaps, watched } = state;

@@ -16,7 +16,8 @@ const tellsOfNow = (draft: Draft, result: Pick<SeenResult, 'at' | 'handed_over'>
 export const askFirst = (draft: Draft, incident: Incident, from: Continent, result: Pick<SeenResult, 'at' | 'handed_over'>): Incident => {
   if (result.handed_over) return incident;
   const { now } = draft.moment;
-  if (!tellsOfNow(draft, result)) return progressLightly(draft, incident, { asked_at: now });
+  // Nobody was asked: what is seen of now need not wait for an answer.
+  if (!tellsOfNow(draft, result)) return progressLightly(draft, incident, { asked_at: result.at });
   const continents = others(draft, from);
   if (continents.length === 0 && !draft.reach.lone) {
     draft.effects.push({ is: 'notice', about: 'alone', continent: from });

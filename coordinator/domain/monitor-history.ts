@@ -1,12 +1,13 @@
 import type { Interval } from '../../shared/base/interval.ts';
 import type { Config } from '../../shared/checks/assignment.ts';
-import { timeoutMs } from '../../shared/checks/config.ts';
 import { beatTerms } from '../../shared/checks/heartbeat/config.ts';
 import { deadlineAfter } from '../../shared/checks/heartbeat/deadline.ts';
+import { timeoutMs } from '../../shared/checks/kind-config.ts';
 import type { Kind } from '../../shared/checks/kinds.ts';
 import { allowedSilence } from './ledger.ts';
 import { type StatusNow, statusNow } from './status.ts';
 import { type Uptime, uptime } from './uptime.ts';
+import { type Caused, explained, type Stretch } from './uptime-explained.ts';
 
 /** Everything that status and uptime of a monitor are made of, as it stood at one moment. */
 export type MonitorHistory = {
@@ -18,7 +19,10 @@ export type MonitorHistory = {
   readonly paused_at: number | null;
   readonly paused: readonly Interval[];
   readonly cover: readonly Interval[];
-  readonly down: readonly Interval[];
+  /** The cover again, each stretch with the window that it is of. */
+  readonly causedCover: readonly Caused[];
+  /** Confirmed incidents, each with its id. */
+  readonly down: readonly (Interval & { readonly incident: string })[];
   readonly unknown: readonly Interval[];
   readonly incident: { readonly started_at: number; readonly confirmed_at: number | null } | null;
   /** Start of the newest ok or fail. */
@@ -32,6 +36,8 @@ export type MonitorHistory = {
   readonly last_resolved_at: number | null;
   readonly last_gap_ended_at: number | null;
   readonly resumed_at: number | null;
+  /** Of a resume or an edit of what is checked that its partition has not decided about yet; the ledger will say the same. */
+  readonly begins_anew_at: number | null;
 };
 
 const latest = (a: number | null, b: number | null): number | null => (a === null || b === null ? (a ?? b) : Math.max(a, b));
@@ -39,6 +45,7 @@ const latest = (a: number | null, b: number | null): number | null => (a === nul
 /** Until when the newest thing that was seen counts (rule 22); the ledger knows it for certain once it has noticed the silence. */
 const coveredUntil = ({ kind, interval_s, config, created_at, resumed_at, ...history }: MonitorHistory): number => {
   if (history.gap_since !== null) return history.gap_since;
+  if (history.begins_anew_at !== null) return history.begins_anew_at;
   const beginning = latest(created_at, resumed_at) ?? created_at;
   const interval_ms = interval_s * 1000;
   const { last_covering_at, last_beat_at } = history;
@@ -52,10 +59,29 @@ export const statusOf = (history: MonitorHistory, now: number): StatusNow =>
   statusNow({
     ...history,
     now,
+    incident: history.begins_anew_at === null ? history.incident : null,
     last_checked_at: latest(history.last_result_at, history.last_beat_at),
     covered_until: coveredUntil(history),
   });
 
-/** Uptime over the window; silence that the ledger does not hold yet, as after an absence of the coordinator, is unknown too. */
+/** Silence that the ledger does not hold yet, as after an absence of the coordinator, is unknown too. */
+const unknownIn = (history: MonitorHistory, window: Interval): Interval[] => [
+  ...history.unknown,
+  { from: coveredUntil(history), to: window.to },
+];
+
 export const uptimeOf = (history: MonitorHistory, window: Interval): Uptime =>
-  uptime({ ...history, window, unknown: [...history.unknown, { from: coveredUntil(history), to: window.to }] });
+  uptime({ ...history, window, unknown: unknownIn(history, window) });
+
+/** The same uptime if this incident had not been. */
+export const uptimeWithout = (history: MonitorHistory, window: Interval, incident: string): Uptime =>
+  uptimeOf({ ...history, down: history.down.filter((each) => each.incident !== incident) }, window);
+
+/** What the sum of uptimeOf() is made of (rule 43). */
+export const stretchesOf = (history: MonitorHistory, window: Interval): Stretch[] =>
+  explained({
+    ...{ window, created_at: history.created_at, cover: history.causedCover },
+    paused: history.paused.map((each) => ({ ...each, cause: { is: 'pause' } })),
+    down: history.down.map(({ incident: id, ...each }) => ({ ...each, cause: { is: 'incident', id } })),
+    unknown: unknownIn(history, window).map((each) => ({ ...each, cause: { is: 'gap' } })),
+  });

@@ -82,13 +82,18 @@ const monitorName = (kind: Kind, text: string, target: string): string => {
   return nameFrom(host);
 };
 
-/** A new monitor as it is asked for. @throws Refusal with the key and the remedy. */
-export const draftMonitor = (input: MonitorInput, organisation: string, { plan, checkers }: Circumstances): Monitor => {
+/** A new monitor as it is asked for; `stored`: the secrets that masks stand for. @throws Refusal with the key and the remedy. */
+export const draftMonitor = (
+  input: MonitorInput,
+  organisation: string,
+  { plan, checkers }: Circumstances,
+  stored: Secrets = {},
+): Monitor => {
   const kind = kindFrom(input.type);
   const target = targetFrom(kind, input.target);
   const name = monitorName(kind, input.name, target);
   const interval_s = intervalFrom(kind, input.interval_s ?? Math.max(usualInterval, plans[plan].min_interval_s), plan);
-  const { open: config, secrets } = configFrom(input.config ?? {}, { kind, target, interval_s }, {});
+  const { open: config, secrets } = configFrom(input.config ?? {}, { kind, target, interval_s }, stored);
   refuseUnreachable({ kind, target, config, organisation }, checkers);
   const { group, affects_group_status } = input;
   return { organisation, kind, name, target, interval_s, enabled: true, config, secrets, group, affects_group_status, config_version: 1 };

@@ -7,18 +7,28 @@ export type Plan = {
   readonly status_pages: number;
   readonly members: number;
   readonly private_probes: number;
+  readonly channels: number;
 };
 
 const unlimited = Number.POSITIVE_INFINITY;
 
 export const plans = {
-  free: { monitors: 20, min_interval_s: 180, status_pages: 1, members: 1, private_probes: 0 },
-  team: { monitors: 100, min_interval_s: 60, status_pages: 5, members: 10, private_probes: 1 },
-  business: { monitors: 1000, min_interval_s: 10, status_pages: 50, members: 100, private_probes: 10 },
-  self_hosted: { monitors: unlimited, min_interval_s: 0, status_pages: unlimited, members: unlimited, private_probes: unlimited },
+  free: { monitors: 20, min_interval_s: 180, status_pages: 1, members: 1, private_probes: 0, channels: 3 },
+  team: { monitors: 100, min_interval_s: 60, status_pages: 5, members: 10, private_probes: 1, channels: 20 },
+  business: { monitors: 1000, min_interval_s: 10, status_pages: 50, members: 100, private_probes: 10, channels: 200 },
+  self_hosted: {
+    monitors: unlimited,
+    min_interval_s: 0,
+    status_pages: unlimited,
+    members: unlimited,
+    private_probes: unlimited,
+    channels: unlimited,
+  },
 } as const satisfies Record<string, Plan>;
 
 export type PlanName = keyof typeof plans;
+
+export const planNames = ['free', 'team', 'business', 'self_hosted'] as const satisfies readonly PlanName[];
 
 const isPlanName = (text: string): text is PlanName => Object.hasOwn(plans, text);
 
@@ -33,6 +43,7 @@ const counted = {
   status_pages: { code: 'plan_limit_status_pages', noun: 'status pages' },
   members: { code: 'plan_limit_members', noun: 'members' },
   private_probes: { code: 'plan_limit_private_probes', noun: 'private probes' },
+  channels: { code: 'plan_limit_channels', noun: 'channels' },
 } as const;
 
 /** Refuses one more of something when the plan's number is reached. The count must be read under the organisation's lock. */

@@ -28,6 +28,9 @@ export const trusting: Trust = { refuted: new Map(), sick_since: null, clean: 0,
 const memory = 600_000;
 const fewestTargets = 3;
 const largeShare = 0.4;
+/** What silences all that is seen of a continent needs as much of it, or so many targets. */
+const largeShareOfOnly = 0.5;
+const manyTargets = 20;
 const cleanRun = 20;
 
 const remember = (refuted: Trust['refuted'], { target, at, ok, others, turn_ms }: Shown): Trust['refuted'] => {
@@ -50,17 +53,32 @@ const shadow = (trust: Trust, { target, ok, others }: Shown, targets: number): T
   return isOver ? trusting : { ...trust, clean, cleanTargets };
 };
 
+/** How many distinct targets a probe checks, and whether nobody else of its continent is there to see them. */
+type Known = { readonly targets: number; readonly isOnly: boolean };
+/** `isAll`: nobody else knows more of the probe; else it is judged once all that is known has been put together. */
+export type Observed = Known & { readonly isAll: boolean };
+
+const isLarge = (refuted: number, { targets, isOnly }: Known): boolean =>
+  refuted >= fewestTargets &&
+  refuted >= targets * largeShare &&
+  (!isOnly || refuted >= manyTargets || refuted >= targets * largeShareOfOnly);
+
+const sickSince = (sick_since: number): Trust => ({ ...trusting, sick_since });
+
 /**
- * The trust after one more check of a probe that checks so many distinct targets. It falls and returns by itself: `sick_since` tells.
+ * The trust after one more check of a probe. It falls and returns by itself: `sick_since` tells.
  * A pass of a target that it had right before changes nothing and costs nothing.
  */
-export const observe = (trust: Trust, shown: Shown, targets: number): Trust => {
-  if (trust.sick_since !== null) return shown.at < trust.sick_since ? trust : shadow(trust, shown, targets);
+export const observe = (trust: Trust, shown: Shown, observed: Observed): Trust => {
+  if (trust.sick_since !== null) return shown.at < trust.sick_since ? trust : shadow(trust, shown, observed.targets);
   const refuted = remember(trust.refuted, shown);
   if (refuted === trust.refuted) return trust;
-  const isSick = refuted.size >= fewestTargets && refuted.size >= targets * largeShare;
-  return isSick ? { refuted: new Map(), sick_since: shown.at, clean: 0, cleanTargets: [] } : { ...trust, refuted };
+  return observed.isAll && isLarge(refuted.size, observed) ? sickSince(shown.at) : { ...trust, refuted };
 };
+
+/** The trust in a probe of which several know something, by what they know together. */
+export const judge = (trust: Trust, now: number, { refuted, ...known }: Known & { readonly refuted: number }): Trust =>
+  trust.sick_since === null && isLarge(refuted, known) ? sickSince(now) : trust;
 
 /**
  * What is believed of a probe, given what is written down of it: every coordinator judges, and whoever goes on after the one that

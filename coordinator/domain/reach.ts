@@ -47,6 +47,15 @@ export const reachOf = (
   return { able, lone: configured <= 1, turn_ms };
 };
 
+/** Whether nobody else of its continent is there to see what this public probe sees. */
+export const isOnlyOne = (probe: string, { probes }: Roster): boolean => {
+  const place = probes.find(({ id }) => id === probe)?.continent;
+  return !probes.some(
+    ({ id, continent, organisation, healthy, quarantined }) =>
+      id !== probe && continent === place && organisation === null && healthy && !quarantined,
+  );
+};
+
 /** Whether what this probe sees may count for the monitor as it is configured now. */
 export const mayCheck = (watched: Pick<Watched, 'continents' | 'probe'>, probe: string, continent: Continent): boolean =>
   watched.probe !== null ? watched.probe === probe : watched.continents === null || watched.continents.includes(continent);

@@ -1,7 +1,8 @@
 import type { Roster } from '../../shared/checks/assignment.ts';
-import type { Checkpoint, MonitorState, Restoring, Watched } from './incident-types.ts';
+import type { Checkpoint, MonitorState, Restoring, SeenResult, Watched } from './incident-types.ts';
 import { allowedSilence, gapNoticed } from './ledger.ts';
 import { mayCheck, reachOf } from './reach.ts';
+import { sightingOf, sightingsAfterRestart } from './sightings.ts';
 import { lapsesAt } from './verifying.ts';
 import { see } from './views.ts';
 
@@ -13,31 +14,35 @@ export const createState = (watched: Watched): MonitorState => ({
   covered_until: watched.created_at,
   gaps: [],
   incident: null,
+  sightings: [],
+  closed: [],
   decides_from: watched.created_at,
   beat_at: null,
   restored: false,
 });
 
 /** The state as it was, from what the database holds. What was being asked is asked again with the next tick. */
-export const restore = ({ watched, checkpoint, results, resumed_at, incident, gaps }: Restoring): MonitorState => {
+export const restore = ({ watched, checkpoint, results, told = [], resumed_at, incident, closed = [], gaps }: Restoring): MonitorState => {
   const fresh = createState(watched);
-  const state: MonitorState = { ...fresh, ...checkpoint, gaps, incident, restored: incident !== null };
+  const state: MonitorState = { ...fresh, ...checkpoint, gaps, incident, closed, restored: incident !== null };
   const decides_from = Math.max(state.decides_from, resumed_at ?? 0);
   const decided = (at: number) => at >= decides_from;
+  const counts = ({ at, config_version, from }: SeenResult) =>
+    config_version === watched.config_version && decided(at) && mayCheck(watched, from.probe, from.continent);
   let views: MonitorState['views'] = state.views.filter((view) => decided(view.at));
   let { clock, covered_until } = state;
   for (const result of results.toSorted((a, b) => a.at - b.at)) {
     if (result.outcome === 'unknown' || result.quarantined) continue;
     if (watched.kind !== 'heartbeat' || result.outcome === 'fail')
       covered_until = Math.max(covered_until, result.at + allowedSilence(watched));
-    const counts =
-      result.config_version === watched.config_version && decided(result.at) && mayCheck(watched, result.from.probe, result.from.continent);
-    if (!counts || watched.paused_at !== null) continue;
+    if (!counts(result) || watched.paused_at !== null) continue;
     views = see(views, result).views;
     clock = Math.max(clock, result.at);
   }
   const openGap = gaps.findLast((gap) => gap.to === null);
-  return { ...state, views, clock, decides_from, covered_until: openGap?.from ?? covered_until };
+  const stored = [...told, ...results].filter((result) => result.outcome !== 'unknown' && !result.quarantined && counts(result));
+  const sightings = sightingsAfterRestart({ incident, views, watched }, stored.map(sightingOf));
+  return { ...state, views, sightings, clock, decides_from, covered_until: openGap?.from ?? covered_until };
 };
 
 /** What a checkpoint keeps: the views without what a failure saw, which the incident's evidence has. */

@@ -5,13 +5,12 @@
 export const ruleNames = [
   'unknown_decides_nothing', // 1
   'stale_to_charts', // 3
-  'older_failure_moves_back', // 3
+  'late_dates_anew', // 3
   'older_version_to_charts', // 3
   'past_is_not_alerted', // 4
   'kept_waits_for_others', // 4
   'live_goes_ahead', // 4
   'waits_for_who_may_tell', // 4
-  'ahead_is_dated_right', // 4
   'others_look_at_once', // 9
   'another_continent_confirms', // 10
   'within_a_minute', // 10
@@ -36,13 +35,12 @@ export type Rules = Readonly<Record<RuleName, boolean>>;
 export const allRules: Rules = {
   unknown_decides_nothing: true,
   stale_to_charts: true,
-  older_failure_moves_back: true,
+  late_dates_anew: true,
   older_version_to_charts: true,
   past_is_not_alerted: true,
   kept_waits_for_others: true,
   live_goes_ahead: true,
   waits_for_who_may_tell: true,
-  ahead_is_dated_right: true,
   others_look_at_once: true,
   another_continent_confirms: true,
   within_a_minute: true,

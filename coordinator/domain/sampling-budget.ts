@@ -6,14 +6,14 @@ export type Budget = {
   readonly all: Purse;
   readonly probes: ReadonlyMap<string, Purse>;
 };
-type Purse = { readonly left: number; readonly at: number };
+export type Purse = { readonly left: number; readonly at: number };
 
 export type Allowance = { readonly perSecond: number; readonly burst: number };
 export type Allowances = { readonly all: Allowance; readonly probe: Allowance };
 
 export const emptyBudget: Budget = { all: { left: Number.POSITIVE_INFINITY, at: 0 }, probes: new Map() };
 
-const fill = (purse: Purse | undefined, { perSecond, burst }: Allowance, now: number): Purse => ({
+export const fill = (purse: Purse | undefined, { perSecond, burst }: Allowance, now: number): Purse => ({
   left: purse ? Math.min(burst, purse.left + (Math.max(0, now - purse.at) * perSecond) / 1000) : burst,
   at: now,
 });

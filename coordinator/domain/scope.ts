@@ -9,9 +9,11 @@ const afterConfirmation = 60_000;
 /** Said by the job itself, which is the same for everybody, and not seen from anywhere. */
 const saidByTheJob: readonly string[] = ['heartbeat_failed', 'heartbeat_exit_code'];
 
+export const isSaidByTheJob = (cause: Cause | null): boolean => cause !== null && saidByTheJob.includes(cause.class);
+
 /** From where an outage is seen (rule 15): a continent that failed once in it failed, whatever it saw before or after. */
 export const scopeOf = (cause: Cause | null, failed: readonly Continent[], passed: readonly Continent[]): Scope => {
-  if (cause !== null && saidByTheJob.includes(cause.class)) return 'everywhere';
+  if (isSaidByTheJob(cause)) return 'everywhere';
   if (failed.length <= 1) return 'one_continent';
   return passed.some((continent) => !failed.includes(continent)) ? 'some_continents' : 'everywhere';
 };

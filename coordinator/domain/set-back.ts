@@ -37,6 +37,7 @@ export const withoutFuture = (state: MonitorState, now: number): MonitorState =>
     ...state,
     clock: now,
     views: state.views.filter(({ at }) => !isAhead(at, now)),
+    sightings: state.sightings.filter(({ at }) => !isAhead(at, now)),
     // Until its deadline a heartbeat is covered by what it said, not by who looked.
     covered_until: watched.kind === 'heartbeat' ? covered_until : Math.min(covered_until, now + allowedSilence(watched)),
     incident: incident && begunByNow(incident, now),

@@ -1,9 +1,8 @@
-import { moveBack, together } from './beginning.ts';
 import { ask, type Draft, progress } from './draft.ts';
 import { close, confirm, count, notes, open, raise } from './incident.ts';
 import type { Incident, ProbeView, SeenResult } from './incident-types.ts';
 import { askAgain, askFirst } from './looks.ts';
-import { failureOf, newestOf, tally } from './views.ts';
+import { failureOf, newestOf, tally, together } from './views.ts';
 
 /** What results do to an incident that is not confirmed, or not open yet (rules 8 to 11 and 14). */
 
@@ -74,12 +73,7 @@ export const openWith = (draft: Draft, result: SeenResult): void => {
 
 export const failWhileVerifying = (draft: Draft, incident: Incident, result: SeenResult): void => {
   const { continent } = result.from;
-  const moved = moveBack(draft, incident, result.from, result.at, failureOf(result));
-  const seen = count(draft, moved, continent, false, result.at);
-  if (seen.confirmed_at !== null) {
-    raise(draft, seen, result.handed_over);
-    return;
-  }
+  const seen = count(draft, incident, continent, false, result.at);
   const judged = draft.reach.lone ? confirmAlone(draft, seen, result) : confirmIfSeenByTwo(draft, seen, result);
   if (judged.confirmed_at === null) askAgain(draft, judged, continent, result);
 };
@@ -107,7 +101,7 @@ export const passWhileVerifying = (draft: Draft, incident: Incident, result: See
 const pastIsOver = 5_000;
 
 /** When an unconfirmed incident ends as no longer observed: two turns after the last that was heard of its continent (rule 11). */
-const unobservedAt = ({ state, reach }: Pick<Draft, 'state' | 'reach'>, incident: Incident): number => {
+export const unobservedAt = ({ state, reach }: Pick<Draft, 'state' | 'reach'>, incident: Incident): number => {
   const last = incident.seen ? newestOf(state.views, incident.seen.continent)?.at : undefined;
   return Math.max(last ?? incident.started_at, incident.started_at) + 2 * reach.turn_ms;
 };

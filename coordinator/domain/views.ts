@@ -19,6 +19,9 @@ export const clockTolerance = 5_000;
 export const countsAs = ({ outcome, quarantined, at }: Pick<SeenResult, 'outcome' | 'quarantined' | 'at'>, now: number): Outcome =>
   quarantined || at > now + clockTolerance ? 'unknown' : outcome;
 
+/** Failures confirm one another when they started within a minute (rule 10). */
+export const together = 60_000;
+
 export const failureOf = (result: SeenResult): Failure => ({
   began_at: beganAt(result),
   took_ms: result.took_ms,

@@ -1,21 +1,50 @@
-import type { Caller, Organisation } from '../access/caller.ts';
+import type { AccountSecrets } from '../access/account-secrets.ts';
+import type { Attempts } from '../access/attempts.ts';
+import type { Caller, Organisation, Person, Visitor } from '../access/caller.ts';
+import type { ChannelsPart } from '../access/channels.ts';
 import type { ProbesPart } from '../access/probes.ts';
 import type { SecretsAtRest } from '../access/secrets.ts';
 import type { MintedToken } from '../access/tokens.ts';
-import type { Queryable } from '../store/database.ts';
+import type { TrialsPart } from '../access/trials.ts';
+import type { PlanName } from '../domain/plan.ts';
+import type { Queryable, Sql } from '../store/database.ts';
 import type { ShownMonitors } from '../store/shown-monitors.ts';
 import type { Cursors } from './cursors.ts';
+
+/** How people come in here: the operator's choice. */
+export type Door = {
+  readonly signUp: 'open' | 'invited';
+  /** What an organisation gets that signs up. */
+  readonly signUpPlan: PlanName;
+  /** Whether mail can be sent. */
+  readonly mail: boolean;
+};
 
 /** What operations need of the house besides the database. */
 export type Instruments = {
   readonly secrets: SecretsAtRest;
   readonly mintToken: () => Promise<MintedToken>;
+  readonly accountSecrets: AccountSecrets;
+  readonly attempts: Attempts;
   readonly cursors: Cursors;
   readonly shownMonitors: ShownMonitors;
   readonly partitionOf: (monitor: string) => number;
   readonly probes: ProbesPart;
+  readonly trials: TrialsPart;
+  readonly channels: ChannelsPart;
   /** Where people and jobs reach the service, without a slash at the end. */
   readonly baseUrl: () => string;
+  readonly door: Door;
+};
+
+/** What a handler tells the audit log that what was sent does not say; never a secret. */
+export type Noted = {
+  /** What was changed, as it was and as it is: where what was sent may hold what must not be kept, or says too little. */
+  readonly before?: Readonly<Record<string, unknown>>;
+  readonly after?: Readonly<Record<string, unknown>>;
+  /** Who it turned out to be, and whom it concerns. */
+  readonly user?: string;
+  readonly organisation?: string;
 };
 
 /** What every handler is given. */
@@ -24,10 +53,23 @@ export type Context = {
   readonly sql: Queryable;
   readonly now: number;
   readonly with: Instruments;
+  readonly note: (noted: Noted) => void;
 };
 
 /** In a write the organisation is locked, and is what it is under that lock. */
-export type InOrganisation = Context & { readonly organisation: Organisation; readonly caller: Caller };
+export type Place = { readonly organisation: Organisation; readonly caller: Caller };
+export type InOrganisation = Context & Place;
+
+/** Somebody at what is theirs alone; in a write their row is locked. */
+export type Oneself = { readonly person: Person };
+export type ByPerson = Context & Oneself;
+
+/** Somebody who is not signed in. */
+export type AtTheDoor = { readonly visitor: Visitor };
+export type ByVisitor = Context & AtTheDoor;
+
+/** What there is before the transaction: the pool alone. */
+export type Early<Own> = Omit<Context, 'sql' | 'note'> & { readonly pool: Sql } & Own;
 
 /** A success other than the operation's usual one. */
 export class Otherwise<Body> {

@@ -1,58 +1,117 @@
-import type { Operation, RawInput } from '../../shared/api/operation.ts';
+import { type Operation, onlyLooks, type RawInput } from '../../shared/api/operation.ts';
 import type { Clock } from '../../shared/base/clock.ts';
 import { createTurns } from '../../shared/base/in-turn.ts';
 import { Refusal } from '../../shared/base/refusal.ts';
-import type { Caller } from '../access/caller.ts';
-import type { Sql } from '../store/database.ts';
+import type { Caller, Person, Visitor } from '../access/caller.ts';
+import type { Sql, Transaction } from '../store/database.ts';
 import { lockOrganisation } from '../store/organisations.ts';
 import { inTransaction } from '../store/transactions.ts';
-import type { Context, Instruments } from './context.ts';
-import { type Answered, type Bound, installationHandlers, organisationHandlers } from './handlers.ts';
-import { refuseUnlessAllowed } from './may.ts';
+import { lockUser } from '../store/users.ts';
+import { type Actor, writeAudit } from './audit.ts';
+import type { Answered, Bound } from './bind.ts';
+import type { Instruments, Noted } from './context.ts';
+import { installationHandlers, organisationHandlers } from './handlers.ts';
+import { personHandlers, visitorHandlers } from './handlers-of-people.ts';
+import { refuseUnlessAllowed, refuseUnlessProven } from './may.ts';
 import { notFound } from './not-found.ts';
 
 /** The one way to every operation, for every face. */
 export type Gate = {
   /** @throws Refusal, or InvalidInput with every fault of what was sent. */
   readonly execute: (operation: Operation, caller: Caller, raw: RawInput) => Promise<Answered>;
+  /** What is a person's own, whatever organisation they act in. */
+  readonly executeForPerson: (operation: Operation, person: Person, raw: RawInput) => Promise<Answered>;
+  /** Coming in: what is asked for by somebody who is not signed in. */
+  readonly executeForVisitor: (operation: Operation, visitor: Visitor, raw: RawInput) => Promise<Answered>;
   /** What only the operator asks for, outside any organisation. */
   readonly executeForInstallation: (operation: Operation, raw: RawInput) => Promise<Answered>;
 };
 
 type Parts = { readonly sql: Sql; readonly clock: Clock; readonly instruments: Instruments };
 
-const named = <C extends Context>(handlers: Readonly<Record<string, Bound<C>>>, operation: Operation): Bound<C> => {
+const named = <Own>(handlers: Readonly<Record<string, Bound<Own>>>, operation: Operation): Bound<Own> => {
   const bound = Object.hasOwn(handlers, operation.id) ? handlers[operation.id] : undefined;
   if (bound?.operation !== operation) throw new Refusal('internal', `there is no handler of the operation ${operation.id}`);
   return bound;
 };
 
-/** Without a body and with no more than reading asked for, an operation is one statement or two that need no lock. */
-const onlyLooks = ({ access, body }: Operation): boolean => access === 'read' && body === undefined;
+const through = { token: 'api', session: 'page', connector: 'assistant', operator: 'operator' } as const satisfies Record<
+  Caller['is'],
+  string
+>;
 
-/** may → what was sent is read → transaction with the organisation as it is now → handler → answer. */
+const actorOf = ({ is, organisation, user, token, address }: Caller): Actor => ({
+  ...{ organisation: organisation.id, user, through: through[is] },
+  ...{ who: is === 'operator' ? 'operator' : '', token_name: token?.name ?? null, address: address ?? null },
+});
+
+const atPage = { organisation: null, through: 'page', token_name: null } as const;
+const operator: Actor = { organisation: null, user: null, who: 'operator', through: 'operator', token_name: null, address: null };
+const unheard = (): void => undefined;
+
+/**
+ * may → what was sent is read → what comes before the transaction → transaction with the organisation as it is now → handler → its trace in the
+ * audit log → answer.
+ */
 export const createGate = ({ sql, clock, instruments }: Parts): Gate => {
   // The database's lock alone would do for the data, but everyone who waits for it there holds a connection, and one busy organisation could
   // take all of them from the others.
   const inTurn = createTurns<string>();
+
+  /** Reads what was sent; what it gives runs the operation, and leaves a trace if it is one that acts. */
+  const begin = async <Own>(
+    handlers: Readonly<Record<string, Bound<Own>>>,
+    { operation, raw, actor, own }: { operation: Operation; raw: RawInput; actor: Actor; own: Own },
+  ) => {
+    const { input, prepare } = named(handlers, operation).read(raw);
+    const act = await prepare({ ...own, with: instruments, pool: sql, now: clock.now() });
+    return async (on: Sql | Transaction, ownNow: Own = own): Promise<Answered> => {
+      const now = clock.now();
+      const looks = onlyLooks(operation);
+      let noted: Noted = {};
+      const note = looks
+        ? unheard
+        : (add: Noted) => {
+            noted = { ...noted, ...add };
+          };
+      const answered = await act({ ...ownNow, with: instruments, sql: on, now, note });
+      if (!looks) await writeAudit(on, { at: now, actor, operation: operation.id, about: raw.path ?? {}, sent: input, noted, answered });
+      return answered;
+    };
+  };
+
   return {
     execute: async (operation, caller, raw) => {
-      const { read } = named(organisationHandlers, operation);
-      refuseUnlessAllowed(caller, operation.access);
-      const act = read(raw);
-      const common = { with: instruments, caller };
-      if (onlyLooks(operation)) return act({ ...common, sql, now: clock.now(), organisation: caller.organisation });
+      refuseUnlessAllowed(caller, operation, clock.now());
+      const own = { caller, organisation: caller.organisation };
+      const run = await begin(organisationHandlers, { operation, raw, actor: actorOf(caller), own });
+      if (onlyLooks(operation)) return run(sql);
       return inTurn(caller.organisation.id, () =>
         inTransaction(sql, async (transaction) => {
           const organisation = await lockOrganisation(transaction, caller.organisation.id);
           if (!organisation) throw notFound('organisation_not_found');
-          return act({ ...common, sql: transaction, now: clock.now(), organisation });
+          return run(transaction, { caller, organisation });
         }),
       );
     },
+    executeForPerson: async (operation, person, raw) => {
+      refuseUnlessProven(operation, person, clock.now());
+      const actor = { ...atPage, user: person.user, who: person.email, address: person.from.address };
+      const run = await begin(personHandlers, { operation, raw, actor, own: { person } });
+      if (onlyLooks(operation)) return run(sql);
+      return inTransaction(sql, async (transaction) => {
+        if (!(await lockUser(transaction, person.user))) throw new Refusal('session_missing', 'You are not signed in any more.');
+        return run(transaction);
+      });
+    },
+    executeForVisitor: async (operation, visitor, raw) => {
+      const actor = { ...atPage, user: null, who: '', address: visitor.address };
+      const run = await begin(visitorHandlers, { operation, raw, actor, own: { visitor } });
+      return inTransaction(sql, (transaction) => run(transaction));
+    },
     executeForInstallation: async (operation, raw) => {
-      const act = named(installationHandlers, operation).read(raw);
-      return inTransaction(sql, (transaction) => act({ sql: transaction, now: clock.now(), with: instruments }));
+      const run = await begin(installationHandlers, { operation, raw, actor: operator, own: {} });
+      return inTransaction(sql, (transaction) => run(transaction));
     },
   };
 };

@@ -1,7 +1,5 @@
-import { InvalidInput } from '../../shared/api/errors.ts';
 import { operations } from '../../shared/api/index.ts';
 import { innerOperations, installationOperations } from '../../shared/api/inner/index.ts';
-import type { Operation, RawInput } from '../../shared/api/operation.ts';
 import { createOrganisation } from './account/create-organisation.ts';
 import { createToken } from './account/create-token.ts';
 import { createUser } from './account/create-user.ts';
@@ -9,25 +7,52 @@ import { removeMember } from './account/remove-member.ts';
 import { revokeToken } from './account/revoke-token.ts';
 import { setMemberRole } from './account/set-member-role.ts';
 import { whoami } from './account/whoami.ts';
-import { type Answer, type Context, type InOrganisation, Otherwise } from './context.ts';
+import { explainAlerts } from './alerts/explain-alerts.ts';
+import { listMessages } from './alerts/list-messages.ts';
+import { listTold } from './alerts/list-told.ts';
+import { muteAlerts, showMute, unmuteAlerts } from './alerts/mute.ts';
+import { showMessage } from './alerts/show-message.ts';
+import { type Bound, bind, bindInSteps } from './bind.ts';
+import { createChannel } from './channels/create-channel.ts';
+import { deleteChannel } from './channels/delete-channel.ts';
+import { getChannel } from './channels/get-channel.ts';
+import { getChannelChoices } from './channels/get-channel-choices.ts';
+import { listChannelKinds } from './channels/list-channel-kinds.ts';
+import { listChannels } from './channels/list-channels.ts';
+import { testChannel, tryChannel } from './channels/test-channel.ts';
+import { updateChannel } from './channels/update-channel.ts';
+import { createSignInLink } from './coming-in/create-sign-in-link.ts';
+import type { Place } from './context.ts';
+import { changeMonitors } from './dashboard/change-monitors.ts';
+import { countOpenIncidents } from './dashboard/count-open-incidents.ts';
+import { listDashboard } from './dashboard/list-dashboard.ts';
 import { createGroup } from './groups/create-group.ts';
 import { deleteGroup } from './groups/delete-group.ts';
 import { getGroup } from './groups/get-group.ts';
 import { listGroups } from './groups/list-groups.ts';
 import { updateGroup } from './groups/update-group.ts';
+import { acknowledgeIncident } from './incidents/acknowledge-incident.ts';
+import { addIncidentNote } from './incidents/add-incident-note.ts';
 import { getIncident } from './incidents/get-incident.ts';
+import { getIncidentEvidence } from './incidents/get-incident-evidence.ts';
 import { listIncidents } from './incidents/list-incidents.ts';
-import { showIncident } from './incidents/show-incident.ts';
+import { shareIncident } from './incidents/share-incident.ts';
+import { withdrawIncidentShare } from './incidents/withdraw-incident-share.ts';
 import { createMaintenanceWindow } from './maintenance/create-maintenance-window.ts';
 import { deleteMaintenanceWindow } from './maintenance/delete-maintenance-window.ts';
 import { getMaintenanceWindow } from './maintenance/get-maintenance-window.ts';
 import { listMaintenanceWindows } from './maintenance/list-maintenance-windows.ts';
+import { inviteMember, listInvitations, withdrawInvitation } from './members/invitations.ts';
+import { listMembers } from './members/members.ts';
 import { createMonitor } from './monitors/create-monitor.ts';
 import { deleteMonitor } from './monitors/delete-monitor.ts';
+import { explainUptime } from './monitors/explain-uptime.ts';
 import { getBeatAddress } from './monitors/get-beat-address.ts';
 import { getMonitor } from './monitors/get-monitor.ts';
+import { getMonitorChoices } from './monitors/get-monitor-choices.ts';
 import { getMonitorStatus } from './monitors/get-monitor-status.ts';
 import { listBeats } from './monitors/list-beats.ts';
+import { listMonitorResults } from './monitors/list-monitor-results.ts';
 import { listMonitors } from './monitors/list-monitors.ts';
 import { rotateBeatAddress } from './monitors/rotate-beat-address.ts';
 import { updateMonitor } from './monitors/update-monitor.ts';
@@ -35,6 +60,7 @@ import { createProbe } from './probes/create-probe.ts';
 import { listProbes } from './probes/list-probes.ts';
 import { revokeProbe } from './probes/revoke-probe.ts';
 import { rotateProbe } from './probes/rotate-probe.ts';
+import { search } from './search/search.ts';
 import { addStatusPageGroup } from './status-pages/add-status-page-group.ts';
 import { addStatusPageMonitor } from './status-pages/add-status-page-monitor.ts';
 import { createStatusPage } from './status-pages/create-status-page.ts';
@@ -42,6 +68,8 @@ import { getStatusPage } from './status-pages/get-status-page.ts';
 import { listStatusPages } from './status-pages/list-status-pages.ts';
 import { removeStatusPageGroup } from './status-pages/remove-status-page-group.ts';
 import { removeStatusPageMonitor } from './status-pages/remove-status-page-monitor.ts';
+import { hearTrial } from './trials/hear-trial.ts';
+import { tryMonitor } from './trials/try-monitor.ts';
 import { dropSetAside } from './upkeep/drop-set-aside.ts';
 import { listNotices } from './upkeep/list-notices.ts';
 import { listRefused } from './upkeep/list-refused.ts';
@@ -49,32 +77,8 @@ import { listSetAside } from './upkeep/list-set-aside.ts';
 import { retrySetAside } from './upkeep/retry-set-aside.ts';
 import { showSetAside } from './upkeep/show-set-aside.ts';
 
-export type Answered = { readonly status?: number; readonly body?: unknown };
-
-/** An operation with what does it: reads the input (every fault at once), and gives the work to be done in a transaction. */
-export type Bound<C extends Context> = {
-  readonly operation: Operation;
-  readonly read: (raw: RawInput) => (context: C) => Promise<Answered>;
-};
-
-/** Here the handler's types meet the operation's: one that does not fit does not compile. */
-const bind = <C extends Context, Input, Output>(
-  operation: Operation<string, Input, Output>,
-  handler: (context: C, input: Input) => Answer<Output>,
-): Bound<C> => ({
-  operation,
-  read: (raw) => {
-    const parsed = operation.parse(raw);
-    if (!parsed.ok) throw new InvalidInput(parsed.faults);
-    return async (context) => {
-      const answer = await handler(context, parsed.value);
-      return answer instanceof Otherwise ? { status: answer.status, body: answer.body } : { body: answer };
-    };
-  },
-});
-
 /** The row of every operation done in an organisation; a missing one does not compile. */
-export const organisationHandlers: { readonly [Id in keyof typeof operations | keyof typeof innerOperations]: Bound<InOrganisation> } = {
+export const organisationHandlers: { readonly [Id in keyof typeof operations | keyof typeof innerOperations]: Bound<Place> } = {
   whoami: bind(operations.whoami, whoami),
   listMonitors: bind(operations.listMonitors, listMonitors),
   createMonitor: bind(operations.createMonitor, createMonitor),
@@ -102,20 +106,54 @@ export const organisationHandlers: { readonly [Id in keyof typeof operations | k
   createUser: bind(innerOperations.createUser, createUser),
   setMemberRole: bind(innerOperations.setMemberRole, setMemberRole),
   removeMember: bind(innerOperations.removeMember, removeMember),
+  listMembers: bind(innerOperations.listMembers, listMembers),
+  listInvitations: bind(innerOperations.listInvitations, listInvitations),
+  inviteMember: bind(innerOperations.inviteMember, inviteMember),
+  withdrawInvitation: bind(innerOperations.withdrawInvitation, withdrawInvitation),
   createToken: bind(innerOperations.createToken, createToken),
   revokeToken: bind(innerOperations.revokeToken, revokeToken),
   createStatusPage: bind(innerOperations.createStatusPage, createStatusPage),
   getBeatAddress: bind(innerOperations.getBeatAddress, getBeatAddress),
   listBeats: bind(innerOperations.listBeats, listBeats),
   rotateBeatAddress: bind(innerOperations.rotateBeatAddress, rotateBeatAddress),
-  showIncident: bind(innerOperations.showIncident, showIncident),
+  addIncidentNote: bind(innerOperations.addIncidentNote, addIncidentNote),
+  shareIncident: bind(innerOperations.shareIncident, shareIncident),
+  withdrawIncidentShare: bind(innerOperations.withdrawIncidentShare, withdrawIncidentShare),
+  getIncidentEvidence: bind(innerOperations.getIncidentEvidence, getIncidentEvidence),
+  explainUptime: bind(innerOperations.explainUptime, explainUptime),
+  getMonitorChoices: bind(innerOperations.getMonitorChoices, getMonitorChoices),
+  tryMonitor: bind(innerOperations.tryMonitor, tryMonitor),
+  hearTrial: bind(innerOperations.hearTrial, hearTrial),
+  listDashboard: bind(innerOperations.listDashboard, listDashboard),
+  countOpenIncidents: bind(innerOperations.countOpenIncidents, countOpenIncidents),
+  changeMonitors: bind(innerOperations.changeMonitors, changeMonitors),
+  search: bind(innerOperations.search, search),
+  acknowledgeIncident: bind(operations.acknowledgeIncident, acknowledgeIncident),
+  listChannels: bind(operations.listChannels, listChannels),
+  createChannel: bind(operations.createChannel, createChannel),
+  getChannel: bind(operations.getChannel, getChannel),
+  updateChannel: bind(operations.updateChannel, updateChannel),
+  deleteChannel: bind(operations.deleteChannel, deleteChannel),
+  listChannelKinds: bind(innerOperations.listChannelKinds, listChannelKinds),
+  getChannelChoices: bind(innerOperations.getChannelChoices, getChannelChoices),
+  testChannel: bindInSteps(innerOperations.testChannel, testChannel),
+  tryChannel: bindInSteps(innerOperations.tryChannel, tryChannel),
+  listMessages: bind(innerOperations.listMessages, listMessages),
+  showMessage: bind(innerOperations.showMessage, showMessage),
+  explainAlerts: bind(innerOperations.explainAlerts, explainAlerts),
+  listTold: bind(innerOperations.listTold, listTold),
+  muteAlerts: bind(innerOperations.muteAlerts, muteAlerts),
+  unmuteAlerts: bind(innerOperations.unmuteAlerts, unmuteAlerts),
+  showMute: bind(innerOperations.showMute, showMute),
+  listMonitorResults: bind(innerOperations.listMonitorResults, listMonitorResults),
 };
 
 /** What the operator does to the installation. */
 export const installationHandlers: {
-  readonly [Id in keyof typeof installationOperations]: Bound<Context>;
+  readonly [Id in keyof typeof installationOperations]: Bound<object>;
 } = {
   createOrganisation: bind(installationOperations.createOrganisation, createOrganisation),
+  createSignInLink: bind(installationOperations.createSignInLink, createSignInLink),
   createProbe: bind(installationOperations.createProbe, createProbe),
   rotateProbe: bind(installationOperations.rotateProbe, rotateProbe),
   revokeProbe: bind(installationOperations.revokeProbe, revokeProbe),

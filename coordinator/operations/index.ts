@@ -1,15 +1,20 @@
 import type { Clock } from '../../shared/base/clock.ts';
+import { createAccountSecrets } from '../access/account-secrets.ts';
+import { createAttempts } from '../access/attempts.ts';
+import type { ChannelsPart } from '../access/channels.ts';
 import { createKeptKey, type MasterKeys } from '../access/master-keys.ts';
 import type { ProbesPart } from '../access/probes.ts';
 import type { SecretsAtRest } from '../access/secrets.ts';
 import type { MintedToken } from '../access/tokens.ts';
+import type { TrialsPart } from '../access/trials.ts';
 import type { Sql } from '../store/database.ts';
 import { createShownMonitors } from '../store/shown-monitors.ts';
+import type { Door } from './context.ts';
 import { createCursors } from './cursors.ts';
 import { createGate, type Gate } from './execute.ts';
 
+export type { Answered } from './bind.ts';
 export type { Gate } from './execute.ts';
-export type { Answered } from './handlers.ts';
 
 export type OperationsParts = MasterKeys & {
   readonly sql: Sql;
@@ -17,18 +22,32 @@ export type OperationsParts = MasterKeys & {
   readonly secrets: SecretsAtRest;
   readonly mintToken: () => Promise<MintedToken>;
   readonly probes: ProbesPart;
+  readonly trials: TrialsPart;
+  readonly channels: ChannelsPart;
   /** From shared/bus, which this room does not know. */
   readonly partitionOf: (monitor: string) => number;
   readonly baseUrl: () => string;
+  readonly door?: Door;
 };
+
+/** Nobody comes in but by an invitation that the inviter passes on. */
+const shutDoor: Door = { signUp: 'invited', signUpPlan: 'free', mail: false };
 
 /** The gate with everything behind it. */
 export const createOperations = (parts: OperationsParts): Gate => {
   const { sql, clock, secretKey, previousKey, ...instruments } = parts;
   const cursors = createCursors(createKeptKey(sql, { secretKey, previousKey }, 'cursors'));
+  const accountSecrets = createAccountSecrets(sql, { secretKey, previousKey });
   return createGate({
     sql,
     clock,
-    instruments: { ...instruments, cursors, shownMonitors: createShownMonitors() },
+    instruments: {
+      door: shutDoor,
+      ...instruments,
+      cursors,
+      accountSecrets,
+      attempts: createAttempts(sql, clock, accountSecrets),
+      shownMonitors: createShownMonitors(),
+    },
   });
 };

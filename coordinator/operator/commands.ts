@@ -1,61 +1,14 @@
 import { operations } from '../../shared/api/index.ts';
 import { innerOperations, installationOperations } from '../../shared/api/inner/index.ts';
-import { type Operation, rawInput } from '../../shared/api/operation.ts';
-import { lossyNumberIn } from '../../shared/base/exact-numbers.ts';
+import { rawInput } from '../../shared/api/operation.ts';
 import { operatorIn } from '../access/caller.ts';
-import { type Command, type Flag, type Given, type OperatorParts, UsageFault } from './command.ts';
-
-const required = (what: string): Flag => ({ what, required: true });
-
-const organisation = required('id or name of the organisation');
-const email = required('e-mail address of the user');
-const id = (of: string): Flag => required(`id of the ${of}`);
-
-const days: Flag = { what: 'how many days back; default 7' };
-const oneOrAll: Command['flags'] = { id: { what: 'id of the message' }, all: { what: 'every one of them', alone: true } };
-
-/** The flags as the operation's input, under the names that it uses. */
-const input = (given: Given, names: Readonly<Record<string, string>>): Record<string, unknown> =>
-  Object.fromEntries(Object.entries(names).flatMap(([flag, key]) => (given.has(flag) ? [[key, given.get(flag)]] : [])));
-
-type Names = Readonly<Record<string, string>>;
-
-/** Done in the organisation that --organisation names. */
-const within =
-  (operation: Operation, names: Names) =>
-  async ({ gate, organisations }: OperatorParts, given: Given) => {
-    const caller = operatorIn(await organisations.named(given.get('organisation') ?? ''));
-    return (await gate.execute(operation, caller, rawInput(operation, input(given, names)))).body;
-  };
-
-/** Done in the organisation that owns what --id names. */
-const upon =
-  (kind: 'monitor' | 'incident' | 'token', operation: Operation, names: Names = {}) =>
-  async ({ gate, organisations }: OperatorParts, given: Given) => {
-    const caller = operatorIn(await organisations.owning(kind, given.get('id') ?? ''));
-    return (await gate.execute(operation, caller, rawInput(operation, { ...input(given, names), [`${kind}_id`]: given.get('id') }))).body;
-  };
-
-const onInstallation =
-  (operation: Operation, names: Names) =>
-  async ({ gate }: OperatorParts, given: Given) =>
-    (await gate.executeForInstallation(operation, rawInput(operation, input(given, names)))).body;
-
-const configOf = (text: string | undefined): unknown => {
-  if (text === undefined) return undefined;
-  try {
-    const config: unknown = JSON.parse(text);
-    const lossy = lossyNumberIn(text);
-    if (lossy === undefined) return config;
-    throw new UsageFault(`--config: the number ${lossy.slice(0, 40)} is not kept exactly; write it as a text, in quotes.`);
-  } catch (error) {
-    if (!(error instanceof SyntaxError)) throw error;
-    throw new UsageFault(`--config is not JSON (${error.message}); write such as --config '{"method":"HEAD"}'.`);
-  }
-};
+import { type Command, UsageFault } from './command.ts';
+import { configOf, days, id, input, oneOrAll, onInstallation, organisation, required, today, upon, within } from './command-parts.ts';
+import { commandsOfChannels } from './commands-of-channels.ts';
+import { commandsOfPeople } from './commands-of-people.ts';
 
 const createMonitor: Command['run'] = async ({ gate, organisations }, given) => {
-  const config = configOf(given.get('config'));
+  const config = configOf(given.get('config'), '{"method":"HEAD"}');
   const caller = operatorIn(await organisations.named(given.get('organisation') ?? ''));
   const flat = {
     ...input(given, { type: 'type', target: 'target', name: 'name', 'interval-s': 'interval_s' }),
@@ -71,8 +24,6 @@ const createProbe: Command['run'] = async ({ gate, organisations }, given) => {
   return (await gate.executeForInstallation(installationOperations.createProbe, rawInput(installationOperations.createProbe, flat))).body;
 };
 
-const today = { onToday: true } as const;
-
 /** Every command of the operator: its words, its flags, and what it asks of the gate or the house. */
 export const commands: readonly Command[] = [
   {
@@ -86,47 +37,8 @@ export const commands: readonly Command[] = [
     },
     run: onInstallation(installationOperations.createOrganisation, { name: 'name', plan: 'plan', 'time-zone': 'time_zone' }),
   },
-  {
-    ...today,
-    words: ['user', 'create'],
-    what: 'Create a user as a member of an organisation',
-    flags: { email, password: required('at least 10 characters'), organisation, role: required('owner, admin, member or viewer') },
-    run: within(innerOperations.createUser, { email: 'email', password: 'password', role: 'role' }),
-  },
-  {
-    ...today,
-    words: ['member', 'role'],
-    what: 'Give a user another role in an organisation, which ends their tokens there',
-    flags: { email, organisation, role: required('owner, admin, member or viewer') },
-    run: within(innerOperations.setMemberRole, { email: 'email', role: 'role' }),
-  },
-  {
-    ...today,
-    words: ['member', 'remove'],
-    what: 'Take a user out of an organisation, and their tokens with them',
-    flags: { email, organisation },
-    run: within(innerOperations.removeMember, { email: 'email' }),
-  },
-  {
-    ...today,
-    words: ['token', 'create'],
-    what: 'Create an API token of a member; it is shown once',
-    flags: {
-      email,
-      organisation,
-      name: required('what the token is for'),
-      scope: required('read or read_write'),
-      'expires-at': { what: 'when it ends; default never' },
-    },
-    run: within(innerOperations.createToken, { email: 'email', name: 'name', scope: 'scope', 'expires-at': 'expires_at' }),
-  },
-  {
-    ...today,
-    words: ['token', 'revoke'],
-    what: 'End an API token',
-    flags: { id: id('token') },
-    run: upon('token', innerOperations.revokeToken),
-  },
+  ...commandsOfPeople,
+  ...commandsOfChannels,
   {
     ...today,
     words: ['probe', 'create'],
@@ -169,7 +81,7 @@ export const commands: readonly Command[] = [
       target: { what: 'what is watched; a heartbeat needs none' },
       name: { what: 'what it is called; default the host of the target' },
       'interval-s': { what: 'seconds between checks' },
-      config: { what: 'settings of the type, as JSON' },
+      config: { what: 'settings of the type, as JSON; every key stands at /api/v1/docs#config' },
     },
     run: createMonitor,
   },
@@ -206,7 +118,7 @@ export const commands: readonly Command[] = [
     words: ['incident', 'show'],
     what: 'Show an incident with what the failing checks saw',
     flags: { id: id('incident') },
-    run: upon('incident', innerOperations.showIncident),
+    run: upon('incident', innerOperations.getIncidentEvidence),
   },
   {
     ...today,

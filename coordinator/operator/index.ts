@@ -4,7 +4,8 @@ import { Refusal } from '../../shared/base/refusal.ts';
 import { type Command, commandName, type Given, type OperatorParts, type Progress, UsageFault } from './command.ts';
 import { findCommand, helpOf, helpOfAll, readFlags } from './command-line.ts';
 import { commands } from './commands.ts';
-import { asText } from './print.ts';
+import { configWarnings } from './config-warnings.ts';
+import { asText, shown } from './print.ts';
 
 export type { OperatorParts } from './command.ts';
 
@@ -77,6 +78,7 @@ export const runUnderstood = async (
     if (command.onToday) await parts.migrate();
     const result = await command.run(parts, given, progress);
     out(`${given.has('json') ? JSON.stringify(result) : asText(result)}\n`);
+    for (const warning of configWarnings(result)) err(`${shown(warning)}\n`);
     return done;
   } catch (error) {
     if (error instanceof UsageFault || error instanceof InvalidInput) {

@@ -5,7 +5,7 @@ import { isRecord } from '../../shared/base/record.ts';
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for.
 const commands = /[\0-\x08\x0b-\x1f\x7f-\x9f]/g;
 
-const shown = (text: string): string => text.replaceAll(commands, (one) => `\\x${one.charCodeAt(0).toString(16).padStart(2, '0')}`);
+export const shown = (text: string): string => text.replaceAll(commands, (one) => `\\x${one.charCodeAt(0).toString(16).padStart(2, '0')}`);
 
 const plain = (value: unknown): string => {
   if (typeof value === 'string') return shown(value);

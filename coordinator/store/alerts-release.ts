@@ -2,6 +2,9 @@ import { numbersLiteral } from './array-literals.ts';
 import type { Queryable } from './database.ts';
 import type { Lease } from './leases.ts';
 
+/** The channel of NOTIFY that says that somebody is to be told; it carries the table that changed. */
+export const alertsChannel = 'alerts';
+
 /** `by_target`: the target itself told of it. */
 export type HeldAlert = {
   readonly id: number;

@@ -1,6 +1,7 @@
 import { type Alert, type AlertEvent, type AlertState, downs, settle } from '../domain/alerting.ts';
 import type { Queryable } from './database.ts';
 import { jsonText } from './incidents-write.ts';
+import type { Statement } from './statements.ts';
 
 /** What a decision wants told: a "down" waits in the table until it is due; an "up" or "closed" goes to who got the "down". */
 export type AlertWrite =
@@ -23,7 +24,28 @@ const put = async (sql: Queryable, rows: readonly Row[]): Promise<void> => {
     cross join lateral (
       select organisation_id, monitor_id from incidents where id = d.incident
       union all select organisation_id, monitor_id from alerts where incident_id = d.incident limit 1) i
-    on conflict (incident_id, event, channel) do update set state = excluded.state, settled_at = now()`;
+    on conflict (incident_id, event, channel) do update set state = excluded.state, due_at = excluded.due_at,
+      settled_at = case when excluded.state = 'dropped' then now() else alerts.settled_at end`;
+};
+
+/**
+ * A confirmed incident's downs, as downs() in domain/alerting.ts has them, without reading before: they are its first alerts, so either none
+ * is there yet, or it is dated anew, which those that are held follow.
+ */
+export const writeDowns = (sql: Queryable, writes: readonly (AlertWrite & { readonly event: 'down' })[]): Statement[] => {
+  if (writes.length === 0) return [];
+  const newest = new Map(writes.map(({ incident, due_at }) => [incident, due_at]));
+  const told = [...newest].flatMap(([incident, due_at]) =>
+    downs([], channels, due_at).map((alert) => ({ incident, ...alert, due_at: new Date(due_at).toISOString() })),
+  );
+  const statement = sql`
+    insert into alerts (organisation_id, monitor_id, incident_id, event, channel, state, due_at)
+    select i.organisation_id, i.monitor_id, i.id, d.event, d.channel, d.state, d.due_at
+    from json_to_recordset(${jsonText(told)}::text::json) as d (incident uuid, event text, channel text, state text, due_at timestamptz)
+    join incidents i on i.id = d.incident
+    on conflict (incident_id, event, channel) do update set due_at = excluded.due_at
+      where alerts.state = 'held' and alerts.due_at <> excluded.due_at`;
+  return [statement];
 };
 
 /** What these incidents have told or are about to tell, held fast until the transaction ends: nobody lets go meanwhile what ends here. */

@@ -2,8 +2,15 @@ import type { Queryable } from './database.ts';
 
 export type Table = { readonly name: string; readonly columns: readonly string[] };
 
-/** What belongs to running coordinators or to this one database, and is made anew where a backup is restored. */
-const leftOut = ['migrations', 'installation', 'leases', 'coordinators', 'rate_windows'];
+/**
+ * What belongs to running coordinators or to this one database, and is made anew where a backup is restored; and what lets somebody in: what was
+ * used or ended since the backup must not come back.
+ */
+const leftOut = [
+  ...['migrations', 'installation', 'leases', 'coordinators', 'refutations', 'rate_windows', 'monitor_status', 'monitor_counts'],
+  ...['sessions', 'sign_in_links', 'attempts', 'invitations', 'sign_ups', 'email_verifications', 'password_resets', 'mails'],
+  ...['second_steps', 'passkey_challenges'],
+];
 
 /** Every table with its columns, those first that others refer to. Days of results are part of their parent. */
 export const tablesInOrder = async (sql: Queryable): Promise<Table[]> => {

@@ -1,5 +1,5 @@
 import type { Config } from '../../shared/checks/assignment.ts';
-import { type BeatState, noBeats } from '../../shared/checks/heartbeat/state.ts';
+import { type Beat, type BeatState, noBeats } from '../../shared/checks/heartbeat/state.ts';
 import type { Queryable, Transaction } from './database.ts';
 import { inPages } from './pages.ts';
 
@@ -23,7 +23,7 @@ export type BeatKeyRow = {
 export type BeatRow = {
   readonly id: string;
   readonly monitor: string;
-  readonly kind: string;
+  readonly kind: Beat['kind'];
   readonly exit_code: number | null;
   readonly at: number;
   readonly rid: string | null;
@@ -116,6 +116,17 @@ export const writeBeats = async (sql: Transaction, beats: readonly BeatRow[]): P
   await sql`delete from beats where id in (
     select id from unnest(${monitors}::text[]::uuid[]) as m (monitor),
       lateral (select id from beats where monitor_id = m.monitor order by at desc, id desc offset ${keptBeats}) old)`;
+};
+
+/** The beats that are kept of these monitors, log lines left out, by monitor. */
+export const keptBeatsOf = async (sql: Transaction, monitors: readonly string[]): Promise<ReadonlyMap<string, readonly BeatRow[]>> => {
+  const rows = await sql<(Omit<BeatRow, 'at'> & { at: Date })[]>`
+    select id, monitor_id as monitor, kind, exit_code, at, rid, run_ms, method, body, ear from beats
+    where monitor_id = any(${[...new Set(monitors)]}) and kind <> 'log'`;
+  return Map.groupBy(
+    rows.map((row) => ({ ...row, at: row.at.getTime() })),
+    ({ monitor }) => monitor,
+  );
 };
 
 export type ListedBeat = Omit<BeatRow, 'at' | 'monitor'> & { readonly at: Date };

@@ -1,4 +1,5 @@
-import type { Queryable, Transaction } from './database.ts';
+import type { Queryable } from './database.ts';
+import type { Statement } from './statements.ts';
 
 /** What the owner of a partition knew at `takenAt`, as it packed it. */
 export type StoredCheckpoint = { readonly takenAt: number; readonly state: Uint8Array };
@@ -8,7 +9,6 @@ export const readCheckpoint = async (sql: Queryable, partition: number): Promise
   return row && { takenAt: row.taken_at.getTime(), state: row.state };
 };
 
-export const writeCheckpoint = async (sql: Transaction, partition: number, checkpoint: StoredCheckpoint): Promise<void> => {
-  await sql`insert into checkpoints (partition, taken_at, state) values (${partition}, ${new Date(checkpoint.takenAt)}, ${checkpoint.state})
+export const writeCheckpoint = (sql: Queryable, partition: number, checkpoint: StoredCheckpoint): Statement =>
+  sql`insert into checkpoints (partition, taken_at, state) values (${partition}, ${new Date(checkpoint.takenAt)}, ${checkpoint.state})
     on conflict (partition) do update set taken_at = excluded.taken_at, state = excluded.state`;
-};

@@ -1,12 +1,22 @@
 import type { Continent } from '../../shared/base/continents.ts';
-import { type AlertWrite, writeAlerts } from './alerts-write.ts';
+import { type AlertWrite, writeAlerts, writeDowns } from './alerts-write.ts';
 import { type StoredCheckpoint, writeCheckpoint } from './checkpoints.ts';
-import type { Sql } from './database.ts';
-import { type EvidenceWrite, type IncidentWrite, type LedgerWrite, writeEvidence, writeIncidents, writeLedger } from './incidents-write.ts';
-import { fence, type Lease } from './leases.ts';
+import type { Queryable, Sql } from './database.ts';
+import type { Lane } from './database-lane.ts';
+import {
+  type EvidenceWrite,
+  type IncidentWrite,
+  type LedgerWrite,
+  putIncidents,
+  writeEvidence,
+  writeIncidents,
+  writeLedger,
+} from './incidents-write.ts';
+import { fence, fencedBy, type Lease } from './leases.ts';
 import { openNotice } from './notices.ts';
-import { markDone } from './outbox.ts';
+import { linesDone } from './outbox.ts';
 import { insertPasses, insertResults, markStale, noPasses, type PassColumns, type ResultRow } from './results.ts';
+import { executeAll, type Statement } from './statements.ts';
 import { inTransaction } from './transactions.ts';
 import { type Watermark, writeWatermarks } from './watermarks.ts';
 
@@ -47,47 +57,56 @@ export const emptyUnit = (lease: Lease): Unit => ({
 /** How many results it stores: what a commit's time goes by. */
 export const resultsIn = ({ results, passes }: Unit): number => results.length + passes.at.length;
 
-/** Commits units of different partitions in one transaction. @throws Fenced when one of their leases is another's. */
-export const commitUnits = async (sql: Sql, owner: string, units: readonly Unit[]): Promise<void> => {
-  await inTransaction(sql, async (transaction) => {
-    await fence(
-      transaction,
+/** Whether all of it can be written without reading anything in between: what is over settles what was told of it, which is read first. */
+const goesInOneTrip = ({ alerts, alone }: Unit): boolean => alone.length === 0 && alerts.every(({ event }) => event === 'down');
+
+/** All that goes in every commit, in the order in which it has to be written. */
+const statementsOf = (sql: Queryable, owner: string, units: readonly Unit[]): Statement[] => {
+  const all = <Row>(rows: (unit: Unit) => readonly Row[]): Row[] => units.flatMap(rows);
+  return [
+    fence(
+      sql,
       owner,
       units.map(({ lease }) => lease),
-    );
-    // Sent one after the other without waiting between them; they run in this order.
-    await Promise.all([
-      insertResults(
-        transaction,
-        units.flatMap(({ results }) => results),
-      ),
-      insertPasses(
-        transaction,
-        units.map(({ passes }) => passes),
-      ),
-      markStale(transaction, [...new Set(units.flatMap(({ staleHours }) => staleHours))]),
-      writeWatermarks(
-        transaction,
-        units.flatMap(({ watermarks }) => watermarks),
-      ),
-      markDone(
-        transaction,
-        units.flatMap(({ done }) => done),
-      ),
-      ...units.map(({ lease, checkpoint }) => checkpoint && writeCheckpoint(transaction, lease.partition, checkpoint)),
-    ]);
-    await writeIncidents(
-      transaction,
-      units.flatMap(({ incidents }) => incidents),
-    );
-    await writeEvidence(
-      transaction,
-      units.flatMap(({ evidence }) => evidence),
-    );
-    await writeLedger(
-      transaction,
-      units.flatMap(({ ledger }) => ledger),
-    );
+    ),
+    ...insertResults(
+      sql,
+      all(({ results }) => results),
+    ),
+    ...insertPasses(
+      sql,
+      units.map(({ passes }) => passes),
+    ),
+    ...markStale(sql, [...new Set(all(({ staleHours }) => staleHours))]),
+    ...writeWatermarks(
+      sql,
+      all(({ watermarks }) => watermarks),
+    ),
+    ...linesDone(
+      sql,
+      all(({ done }) => done),
+    ),
+    ...units.flatMap(({ lease, checkpoint }) => (checkpoint ? [writeCheckpoint(sql, lease.partition, checkpoint)] : [])),
+    ...writeIncidents(
+      sql,
+      all(({ incidents }) => incidents),
+    ),
+    ...writeEvidence(
+      sql,
+      all(({ evidence }) => evidence),
+    ),
+    ...writeLedger(
+      sql,
+      all(({ ledger }) => ledger),
+    ),
+  ];
+};
+
+const downsIn = (units: readonly Unit[]) => units.flatMap(({ alerts }) => alerts).filter((alert) => alert.event === 'down');
+
+const commitAfterReading = (sql: Sql, owner: string, units: readonly Unit[]): Promise<void> =>
+  inTransaction(sql, async (transaction) => {
+    await executeAll(statementsOf(transaction, owner, units));
     await writeAlerts(
       transaction,
       units.flatMap(({ alerts }) => alerts),
@@ -100,4 +119,43 @@ export const commitUnits = async (sql: Sql, owner: string, units: readonly Unit[
         `${continent} sees failures that nobody else can confirm: all other continents are lost`,
       );
   });
+
+/** Commits units of different partitions in one transaction, by the lane where it can be. @throws Fenced when one of their leases is another's. */
+export const commitUnits = async (by: { readonly sql: Sql; readonly lane: Lane }, owner: string, units: readonly Unit[]): Promise<void> => {
+  try {
+    if (units.every(goesInOneTrip))
+      await by.lane.inOneTrip((sql) => [...statementsOf(sql, owner, units), ...writeDowns(sql, downsIn(units))]);
+    else await commitAfterReading(by.sql, owner, units);
+  } catch (error) {
+    throw fencedBy(error);
+  }
 };
+
+const nobody = '00000000-0000-4000-8000-000000000000';
+
+/** One of everything; what is prepared is not executed, and only the kinds of values count. */
+const sample: Unit = {
+  ...emptyUnit({ partition: 0, epoch: 0 }),
+  results: [{ monitor_key: 0, probe_key: 0, at: 0, took_ms: 0, outcome: 'fail', cause_class: null, phases: null }],
+  passes: { monitor_key: [0], probe_key: [0], at: [0], took_ms: [0], dns: [0], tcp: [0], tls: [0], first_byte: [0], total: [0] },
+  staleHours: [0],
+  watermarks: [{ probe_key: 0, generation: nobody, partition: 0, seq: 0, ahead: [] }],
+  evidence: [
+    {
+      incident: nobody,
+      row: { part: 'seen', continent: null, probe: '', at: 0, outcome: 'fail', took_ms: 0, cause: null, phases: null, evidence: null },
+    },
+  ],
+  ledger: [{ monitor: nobody, kind: 'unknown', put: [{ began_at: 0, ended_at: null, interval_ms: 0 }], drop: [1] }],
+  alerts: [{ event: 'down', incident: nobody, due_at: 0 }],
+  done: [0],
+  checkpoint: { takenAt: 0, state: new Uint8Array() },
+};
+
+/** Has a lane prepared for all that a commit may consist of. */
+export const prepareCommits = (lane: Lane): Promise<void> =>
+  lane.prepare((sql) => [
+    ...statementsOf(sql, nobody, [sample]),
+    ...putIncidents(sql, [nobody], '[]'),
+    ...writeDowns(sql, downsIn([sample])),
+  ]);

@@ -1,5 +1,6 @@
 import { clip, type Interval } from '../../shared/base/interval.ts';
-import { coverOf } from '../domain/cover.ts';
+import { type CoveringWindow, coverOf, type Membership } from '../domain/cover.ts';
+import type { Caused } from '../domain/uptime-explained.ts';
 import type { Queryable } from './database.ts';
 
 /** A window as JSON: creation, deletion, whether it names the monitor itself, groups, occurrences; times in milliseconds. */
@@ -10,6 +11,8 @@ export type WindowJson = readonly [
   groups: readonly string[],
   /** Null when none falls into the range. */
   occurrences: readonly (readonly [number, number])[] | null,
+  id: string,
+  name: string | null,
 ];
 export type MembershipJson = readonly [group: string, from: number, to: number | null];
 
@@ -18,9 +21,10 @@ export const ms = (sql: Queryable, column: string) => sql`(date_part('epoch', ${
 
 /** Columns of a query over `monitors w`: what covers it between two moments, as coverFrom() reads it. */
 export const coverColumns = (sql: Queryable, from: Date, to: Date) => sql`
-  (select coalesce(json_agg(json_build_array(${ms(sql, 'v.created_at')}, ${ms(sql, 'v.deleted_at')}, v.direct, v.groups, v.occurrences)), '[]')
+  (select coalesce(json_agg(json_build_array(${ms(sql, 'v.created_at')}, ${ms(sql, 'v.deleted_at')}, v.direct, v.groups, v.occurrences,
+      v.id, v.name)), '[]')
     from (
-      select mw.created_at, mw.deleted_at,
+      select mw.id, mw.name, mw.created_at, mw.deleted_at,
         exists (select 1 from maintenance_monitors mm where mm.window_id = mw.id and mm.monitor_id = w.id) as direct,
         array(select mg.group_id from maintenance_groups mg where mg.window_id = mw.id) as groups,
         (select json_agg(json_build_array(${ms(sql, 'o.began_at')}, ${ms(sql, 'o.ended_at')})) from maintenance_occurrences o
@@ -36,14 +40,25 @@ export const coverColumns = (sql: Queryable, from: Date, to: Date) => sql`
 
 export type CoverRow = { readonly windows: readonly WindowJson[]; readonly memberships: readonly MembershipJson[] };
 
-export const coverFrom = ({ windows, memberships }: CoverRow): Interval[] =>
-  coverOf(
-    windows.map(([created_at, deleted_at, direct, groups, occurrences]) => ({
-      ...{ created_at, deleted_at, direct, groups },
-      occurrences: (occurrences ?? []).map(([from, to]) => ({ from, to })),
-    })),
-    memberships.map(([group, from, to]) => ({ group, from, to })),
-  );
+const windowFrom = ([created_at, deleted_at, direct, groups, occurrences]: WindowJson): CoveringWindow => ({
+  ...{ created_at, deleted_at, direct, groups },
+  occurrences: (occurrences ?? []).map(([from, to]) => ({ from, to })),
+});
+
+const membershipsFrom = (memberships: readonly MembershipJson[]): Membership[] =>
+  memberships.map(([group, from, to]) => ({ group, from, to }));
+
+export const coverFrom = ({ windows, memberships }: CoverRow): Interval[] => coverOf(windows.map(windowFrom), membershipsFrom(memberships));
+
+/** The same, each stretch with the window that it is of. */
+export const causedCoverFrom = ({ windows, memberships }: CoverRow): Caused[] =>
+  windows.flatMap((window) => {
+    const [, , , , , id, name] = window;
+    return coverOf([windowFrom(window)], membershipsFrom(memberships)).map((covered) => ({
+      ...covered,
+      cause: { is: 'window', id, name },
+    }));
+  });
 
 /** When each of these monitors is covered within the range, as things stand now (rules 24 to 26). Those never covered are there, too. */
 export const coverOfMonitors = async (

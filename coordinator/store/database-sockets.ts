@@ -1,4 +1,5 @@
-import { connect, type Socket } from 'node:net';
+import { connect } from 'node:net';
+import { DatabaseLine, type LineOptions } from './database-line.ts';
 
 /**
  * The connections of a pool as the network has them. Where a database moved to another machine, or a router forgot its connections, nobody closes
@@ -6,25 +7,31 @@ import { connect, type Socket } from 'node:net';
  */
 export type DatabaseSockets = {
   /** Begins a connection; the client waits for it itself. */
-  readonly dial: (to: Place) => Socket;
+  readonly dial: (to: Place) => DatabaseLine;
   /** How much has been heard on each. */
   readonly heard: () => Heard;
   /** Cuts all of them that have said nothing since, and says how many. The client makes new ones. */
-  readonly cutSilent: (since: Heard) => Promise<number>;
+  readonly cutSilent: (since: Heard) => number;
+  /** When the database last said anything on any of them, by the clock of performance. */
+  readonly heardAt: () => number;
 };
 
-export type Heard = ReadonlyMap<Socket, number>;
+export type Heard = ReadonlyMap<DatabaseLine, number>;
 
 /** What the client has read from the database's address: several hosts take turns. */
 export type Place = { readonly path?: string | false; readonly host: readonly string[]; readonly port: readonly number[] };
 
-export const createDatabaseSockets = (): DatabaseSockets => {
-  const open = new Set<Socket>();
+export const createDatabaseSockets = (options: Omit<LineOptions, 'host' | 'port' | 'onHeard'>): DatabaseSockets => {
+  const open = new Set<DatabaseLine>();
   let turn = 0;
+  let heardAt = 0;
+  const onHeard = (): void => {
+    heardAt = performance.now();
+  };
 
   /** The client takes all listeners away when it is done with a socket, so its end is looked for. */
   const forgetEnded = (): void => {
-    for (const socket of open) if (socket.destroyed) open.delete(socket);
+    for (const line of open) if (line.isClosed) open.delete(line);
   };
 
   return {
@@ -34,22 +41,20 @@ export const createDatabaseSockets = (): DatabaseSockets => {
       turn += 1;
       const [name = 'localhost', number = 5432] = [host[nth], port[nth]];
       const socket = path ? connect(path) : connect({ host: name, port: number });
-      open.add(socket);
       // By its name a certificate is checked; both stand in what is said of a failure.
-      return Object.assign(socket, { host: name, port: number });
+      const line = new DatabaseLine(socket, { ...options, host: name, port: number, onHeard });
+      open.add(line);
+      return line;
     },
     heard: () => {
       forgetEnded();
-      return new Map([...open].map((socket) => [socket, socket.bytesRead]));
+      return new Map([...open].map((line) => [line, line.heard]));
     },
-    cutSilent: (since) =>
-      new Promise((resolve) => {
-        // What is written to a connection under TLS between its cut and its close ends the process: after an immediate the close comes first.
-        setImmediate(() => {
-          const silent = [...since].filter(([socket, bytes]) => !socket.destroyed && socket.bytesRead === bytes);
-          for (const [socket] of silent) socket.destroy();
-          resolve(silent.length);
-        });
-      }),
+    cutSilent: (since) => {
+      const silent = [...since].filter(([line, bytes]) => !line.isClosed && line.heard === bytes);
+      for (const [line] of silent) line.destroy();
+      return silent.length;
+    },
+    heardAt: () => heardAt,
   };
 };

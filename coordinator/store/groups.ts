@@ -22,6 +22,10 @@ export const groupById = async (sql: Queryable, organisation: string, id: string
   return row;
 };
 
+/** Every group to choose from, by name. */
+export const groupChoices = (sql: Queryable, organisation: string): Promise<{ readonly id: string; readonly name: string }[]> =>
+  sql<{ id: string; name: string }[]>`select id, name from groups where organisation_id = ${organisation} order by name_folded`;
+
 /** Names compare after trimming, without case. */
 export const groupNamed = async (sql: Queryable, organisation: string, name: string): Promise<ShownGroup | undefined> => {
   const [row] = await sql<ShownGroup[]>`

@@ -79,3 +79,16 @@ export const incidentDetails = async (sql: Queryable, id: string): Promise<Incid
     evidence: rows.map((row) => ({ ...row, outcome: outcomeOf(row.outcome) })),
   };
 };
+
+export type Told = {
+  readonly event: 'down' | 'up' | 'closed';
+  readonly channel: string;
+  readonly state: 'held' | 'due' | 'sent' | 'dropped';
+  readonly due_at: Date | null;
+  readonly settled_at: Date | null;
+};
+
+/** What was told of an incident, or is held back, in order. */
+export const toldOf = (sql: Queryable, organisation: string, incident: string): Promise<Told[]> =>
+  sql<Told[]>`
+    select event, channel, state, due_at, settled_at from alerts where organisation_id = ${organisation} and incident_id = ${incident} order by id`;

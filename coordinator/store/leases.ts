@@ -1,5 +1,7 @@
+import postgres from 'postgres';
 import { numbersLiteral } from './array-literals.ts';
-import type { Queryable, Transaction } from './database.ts';
+import type { Queryable } from './database.ts';
+import type { Statement } from './statements.ts';
 
 /**
  * Who owns which partition. The epoch goes up with every change of owner and is checked in every commit, so that an owner who was
@@ -72,16 +74,13 @@ export class Fenced extends Error {
   }
 }
 
-/** Locks these leases against being taken until the transaction ends. @throws Fenced when one of them was taken before. */
-export const fence = async (sql: Transaction, owner: string, leases: readonly Lease[]): Promise<void> => {
-  const held = await sql<Lease[]>`
-    select l.partition, l.epoch from leases l
-    join unnest(${numbersLiteral(leases.map(({ partition }) => partition))}::smallint[], ${numbersLiteral(leases.map(({ epoch }) => epoch))}::bigint[])
-      as mine (partition, epoch) on mine.partition = l.partition and mine.epoch = l.epoch
-    where l.owner = ${owner}
-    order by l.partition
-    for share of l`;
-  if (held.length === leases.length) return;
-  const isHeld = (lease: Lease): boolean => held.some(({ partition, epoch }) => partition === lease.partition && epoch === lease.epoch);
-  throw new Fenced(leases.filter((lease) => !isHeld(lease)).map(({ partition }) => partition));
+/** Locks these leases against being taken until the transaction ends, and fails when one of them was taken before: fencedBy() tells. */
+export const fence = (sql: Queryable, owner: string, leases: readonly Lease[]): Statement =>
+  sql`select hold_leases(${owner}, ${numbersLiteral(leases.map(({ partition }) => partition))}::smallint[],
+    ${numbersLiteral(leases.map(({ epoch }) => epoch))}::bigint[])`;
+
+/** What fence() failed with, as we say it; anything else as it is. */
+export const fencedBy = (error: unknown): unknown => {
+  const isFence = error instanceof postgres.PostgresError && error.code === 'AP001';
+  return isFence ? new Fenced((error.detail ?? '').split(',').map(Number)) : error;
 };

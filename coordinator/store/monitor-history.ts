@@ -2,7 +2,7 @@ import type { Interval } from '../../shared/base/interval.ts';
 import type { Config } from '../../shared/checks/assignment.ts';
 import type { Kind } from '../../shared/checks/kinds.ts';
 import type { MonitorHistory } from '../domain/monitor-history.ts';
-import { type CoverRow, coverColumns, coverFrom, ms } from './cover.ts';
+import { type CoverRow, causedCoverFrom, coverColumns, coverFrom, ms } from './cover.ts';
 import type { Queryable } from './database.ts';
 
 type Stretch = readonly [from: number, to: number | null];
@@ -16,13 +16,14 @@ type Row = CoverRow & {
   readonly paused_at: Date | null;
   readonly ledger: readonly (readonly [kind: 'paused' | 'unknown', ...Stretch])[];
   /** Resolved ones were confirmed, or are not here; when, is asked of an open one only. */
-  readonly incidents: readonly (readonly [...Stretch, confirmed_at: number | null])[];
+  readonly incidents: readonly (readonly [...Stretch, confirmed_at: number | null, id: string])[];
   readonly last_result_at: number | null;
   readonly last_covering_at: number | null;
   readonly last_beat_at: number | null;
   readonly last_resolved_at: number | null;
   readonly last_gap_ended_at: number | null;
   readonly resumed_at: number | null;
+  readonly begins_anew_at: number | null;
 };
 
 const lasting = (stretches: readonly Stretch[], now: number): Interval[] => stretches.map(([from, to]) => ({ from, to: to ?? now }));
@@ -51,9 +52,10 @@ const historyFrom = (row: Row, now: number): MonitorHistory => {
     // The row of the monitor knows of a pause before the ledger does.
     paused: lasting(paused_at === null ? of('paused') : [...of('paused'), [paused_at, null]], now),
     cover: coverFrom(row),
-    down: lasting(
-      row.incidents.flatMap(([from, to, confirmed_at]) => (to === null && confirmed_at === null ? [] : [[from, to] as const])),
-      now,
+    causedCover: causedCoverFrom(row),
+    begins_anew_at: row.begins_anew_at,
+    down: row.incidents.flatMap(([from, to, confirmed_at, incident]) =>
+      to === null && confirmed_at === null ? [] : [{ from, to: to ?? now, incident }],
     ),
     unknown: lasting(unknown, now),
     incident: open ? { started_at: open[0], confirmed_at: open[2] } : null,
@@ -77,7 +79,7 @@ export const monitorHistories = async (
       (select coalesce(json_agg(json_build_array(l.kind, ${ms(sql, 'l.began_at')}, ${ms(sql, 'l.ended_at')})), '[]') from ledger l
         where l.monitor_id = w.id and (l.ended_at is null or l.ended_at > ${since})) as ledger,
       (select coalesce(json_agg(json_build_array(${ms(sql, 'i.started_at')}, ${ms(sql, 'i.resolved_at')},
-          case when i.resolved_at is null then ${ms(sql, 'i.confirmed_at')} end)), '[]')
+          case when i.resolved_at is null then ${ms(sql, 'i.confirmed_at')} end, i.id)), '[]')
         from incidents i where i.monitor_id = w.id and (i.resolved_at is null or (i.resolved_at > ${since} and i.confirmed_at is not null)))
         as incidents,
       ${coverColumns(sql, since, new Date(now))},
@@ -87,7 +89,10 @@ export const monitorHistories = async (
       (select ${ms(sql, 'max(b.at)')} from beats b where b.monitor_id = w.id and b.kind in ('success', 'fail')) as last_beat_at,
       (select ${ms(sql, 'max(i.resolved_at)')} from incidents i where i.monitor_id = w.id) as last_resolved_at,
       (select ${ms(sql, 'max(l.ended_at)')} from ledger l where l.monitor_id = w.id and l.kind = 'unknown') as last_gap_ended_at,
-      (select ${ms(sql, 'max(l.ended_at)')} from ledger l where l.monitor_id = w.id and l.kind = 'paused') as resumed_at
+      (select ${ms(sql, 'max(l.ended_at)')} from ledger l where l.monitor_id = w.id and l.kind = 'paused') as resumed_at,
+      (select ${ms(sql, 'min(o.created_at)')} from outbox o where o.done_at is null and o.topic = 'monitor' and o.partition = w.partition
+        and o.payload->>'monitor' = w.id::text and (o.payload->>'change' = 'resumed' or o.payload->>'what_is_checked_changed' = 'true'))
+        as begins_anew_at
     from monitors w where w.organisation_id = ${organisation} and w.id = any(${[...monitors]}::uuid[])`;
   return rows.map((row) => historyFrom(row, now));
 };

@@ -72,6 +72,15 @@ export const monitorsAmong = async (sql: Queryable, organisation: string, ids: r
   return new Set(rows.map(({ id }) => id));
 };
 
+export const monitorChoices = (sql: Queryable, organisation: string): Promise<{ readonly id: string; readonly name: string }[]> =>
+  sql<{ id: string; name: string }[]>`select id, name from monitors where organisation_id = ${organisation} order by lower(name), id`;
+
+/** The running number that big tables know it by. */
+export const monitorKey = async (sql: Queryable, organisation: string, id: string): Promise<number | undefined> => {
+  const [row] = await sql<{ key: number }[]>`select key from monitors where organisation_id = ${organisation} and id = ${id}`;
+  return row?.key;
+};
+
 export const insertMonitor = async (
   sql: Queryable,
   id: string,

@@ -23,6 +23,12 @@ export const endNotice = async (sql: Queryable, kind: NoticeKind, subject: strin
   await sql`update notices set ended_at = now() where kind = ${kind} and subject = ${subject} and ended_at is null`;
 };
 
+/** Ends what coordinators said of themselves that are not there any more. */
+export const endNoticesOfGone = async (sql: Queryable, kind: NoticeKind): Promise<void> => {
+  await sql`update notices set ended_at = now() where kind = ${kind} and ended_at is null
+    and not exists (select 1 from coordinators where id::text = subject and seen_at > now() - interval '1 minute')`;
+};
+
 /** Nothing more will come of this subject: a probe that is gone for good. */
 export const endNoticesAbout = async (sql: Queryable, subject: string): Promise<void> => {
   await sql`update notices set ended_at = now() where subject = ${subject} and ended_at is null`;

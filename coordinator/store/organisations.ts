@@ -33,6 +33,8 @@ export const ownerOf = {
     (await sql<Owner[]>`select organisation_id from monitors where id = ${id}`)[0]?.organisation_id,
   incident: async (sql: Queryable, id: string) =>
     (await sql<Owner[]>`select organisation_id from incidents where id = ${id}`)[0]?.organisation_id,
+  channel: async (sql: Queryable, id: string) =>
+    (await sql<Owner[]>`select organisation_id from channels where id = ${id} and deleted_at is null`)[0]?.organisation_id,
   token: async (sql: Queryable, id: string) =>
     (await sql<Owner[]>`select organisation_id from tokens where id = ${id}`)[0]?.organisation_id,
 } as const;

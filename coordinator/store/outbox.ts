@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { numbersLiteral } from './array-literals.ts';
 import type { Queryable } from './database.ts';
+import { executeAll, type Statement } from './statements.ts';
 
 /** What a transaction wants done outside the database: written with it, done after it, at least once and in order of id. */
 const payloads = {
@@ -81,9 +82,11 @@ export const partitionsWaiting = async (sql: Queryable, partitions: readonly num
   return rows.map(({ partition }) => partition);
 };
 
-export const markDone = async (sql: Queryable, ids: readonly number[]): Promise<void> => {
-  if (ids.length > 0) await sql`update outbox set done_at = now() where id = any(${[...ids]})`;
-};
+/** Says of these lines that they are done. */
+export const linesDone = (sql: Queryable, ids: readonly number[]): Statement[] =>
+  ids.length === 0 ? [] : [sql`update outbox set done_at = now() where id = any(${[...ids]})`];
+
+export const markDone = (sql: Queryable, ids: readonly number[]): Promise<void> => executeAll(linesDone(sql, ids));
 
 /** Lines that are done are kept for a week, to look things up. */
 export const forgetDone = async (sql: Queryable): Promise<void> => {

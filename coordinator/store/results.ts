@@ -2,6 +2,7 @@ import { codeOf } from '../../shared/base/error-code.ts';
 import type { Outcome, Phases } from '../../shared/checks/result.ts';
 import { numbersLiteral, textsLiteral } from './array-literals.ts';
 import type { Queryable } from './database.ts';
+import type { Statement } from './statements.ts';
 
 export type ResultRow = {
   readonly monitor_key: number;
@@ -20,10 +21,10 @@ export const outcomeOf = (number: number): Outcome => (number === 0 ? 'ok' : num
 const phaseOf = (rows: readonly ResultRow[], name: keyof Phases): string =>
   numbersLiteral(rows.map(({ phases }) => phases?.[name] ?? null));
 
-export const insertResults = async (sql: Queryable, rows: readonly ResultRow[]): Promise<void> => {
-  if (rows.length === 0) return;
+export const insertResults = (sql: Queryable, rows: readonly ResultRow[]): Statement[] => {
+  if (rows.length === 0) return [];
   // Each phase in an array of its own: texts of arrays within an array take three times as long to write.
-  await sql`
+  const statement = sql`
     insert into results (monitor_key, at, probe_key, took_ms, outcome, cause_class, phases)
     select monitor_key, to_timestamp(at / 1000.0), probe_key, took_ms, outcome, cause_class,
       case when has_phases = 1 then array[dns, tcp, tls, first_byte, total] end
@@ -36,6 +37,7 @@ export const insertResults = async (sql: Queryable, rows: readonly ResultRow[]):
       ${phaseOf(rows, 'dns')}::real[], ${phaseOf(rows, 'tcp')}::real[], ${phaseOf(rows, 'tls')}::real[],
       ${phaseOf(rows, 'first_byte')}::real[], ${phaseOf(rows, 'total')}::real[]
     ) as t (monitor_key, at, probe_key, took_ms, outcome, cause_class, has_phases, dns, tcp, tls, first_byte, total)`;
+  return [statement];
 };
 
 /** Passes with their times, a list for each column: so many come that an object for each would cost more than all else. NaN is a phase that there is none of. */
@@ -57,17 +59,18 @@ export const noPasses = (): PassColumns => ({
 });
 
 /** Their outcome is 0 (`outcomeNumbers.ok`), and they have no cause. */
-export const insertPasses = async (sql: Queryable, parts: readonly PassColumns[]): Promise<void> => {
+export const insertPasses = (sql: Queryable, parts: readonly PassColumns[]): Statement[] => {
   const some = parts.filter(({ at }) => at.length > 0);
-  if (some.length === 0) return;
+  if (some.length === 0) return [];
   const all = (name: keyof PassColumns): string => numbersLiteral(...some.map((columns) => columns[name]));
-  await sql`
+  const statement = sql`
     insert into results (monitor_key, at, probe_key, took_ms, outcome, cause_class, phases)
     select monitor_key, to_timestamp(at / 1000.0), probe_key, took_ms, 0, null, array[dns, tcp, tls, first_byte, total]
     from unnest(
       ${all('monitor_key')}::bigint[], ${all('at')}::float8[], ${all('probe_key')}::int[], ${all('took_ms')}::real[],
       ${all('dns')}::real[], ${all('tcp')}::real[], ${all('tls')}::real[], ${all('first_byte')}::real[], ${all('total')}::real[]
     ) as t (monitor_key, at, probe_key, took_ms, dns, tcp, tls, first_byte, total)`;
+  return [statement];
 };
 
 const day = 86_400_000;
@@ -79,15 +82,17 @@ const nameOfDay = (start: number): string => `results_${new Date(start).toISOStr
 export const makeResultDays = async (sql: Queryable, from: number, to: number): Promise<void> => {
   const rows = await sql<{ name: string }[]>`select relid::regclass::text as name from pg_partition_tree('results') where isleaf`;
   const known = new Set(rows.map(({ name }) => name));
+  const missing: string[] = [];
   for (let start = Math.floor(from / day) * day; start < to; start += day) {
     if (known.has(nameOfDay(start))) continue;
     const [begin, end] = [new Date(start).toISOString(), new Date(start + day).toISOString()];
     const name = nameOfDay(start);
     // Made by itself and then attached, because a partition that is made as one waits until nobody reads any results, and all writers behind it.
     // Names and bounds are our own; a definition takes no parameters.
-    await sql.unsafe(`create table ${name} (like results including defaults including constraints including indexes);
-      alter table results attach partition ${name} for values from ('${begin}') to ('${end}')`);
+    missing.push(`create table ${name} (like results including defaults including constraints including indexes);
+      alter table results attach partition ${name} for values from ('${begin}') to ('${end}');`);
   }
+  if (missing.length > 0) await sql.unsafe(missing.join('\n'));
 };
 
 /** So long a drop may wait until nobody reads any results: whoever writes some waits behind it. */
@@ -108,11 +113,13 @@ export const dropResultDays = async (sql: Queryable, before: number): Promise<st
 };
 
 /** Marks hours whose rollup has to be made, or made anew. */
-export const markStale = async (sql: Queryable, hours: readonly number[]): Promise<void> => {
-  if (hours.length > 0)
-    await sql`insert into stale_hours (hour) select to_timestamp(h / 1000.0) from unnest(${numbersLiteral(hours.toSorted((a, b) => a - b))}::float8[]) as t (h)
-      on conflict do nothing`;
-};
+export const markStale = (sql: Queryable, hours: readonly number[]): Statement[] =>
+  hours.length === 0
+    ? []
+    : [
+        sql`insert into stale_hours (hour) select to_timestamp(h / 1000.0) from unnest(${numbersLiteral(hours.toSorted((a, b) => a - b))}::float8[]) as t (h)
+          on conflict do nothing`,
+      ];
 
 /** The start of the hour that a time lies in. */
 export const hourOf = (at: number): number => Math.floor(at / hour) * hour;
@@ -134,6 +141,12 @@ export const rollUpOneHour = async (sql: Queryable, finishedBefore: number): Pro
     group by r.monitor_key, p.continent
     on conflict (monitor_key, hour, continent) do update set ok = excluded.ok, failed = excluded.failed, unknown = excluded.unknown,
       took_sum = excluded.took_sum, took_min = excluded.took_min, took_max = excluded.took_max`;
+  // What lists are sorted by: of the newest hour only, one that is made anew may be an old one.
+  await sql`
+    update monitor_status s set response_ms = r.mean
+    from (select monitor_key, sum(took_sum) / nullif(sum(ok), 0) as mean from rollups where hour = ${stale.hour} group by monitor_key) r
+    where r.monitor_key = s.monitor_key and s.response_ms is distinct from r.mean
+      and not exists (select 1 from rollups later where later.monitor_key = s.monitor_key and later.hour > ${stale.hour})`;
   return true;
 };
 

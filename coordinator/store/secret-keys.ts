@@ -30,7 +30,12 @@ export const deleteOlderKeys = async (sql: Queryable, newest: string): Promise<v
 };
 
 /** An encrypted value, and what it is bound to. */
-export type Kept = { readonly place: 'monitor' | 'beat'; readonly id: string; readonly about: string; readonly box: Uint8Array };
+export type Kept = {
+  readonly place: 'monitor' | 'beat' | 'channel' | 'second factor';
+  readonly id: string;
+  readonly about: string;
+  readonly box: Uint8Array;
+};
 
 /** Encrypted values that are not under this key, locked; a box begins with the sixteen bytes of its key's id. */
 export const keptUnderOlderKeys = async (sql: Queryable, newest: string, most: number): Promise<readonly Kept[]> => {
@@ -39,12 +44,22 @@ export const keptUnderOlderKeys = async (sql: Queryable, newest: string, most: n
     select 'monitor' as place, id::text, id::text as about, secrets as box from monitors
     where secrets is not null and substring(secrets from 1 for 16) <> ${id} order by id limit ${most} for no key update`;
   if (monitors.length > 0) return monitors;
-  return sql<Kept[]>`
+  const channels = await sql<Kept[]>`
+    select 'channel' as place, id::text, id::text as about, secrets as box from channels
+    where secrets is not null and substring(secrets from 1 for 16) <> ${id} order by id limit ${most} for no key update`;
+  if (channels.length > 0) return channels;
+  const beats = await sql<Kept[]>`
     select 'beat' as place, encode(fingerprint, 'hex') as id, monitor_id::text as about, token as box from beat_tokens
     where substring(token from 1 for 16) <> ${id} order by fingerprint limit ${most} for no key update`;
+  if (beats.length > 0) return beats;
+  return sql<Kept[]>`
+    select 'second factor' as place, user_id::text as id, user_id::text as about, secret as box from second_factors
+    where substring(secret from 1 for 16) <> ${id} order by user_id limit ${most} for no key update`;
 };
 
 export const rewriteKept = async (sql: Queryable, { place, id, box }: Kept): Promise<void> => {
   if (place === 'monitor') await sql`update monitors set secrets = ${Buffer.from(box)} where id = ${id}`;
+  else if (place === 'channel') await sql`update channels set secrets = ${Buffer.from(box)} where id = ${id}`;
+  else if (place === 'second factor') await sql`update second_factors set secret = ${Buffer.from(box)} where user_id = ${id}`;
   else await sql`update beat_tokens set token = ${Buffer.from(box)} where fingerprint = decode(${id}, 'hex')`;
 };

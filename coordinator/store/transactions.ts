@@ -1,14 +1,16 @@
 import postgres from 'postgres';
 import { codeOf } from '../../shared/base/error-code.ts';
 import type { Sql, Transaction } from './database.ts';
+import { LostConnection } from './database-line.ts';
 
 const attempts = 5;
 
 /** The database rolled one of two transactions back because they were in each other's way; nothing of it was written. */
 const isConflict = (error: unknown): boolean => error instanceof postgres.PostgresError && error.code.startsWith('40');
 
-/** How the client and the system name a lost connection; a refusal has a code, too, and is not meant. */
-const isCutOff = (error: unknown): boolean => /^(CONNECTION_(CLOSED|ENDED|DESTROYED)|ECONN[A-Z]+|EPIPE)$/.test(codeOf(error));
+/** How a lost connection is named; a refusal has a code, too, and is not meant. */
+const isCutOff = (error: unknown): boolean =>
+  error instanceof LostConnection || /^CONNECTION_(CLOSED|ENDED|DESTROYED)$/.test(codeOf(error));
 
 /**
  * One transaction. When its connection is gone, its caller hears so at once, but the client never does: it would send a rollback, or a

@@ -1,8 +1,8 @@
 import { type Continent, isContinent } from '../../shared/base/continents.ts';
 import type { Config } from '../../shared/checks/assignment.ts';
-import { timeoutMs } from '../../shared/checks/config.ts';
 import { hashOf } from '../../shared/checks/hash.ts';
 import { insideOf } from '../../shared/checks/inside.ts';
+import { timeoutMs } from '../../shared/checks/kind-config.ts';
 import type { Kind } from '../../shared/checks/kinds.ts';
 import { defaultName } from '../../shared/checks/target.ts';
 import type { Watched } from '../domain/incident-types.ts';
@@ -39,7 +39,7 @@ export const monitorsOfPartition = (sql: Queryable, partition: number): AsyncGen
       select ${sql.unsafe(columns)} from monitors where partition = ${partition} and key > ${after} order by key limit ${pageLength}`,
   );
 
-export const monitorsById = (sql: Queryable, ids: readonly string[]): Promise<MonitorRow[]> =>
+export const monitorsById = (sql: Queryable, ids: readonly string[]) =>
   sql<MonitorRow[]>`select ${sql.unsafe(columns)} from monitors where id = any(${[...ids]})`;
 
 /** The continents that the config limits the check to; null when it does not. */

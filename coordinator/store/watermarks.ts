@@ -1,5 +1,6 @@
 import { numbersLiteral, textsLiteral } from './array-literals.ts';
 import type { Queryable } from './database.ts';
+import type { Statement } from './statements.ts';
 
 /** How far the results of one generation of a probe's spool are committed in a partition. `ahead`: those beyond that are, too. */
 export type Watermark = {
@@ -10,15 +11,16 @@ export type Watermark = {
   readonly ahead: readonly number[];
 };
 
-export const writeWatermarks = async (sql: Queryable, rows: readonly Watermark[]): Promise<void> => {
-  if (rows.length === 0) return;
-  await sql`
+export const writeWatermarks = (sql: Queryable, rows: readonly Watermark[]): Statement[] => {
+  if (rows.length === 0) return [];
+  const statement = sql`
     insert into watermarks (probe_key, generation, partition, seq, ahead)
     select probe_key, generation, partition, seq, ahead::bigint[] from unnest(
       ${numbersLiteral(rows.map((row) => row.probe_key))}::int[], ${textsLiteral(rows.map((row) => row.generation))}::uuid[],
       ${numbersLiteral(rows.map((row) => row.partition))}::smallint[], ${numbersLiteral(rows.map((row) => row.seq))}::bigint[],
       ${textsLiteral(rows.map((row) => numbersLiteral(row.ahead)))}::text[]) as t (probe_key, generation, partition, seq, ahead)
     on conflict (probe_key, generation, partition) do update set seq = excluded.seq, ahead = excluded.ahead, changed_at = now()`;
+  return [statement];
 };
 
 export const watermarksOfPartition = (sql: Queryable, partition: number): Promise<Watermark[]> =>

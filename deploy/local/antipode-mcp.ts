@@ -1,4 +1,3 @@
-#!/usr/bin/env node
 import { runMcp } from '../../shared/client/mcp-process.ts';
 import { localSettingsFile } from './local-settings-file.ts';
 

@@ -1,4 +1,3 @@
-#!/usr/bin/env node
 import { runCli } from '../../shared/client/cli.ts';
 import { surroundings } from '../../shared/client/process-surroundings.ts';
 import { localSettingsFile } from './local-settings-file.ts';

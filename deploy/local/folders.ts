@@ -1,17 +1,14 @@
 /** Where `npm start` keeps things: the home (data, secrets), and the cache (what was fetched or copied and can be had again). */
 import { accessSync, constants, existsSync, statSync } from 'node:fs';
-import { homedir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { makeFolder } from '../../shared/base/make-folder.ts';
+import { homeOf, projectFolder, wantedCache } from '../node/places.mjs';
+
+export { homeOf, projectFolder };
 
 type Environment = { readonly [name: string]: string | undefined };
 
-export const projectFolder = resolve(import.meta.dirname, '../..');
-
 export const isRoot = process.getuid?.() === 0;
-
-/** `ANTIPODE_HOME`, by default `.antipode` in the project. */
-export const homeOf = (env: Environment): string => resolve(projectFolder, env.ANTIPODE_HOME || '.antipode');
 
 /** What a home remembers: there as soon as it has been started once. */
 export const stateFile = (home: string): string => join(home, 'state.json');
@@ -41,9 +38,6 @@ const isUsable = (folder: string): boolean => {
     return false; // The next candidate is tried; the last one's failure is told by whoever writes there.
   }
 };
-
-const wantedCache = (env: Environment): string =>
-  resolve(env.ANTIPODE_CACHE || join(env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'antipode'));
 
 /** Where the launcher keeps its compiled code; undefined where that cannot be: Node would try for ever to make some folders. */
 export const compileFolder = (env: Environment): string | undefined => {

@@ -8,12 +8,11 @@ import { getCompileCacheDir } from 'node:module';
 import { dirname, join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { ConfigurationFault } from '../../shared/base/env.ts';
+import { type Crew, gatherCrew } from './all-processes.ts';
 import { coordinatorMain, environmentFile } from './coordinator-place.ts';
-import { type Crew, gatherCrew } from './crew.ts';
-import { inherited, probeEnvironment } from './environments.ts';
+import { doorEnvironment, inherited, probeEnvironment } from './environments.ts';
 import { asNetwork, makeNetwork, type Network } from './first-start.ts';
 import { openCache, openHome, projectFolder } from './folders.ts';
-import { type Foundations, layFoundations } from './foundations.ts';
 import { presentProbes } from './health.ts';
 import { type HomeState, keepState, openState, type SiteName, sites } from './home-state.ts';
 import { readJson, writeJson } from './json-file.ts';
@@ -23,7 +22,9 @@ import { lockHome } from './lock.ts';
 import { type Maker, summonMaker } from './maker-process.ts';
 import { faultsOfOwnParts } from './own-parts.ts';
 import { freePort, obstacleTo } from './ports.ts';
+import { type Foundations, layFoundations } from './services.ts';
 import { readSettings, type Settings } from './settings.ts';
+import { makeSignInLink } from './sign-in-link.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 type Say = (line: string) => void;
@@ -172,6 +173,7 @@ export const launch = async (environment: Environment, stop: AbortSignal, say: S
       HOST: settings.host,
       PORT: String(port),
       BASE_URL: base,
+      ...doorEnvironment(environment),
     };
     writeJson(environmentFile(home), ours);
     const key = networkKey(foundations, settings);
@@ -206,10 +208,11 @@ export const launch = async (environment: Environment, stop: AbortSignal, say: S
     if (isOwnDatabase) startCoordinator();
     const natsUrl = foundations.bus.NATS_URL;
     startProbes(crew, { home, logs, settings, natsUrl, common, ears }, network);
-    await awaitNetwork(direct, stop, say);
-    if (stop.aborted) return;
+    const [signInUrl] = await Promise.all([makeSignInLink(network.email, { ...common, ...ours }, stop), awaitNetwork(direct, stop, say)]);
+    if (stop.aborted || signInUrl === undefined) return;
     const describe = (): LocalFile => ({
       base_url: base,
+      sign_in_url: signInUrl,
       api_token: network.apiToken,
       email: network.email,
       password: network.password,
@@ -242,9 +245,11 @@ export const launch = async (environment: Environment, stop: AbortSignal, say: S
   }
 };
 
-const sayReady = (say: Say, { base_url, api_token }: LocalFile, file: string, tookMs: number): void => {
+const sayReady = (say: Say, { base_url, sign_in_url, api_token }: LocalFile, file: string, tookMs: number): void => {
   say(`ready after ${(tookMs / 1000).toFixed(1)} s
 
+  enter   ${sign_in_url}
+          signs you in, once
   API     ${base_url}/api/v1
   token   ${api_token}
   try     curl -H 'Authorization: Bearer ${api_token}' ${base_url}/api/v1/me

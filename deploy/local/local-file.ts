@@ -6,6 +6,8 @@ import { writeJson } from './json-file.ts';
 
 export type LocalFile = {
   readonly base_url: string;
+  /** Signs the owner in, once. */
+  readonly sign_in_url: string;
   readonly api_token: string;
   readonly email: string;
   readonly password: string;

@@ -2,9 +2,10 @@
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { constants } from 'node:fs';
-import { access, mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { access, mkdir, mkdtemp, readdir, rename, rm, writeFile } from 'node:fs/promises';
 import { delimiter, join } from 'node:path';
 import { promisify } from 'node:util';
+import { unpackDebianPackage } from '../node/debian-package.mjs';
 
 const run = promisify(execFile);
 
@@ -86,58 +87,8 @@ const fromRelease = async (scratch: string): Promise<string> => {
   return join(scratch, name, 'nats-server');
 };
 
-/** Where the machine gets its own packages from: `[address, suite]` of every configured source with the component main. */
-const configuredMirrors = async (): Promise<readonly (readonly [string, string])[]> => {
-  const { stdout } = await run('apt-get', ['indextargets', '--format', '$(REPO_URI) $(RELEASE) $(COMPONENT)', 'Created-By: Packages']);
-  const lines = stdout.split('\n').map((line) => line.split(' '));
-  return lines.flatMap(([address, suite, part]) => (address && suite && part === 'main' ? [[address, suite] as const] : []));
-};
-
-/** A package state of our own: nothing of the system's is read but its list of mirrors and its keys, and nothing is written there. */
-const fromMirror = async (scratch: string): Promise<string> => {
-  const [first] = await configuredMirrors();
-  if (first === undefined) throw new Error('the machine has no package mirror configured');
-  const [address, own] = first;
-  const distribution = /^ID=(\S+)$/m.exec(await readFile('/etc/os-release', 'utf8'))?.[1];
-  const keys = `/usr/share/keyrings/${distribution}-archive-keyring.gpg`;
-  const signedBy = (await access(keys).then(() => true, () => false)) ? `[signed-by=${keys}] ` : ''; // biome-ignore format: one line reads better
-  const apt = async (...args: readonly string[]): Promise<unknown> => {
-    const state = { 'Dir::State': scratch, 'Dir::State::lists': join(scratch, 'lists'), 'Dir::State::status': join(scratch, 'status') };
-    const options = {
-      ...state,
-      'Dir::Cache': scratch,
-      'Dir::Etc::sourcelist': join(scratch, 'sources.list'),
-      'Dir::Etc::sourceparts': '/dev/null',
-      'Dir::Etc::preferences': '/dev/null',
-      'Dir::Etc::preferencesparts': '/dev/null',
-      'Acquire::Languages': 'none',
-      'Acquire::IndexTargets::deb::DEP-11::DefaultEnabled': 'false',
-      'Acquire::http::Timeout': '15',
-      'Acquire::https::Timeout': '15',
-      'APT::Sandbox::User': 'root',
-    };
-    const flags = Object.entries(options).flatMap(([name, value]) => ['-o', `${name}=${value}`]);
-    return await run('apt-get', ['-q', ...flags, ...args], { cwd: scratch, timeout: 120_000 });
-  };
-  await mkdir(join(scratch, 'lists', 'partial'), { recursive: true });
-  await mkdir(join(scratch, 'archives', 'partial'), { recursive: true });
-  await writeFile(join(scratch, 'status'), '');
-  const faults: Error[] = [];
-  for (const suite of new Set(['stable', own])) {
-    try {
-      await writeFile(join(scratch, 'sources.list'), `deb ${signedBy}${address} ${suite} main universe\n`);
-      await apt('--error-on=any', 'update');
-      await apt('download', 'nats-server');
-      const fetched = (await readdir(scratch)).find((name) => name.endsWith('.deb'));
-      if (fetched === undefined) throw new Error('the package did not arrive');
-      await run('dpkg-deb', ['-x', join(scratch, fetched), join(scratch, 'package')]);
-      return join(scratch, 'package/usr/sbin/nats-server');
-    } catch (cause) {
-      faults.push(new Error(`suite ${suite}: ${cause instanceof Error ? cause.message.split('\n').slice(0, 3).join(' ') : String(cause)}`));
-    }
-  }
-  throw new AggregateError(faults, faults.map((fault) => fault.message).join('; '));
-};
+const fromMirror = async (scratch: string): Promise<string> =>
+  join(await unpackDebianPackage(scratch, 'nats-server', 'stable first'), 'usr/sbin/nats-server');
 
 /**
  * @param say told what takes long, in a line each.

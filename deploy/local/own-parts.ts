@@ -19,16 +19,18 @@ const faultsOfDatabase = async (url: string): Promise<readonly string[]> => {
 };
 
 /** Both users must be let in: the coordinator's own, and the one who hands revocations to the server. */
-const faultsOfBus = async (bus: BusEnvironment): Promise<readonly string[]> => {
+const faultsOfBus = async (bus: BusEnvironment, tls: Settings['busTls']): Promise<readonly string[]> => {
   const { enterOnce } = await loadLightly(() => import('../../shared/bus/nats.ts'));
   const url = bus.NATS_URL;
   const faultWith = async (name: 'NATS_CREDENTIALS' | 'NATS_SYSTEM_CREDENTIALS'): Promise<string | undefined> => {
     try {
-      await enterOnce({ url, credentials: bus[name] });
+      await enterOnce({ url, ...tls, credentials: bus[name] });
       return undefined;
     } catch (error) {
       const why = error instanceof Error ? error.message : String(error);
       const isAboutUser = /authori[sz]ation|authentication|credentials|nonce|seed|key/i.test(why);
+      if (/tls|certificate|issuer|altname/i.test(why))
+        return `NATS_URL: the bus at ${url} has no TLS that can be relied on (${why}): check its certificate, NATS_CA and NATS_TLS_FIRST`;
       return isAboutUser
         ? `${name}: the bus at ${url} does not take them (${why}): check that they are of an account of that server`
         : `NATS_URL: nothing answers at ${url} (${why}): check host and port, and that a nats-server runs there`;
@@ -39,10 +41,10 @@ const faultsOfBus = async (bus: BusEnvironment): Promise<readonly string[]> => {
 };
 
 /** A line for each part of the person's own that does not let us in; none when there is no such part, or all is well. */
-export const faultsOfOwnParts = async ({ databaseUrl, bus }: Settings): Promise<readonly string[]> => {
+export const faultsOfOwnParts = async ({ databaseUrl, bus, busTls }: Settings): Promise<readonly string[]> => {
   const faults = await Promise.all([
     databaseUrl === undefined ? [] : faultsOfDatabase(databaseUrl),
-    bus === undefined ? [] : faultsOfBus(bus),
+    bus === undefined ? [] : faultsOfBus(bus, busTls),
   ]);
   return faults.flat();
 };

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { readEnvironment } from '../../shared/base/env.ts';
 import { postgresAddress } from '../../shared/base/postgres-address.ts';
 import { busFields } from '../../shared/bus/bus-variables.ts';
+import type { Entrance } from '../../shared/bus/dialling.ts';
 import { type BusEnvironment, busVariables } from './environments.ts';
 
 const variables = z.object({
@@ -16,6 +17,8 @@ const variables = z.object({
   NATS_ACCOUNT_SEED: busFields.NATS_ACCOUNT_SEED.optional(),
   NATS_OPERATOR_SEED: busFields.NATS_OPERATOR_SEED.optional(),
   NATS_SYSTEM_CREDENTIALS: busFields.NATS_SYSTEM_CREDENTIALS.optional(),
+  NATS_TLS_FIRST: busFields.NATS_TLS_FIRST,
+  NATS_CA: busFields.NATS_CA,
   SECRET_KEY: z.string().min(32, 'must have at least 32 characters').optional(),
   SECRET_KEY_PREVIOUS: z.string().min(32, 'must have at least 32 characters').optional(),
   PROBE_ALLOW_CIDRS: z.string().optional(),
@@ -29,6 +32,8 @@ export type Settings = {
   readonly databaseUrl: string | undefined;
   /** A bus of their own instead of the embedded one. */
   readonly bus: BusEnvironment | undefined;
+  /** How that is entered where it has TLS. */
+  readonly busTls: Pick<Entrance, 'tlsFirst' | 'ca'>;
   readonly secretKey: string | undefined;
   readonly previousKey: string | undefined;
   readonly allowCidrs: string | undefined;
@@ -36,6 +41,8 @@ export type Settings = {
 
 const halfSetBus = (isSet: (name: string) => boolean): readonly string[] => {
   const given = busVariables.filter(isSet);
+  const forTls = ['NATS_CA', 'NATS_TLS_FIRST'].filter(isSet);
+  if (given.length === 0 && forTls.length > 0) return [`${forTls.join(', ')} set, but no NATS_URL: the bus of this machine has no TLS`];
   const missing = busVariables.filter((name) => !isSet(name));
   if (given.length === 0 || missing.length === 0) return [];
   const are = missing.length === 1 ? 'is' : 'are';
@@ -53,6 +60,7 @@ export const readSettings = (environment: Readonly<Record<string, string | undef
     baseUrl: read.BASE_URL,
     databaseUrl: read.DATABASE_URL,
     bus: Object.keys(bus).length > 0 ? z.record(z.enum(busVariables), z.string()).parse(bus) : undefined,
+    busTls: { tlsFirst: read.NATS_TLS_FIRST, ca: read.NATS_CA },
     secretKey: read.SECRET_KEY,
     previousKey: read.SECRET_KEY_PREVIOUS,
     allowCidrs: read.PROBE_ALLOW_CIDRS,

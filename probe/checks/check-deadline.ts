@@ -1,5 +1,6 @@
 import { performance } from 'node:perf_hooks';
 import { type Alarm, clearAlarm, setAlarm } from './alarms.ts';
+import { type Charged, chargedNow, chargedTo } from './own-fault.ts';
 
 /** What is to be stopped when the time is over. */
 export type Expiring = { readonly expire: () => void };
@@ -16,6 +17,8 @@ export class CheckDeadline implements Alarm {
   due: number;
   place = -1;
   #ended = false;
+  /** Whose check it is: alarms ring in a turn that all checks share. */
+  #charged: Charged | undefined;
   /** Most checks have one listener; further ones stand in the list. */
   #listener: Expiring | undefined;
   #further: Expiring[] | undefined;
@@ -39,6 +42,7 @@ export class CheckDeadline implements Alarm {
 
   /** For a listener with an alarm of its own, which minds the time itself: it is told only if the time is ended sooner. */
   attend(listener: Expiring): void {
+    this.#charged ??= chargedNow();
     if (this.#listener === undefined) this.#listener = listener;
     else if (this.#further === undefined) this.#further = [listener];
     else this.#further.push(listener);
@@ -51,7 +55,7 @@ export class CheckDeadline implements Alarm {
   }
 
   ring(): void {
-    this.end();
+    chargedTo(this.#charged, () => this.end());
   }
 
   /** The time is over now, whatever was left of it. */

@@ -8,6 +8,7 @@ import { type DnsMessage, flagBits, type Question, readMessage, type Written } f
 import type { Asker, Ticket } from './dns-slot.ts';
 import type { UdpSockets } from './dns-sockets.ts';
 import { askByTcp, type TcpOutcome } from './dns-tcp.ts';
+import { chargedNow, chargedTo } from './own-fault.ts';
 
 /** What asking came to, whatever the answer says. */
 export type Outcome =
@@ -40,6 +41,8 @@ export type Asking = {
   readonly transport: Transport;
   /** How long to wait for the first datagram's answer; doubles with each further one. */
   readonly patience_ms: number;
+  /** By a socket that nothing else is asked by. */
+  readonly alone?: boolean;
 };
 
 /** Called once, when a question is over or goes on by TCP. */
@@ -82,6 +85,8 @@ class UdpQuestion implements Asker, Alarm, Expiring {
   #refused: readonly Resolver[] = nobody;
   #edns = true;
   #done = false;
+  /** Timers and sockets are shared with the questions of other checks. */
+  readonly #charged = chargedNow();
 
   constructor(sockets: UdpSockets, asking: Asking, deadline: CheckDeadline, began: number, told: Told) {
     this.#sockets = sockets;
@@ -101,12 +106,22 @@ class UdpQuestion implements Asker, Alarm, Expiring {
   }
 
   ring(): void {
-    const now = performance.now();
-    if (this.#deadline.isOver(now)) this.expire();
-    else this.#sendAgain(now);
+    chargedTo(this.#charged, () => {
+      const now = performance.now();
+      if (this.#deadline.isOver(now)) this.expire();
+      else this.#sendAgain(now);
+    });
   }
 
-  hear(answer: Buffer, { resolver, question }: Ticket): void {
+  hear(answer: Buffer, ticket: Ticket): void {
+    chargedTo(this.#charged, () => this.#read(answer, ticket));
+  }
+
+  fail(error: Error, ticket: Ticket): void {
+    chargedTo(this.#charged, () => this.#lose(error, ticket));
+  }
+
+  #read(answer: Buffer, { resolver, question }: Ticket): void {
     const { resolvers, written, question: asked } = this.#asking;
     const reading = readMessage(answer, asked, written.plain, 'udp');
     if (reading.is === 'stray') this.#strays += 1;
@@ -118,7 +133,7 @@ class UdpQuestion implements Asker, Alarm, Expiring {
     else this.#end(reading, resolver);
   }
 
-  fail(error: Error, { resolver }: Ticket): void {
+  #lose(error: Error, { resolver }: Ticket): void {
     const code = codeOf(error);
     if (code === 'ECONNREFUSED') {
       this.#refused = [...this.#refused, resolver];
@@ -143,11 +158,11 @@ class UdpQuestion implements Asker, Alarm, Expiring {
 
   #sendAgain(now: number): void {
     if (this.#done) return;
-    const { written, patience_ms } = this.#asking;
+    const { written, patience_ms, alone = false } = this.#asking;
     this.#attempts += 1;
     const again = now + (patience_ms << Math.min(this.#attempts - 1, 6));
     setAlarm(this, Math.min(again, this.#deadline.due));
-    const ticket = this.#sockets.ask(this.#last(), this.#edns ? written.edns : written.plain, this, this.#attempts > 1);
+    const ticket = this.#sockets.ask(this.#last(), this.#edns ? written.edns : written.plain, this, alone || this.#attempts > 1);
     if (this.#ticket === undefined) this.#ticket = ticket;
     else if (this.#further === undefined) this.#further = [ticket];
     else this.#further.push(ticket);

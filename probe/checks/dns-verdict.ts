@@ -1,9 +1,10 @@
 import type { CauseParams } from '../../shared/checks/cause.ts';
 import type { DnsCause } from '../../shared/checks/dns/causes.ts';
 import type { DnsTerms } from '../../shared/checks/dns/config.ts';
-import { rcodeName, rcodes, recordTypeOf, recordTypes } from '../../shared/checks/dns/record-types.ts';
+import { rcodeName, rcodes, recordTypeOf } from '../../shared/checks/dns/record-types.ts';
 import { type Expectation, meets, type RecordFields, recordText } from '../../shared/checks/dns/values.ts';
 import type { Evidence, Json, Phases, Verdict } from '../../shared/checks/result.ts';
+import { isAlias, recordsAsked } from './dns-chain.ts';
 import type { Exchange } from './dns-exchange.ts';
 import { type DnsMessage, type DnsRecord, flagBits } from './dns-message.ts';
 
@@ -46,38 +47,6 @@ const nameErrors: Readonly<Record<string, DnsCause>> = {
   REFUSED: 'dns_refused',
 };
 
-/** Records of the asked type at the end of the chain of aliases, and the lowest TTL on the way. */
-type Asked = { readonly records: readonly DnsRecord[]; readonly ttl: number | null };
-
-const isAsked = ({ name, type, fields }: DnsRecord, wantedName: string, wantedType: number): boolean =>
-  name === wantedName && type === wantedType && fields !== null;
-
-const lowestTtl = (records: readonly DnsRecord[]): number => {
-  let lowest = Number.POSITIVE_INFINITY;
-  for (const { ttl } of records) if (ttl < lowest) lowest = ttl;
-  return lowest;
-};
-
-/** What lies beside the chain was not asked for. Most answers are nothing but the records asked for, and are taken as they are. */
-const recordsAsked = (terms: Pick<DnsTerms, 'name' | 'type'>, answers: readonly DnsRecord[]): Asked => {
-  const wanted = recordTypes[terms.type];
-  const passed: string[] = [];
-  let name = terms.name;
-  let lowest = Number.POSITIVE_INFINITY;
-  for (;;) {
-    const isPlain = answers.every((record) => isAsked(record, name, wanted));
-    const records = isPlain ? answers : answers.filter((record) => isAsked(record, name, wanted));
-    const alias = isPlain ? undefined : answers.find((record) => isAsked(record, name, recordTypes.CNAME));
-    const next = alias?.fields?.[0];
-    lowest = Math.min(lowest, lowestTtl(records));
-    if (records.length > 0 || alias === undefined || next === undefined || next === name || passed.includes(next))
-      return { records, ttl: Number.isFinite(lowest) ? lowest : null };
-    lowest = Math.min(lowest, alias.ttl);
-    passed.push(name);
-    name = next;
-  }
-};
-
 type Expected = NonNullable<DnsTerms['expected']>;
 
 const isAmong = (expectation: Expectation, records: readonly DnsRecord[]): boolean => {
@@ -114,9 +83,8 @@ const judgeAnswer = (terms: DnsTerms, message: DnsMessage): Fault => {
     const params = { rcode, expected: terms.rcode };
     const plain = terms.rcode === 'NOERROR' ? nameErrors[rcode] : undefined;
     // Whoever looks finds that the name exists: what it leads to does not.
-    const isAlias =
-      plain === 'dns_name_missing' && message.answers.some(({ name, type }) => name === terms.name && type === recordTypes.CNAME);
-    if (isAlias) return fault('dns_alias_dangling');
+    const isDangling = plain === 'dns_name_missing' && isAlias(terms.name, message.answers);
+    if (isDangling) return fault('dns_alias_dangling');
     // A name that exists although it should not was answered from outside; an error may be the resolver's own.
     return plain ? fault(plain) : fault(rcode === 'NOERROR' ? 'dns_unexpected_rcode' : 'dns_rcode', params);
   }
@@ -173,6 +141,7 @@ export const judge = (terms: DnsTerms, seen: Seen): Verdict => {
 
 const mostRecordsShown = 50;
 const mostTextShown = 512;
+const mostAliasesShown = 10;
 
 const flagNames = ['aa', 'tc', 'rd', 'ra', 'ad', 'cd'] as const;
 
@@ -194,8 +163,11 @@ const evidenceOf = (terms: DnsTerms, { exchange, own }: Pick<Seen, 'exchange' | 
   };
   if (outcome.is !== 'answer') return { ...asked, answered: outcome.is };
   const { message } = outcome;
+  const { ttl, aliases } = recordsAsked(terms, message.answers);
   return {
     ...asked,
+    ttl,
+    ...(aliases.length > 0 ? { aliases: aliases.slice(0, mostAliasesShown) } : {}),
     rcode: rcodeName(message.rcode),
     flags: flagNames.filter((flag) => (message.flags & flagBits[flag]) !== 0),
     answers: message.answers.slice(0, mostRecordsShown).map(recordShown),

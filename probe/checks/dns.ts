@@ -11,6 +11,7 @@ import { createResolverWitness, systemResolvers } from './dns-resolvers.ts';
 import type { UdpSockets } from './dns-sockets.ts';
 import { judge, resolverSuspected } from './dns-verdict.ts';
 import { type Families, ownFamilies } from './https-lookup.ts';
+import { mayTellOutgoing, outgoingTo } from './outgoing-address.ts';
 
 export type DnsParts = {
   readonly sockets: UdpSockets;
@@ -34,6 +35,10 @@ const preparedFor = (assignment: Assignment): Prepared => {
   return { terms, unaddressed, named: resolver && { resolver, asking: { ...unaddressed, resolvers: [resolver] } } };
 };
 
+const noResolver: Verdict = {
+  ...{ outcome: 'unknown', cause: { class: 'probe_resolver', params: {} }, phases: noPhases, evidence: { resolvers: 0 } },
+};
+
 /** Whether a resolver was to be asked by TCP and could not even be connected to. */
 const takesNoTcp = ({ outcome, transport, connected_ms }: Exchange): boolean =>
   outcome.is !== 'answer' && transport === 'tcp' && connected_ms === null;
@@ -52,9 +57,12 @@ export const createDnsCheck = (parts: DnsParts): ToldCheck => {
     return made;
   };
 
-  const askOwn = async ({ terms, unaddressed }: Prepared, { assignment, deadline, evidence_wanted }: CheckContext): Promise<Verdict> => {
+  const askOwn = async (
+    { terms, unaddressed }: Prepared,
+    { assignment, deadline, evidence_wanted }: CheckContext,
+  ): Promise<{ readonly verdict: Verdict; readonly resolver?: Resolver }> => {
     const [first, ...rest] = resolvers();
-    if (!first) return { outcome: 'unknown', cause: { class: 'probe_resolver', params: {} }, phases: noPhases, evidence: { resolvers: 0 } };
+    if (!first) return { verdict: noResolver };
     const own: readonly [Resolver, ...Resolver[]] = [first, ...rest];
     const since = deadline.began;
     // A silent resolver is only known at the deadline: who else it answers is asked in time, once its patience is over.
@@ -80,7 +88,15 @@ export const createDnsCheck = (parts: DnsParts): ToldCheck => {
     witness.saw(terms, seen);
     // What vouches for it is asked by UDP, and says nothing of its TCP.
     const vouched = resolverSuspected(seen, terms.rcode) && !takesNoTcp(seen) ? await suspect() : false;
-    return judge(terms, { exchange: seen, own: true, vouched, has_family: true, limit_ms: assignment.timeout_ms, evidence_wanted });
+    const verdict = judge(terms, {
+      exchange: seen,
+      own: true,
+      vouched,
+      has_family: true,
+      limit_ms: assignment.timeout_ms,
+      evidence_wanted,
+    });
+    return { verdict, resolver: seen.resolver };
   };
 
   const judgeNamed = (terms: DnsTerms, { assignment, evidence_wanted }: CheckContext, seen: Exchange): Verdict => {
@@ -88,12 +104,17 @@ export const createDnsCheck = (parts: DnsParts): ToldCheck => {
     return judge(terms, { exchange: seen, own: false, vouched: false, has_family, limit_ms: assignment.timeout_ms, evidence_wanted });
   };
 
-  return (context, ended, failed) => {
+  return (context, told, failed) => {
     const { assignment, guard, deadline } = context;
+    // What is shown of a check is worth a socket that asks the system which way it went; the many that pass in silence are not.
+    const ended = (verdict: Verdict, resolver?: Resolver): void => {
+      if (resolver === undefined || (verdict.outcome === 'ok' && !context.evidence_wanted)) told(verdict);
+      else withOutgoing(verdict, resolver).then(told, failed);
+    };
     const prepared = prepare(assignment);
     const { terms, named } = prepared;
     if (named === null) {
-      askOwn(prepared, context).then(ended, failed);
+      askOwn(prepared, context).then(({ verdict, resolver }) => ended(verdict, resolver), failed);
       return;
     }
     const { resolver, asking } = named;
@@ -103,7 +124,7 @@ export const createDnsCheck = (parts: DnsParts): ToldCheck => {
     }
     ask(sockets, asking, deadline, deadline.began, (seen) => {
       if (seen instanceof Promise) {
-        seen.then((whole) => judgeNamed(terms, context, whole)).then(ended, failed);
+        seen.then((whole) => judgeNamed(terms, context, whole)).then((verdict) => ended(verdict, resolver), failed);
         return;
       }
       let verdict: Verdict;
@@ -113,9 +134,14 @@ export const createDnsCheck = (parts: DnsParts): ToldCheck => {
         failed(error);
         return;
       }
-      ended(verdict);
+      ended(verdict, resolver);
     });
   };
+};
+
+const withOutgoing = async (verdict: Verdict, resolver: Resolver): Promise<Verdict> => {
+  const own = await outgoingTo(resolver);
+  return mayTellOutgoing(own, resolver.address) ? { ...verdict, evidence: { ...verdict.evidence, outgoing_address: own } } : verdict;
 };
 
 const notPublic = ({ address, port }: Resolver, isOwnLimit: boolean): Verdict => ({

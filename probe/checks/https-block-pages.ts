@@ -8,91 +8,135 @@ export type Interference = {
   readonly certain: boolean;
 };
 
-type Page = { readonly header: (name: string) => string; readonly body: string; readonly status: number };
-type Rule = { readonly vendor: string; readonly certain?: (page: Page) => boolean; readonly likely?: (page: Page) => boolean };
+type Page = {
+  readonly header: (name: string) => string;
+  /** The beginning of the page, and what of it people read. */
+  readonly source: string;
+  readonly words: string;
+};
+
+/**
+ * One row for each firewall or CDN. That it stands before a server says nothing: origins have statuses and pages of their own, and healthy pages speak of
+ * firewalls. `header`: headers that only its own responses have. `page`: whether the page is its own, made of its mark and little else; `anyStatus` where
+ * such pages also come with a status of success.
+ */
+type Rule = {
+  readonly vendor: string;
+  readonly header?: string;
+  readonly page?: (page: Page) => boolean;
+  readonly anyStatus?: boolean;
+};
 
 const refusals = [401, 403, 405, 406, 409, 429, 501, 503];
-const refused = ({ status }: Page): boolean => refusals.includes(status);
-const has = (text: string, ...parts: readonly string[]): boolean => parts.some((part) => text.includes(part));
 
-/** One row for each firewall or CDN. `certain` signs are given by nothing else; `likely` ones count with a status of refusal. */
 const rules: readonly Rule[] = [
   {
     vendor: 'Cloudflare',
-    certain: ({ header }) => header('cf-mitigated') !== '',
-    likely: ({ header, body }) =>
+    header: 'cf-mitigated',
+    page: ({ header, source, words }) =>
       header('server') === 'cloudflare' &&
-      has(body, 'cf-error-details', 'Attention Required! | Cloudflare', 'challenge-platform', 'Just a moment...', 'error code: 10'),
+      (/^(?:Just a moment\.\.\.|Attention Required! \| Cloudflare|error code: 10\d\d)/.test(words) || source.includes('cf-error-details')),
   },
   {
     vendor: 'AWS WAF',
-    certain: ({ header }) => header('x-amzn-waf-action') !== '',
-    likely: ({ header, body }) =>
-      header('x-cache').toLowerCase() === 'error from cloudfront' && has(body, 'Request blocked', 'Request could not be satisfied'),
+    header: 'x-amzn-waf-action',
+    page: ({ header, words }) =>
+      header('x-cache').toLowerCase() === 'error from cloudfront' && /Request blocked|Request could not be satisfied/i.test(words),
   },
   {
     vendor: 'Akamai',
-    likely: ({ header, body }) =>
-      (/^akamai/i.test(header('server')) || header('akamai-grn') !== '' || has(body, 'errors.edgesuite.net')) &&
-      has(body, 'Access Denied', 'Reference&#32;&#35;', 'Reference #'),
+    page: ({ header, source, words }) =>
+      (/^akamai/i.test(header('server')) || header('akamai-grn') !== '' || source.includes('errors.edgesuite.net')) &&
+      /^Access Denied\b/i.test(words) &&
+      /Reference(?:&#32;| )(?:&#35;|#)/.test(words),
   },
+  { vendor: 'Azure Front Door', page: ({ header, words }) => header('x-azure-ref') !== '' && /^.{0,60}request is blocked/i.test(words) },
   {
-    vendor: 'Azure Front Door',
-    likely: ({ header, body }) => header('x-azure-ref') !== '' && has(body, 'The request is blocked', 'request is blocked', 'Azure WAF'),
+    vendor: 'Azure Application Gateway',
+    page: ({ header, words }) => /^microsoft-azure-application-gateway/i.test(header('server')) && /^403 Forbidden\b/.test(words),
   },
-  { vendor: 'Azure Application Gateway', likely: ({ header }) => /^microsoft-azure-application-gateway/i.test(header('server')) },
   {
     vendor: 'DataDome',
-    certain: ({ header, body }) => header('x-dd-b') !== '' || has(body, 'captcha-delivery.com'),
-    likely: ({ header }) => header('server') === 'DataDome' || header('x-datadome') !== '',
+    header: 'x-dd-b',
+    anyStatus: true,
+    page: ({ source, words }) =>
+      /^\s*\{\s*"url"\s*:\s*"https:\/\/geo\.captcha-delivery\.com\//.test(source) ||
+      (words.length <= 200 && /src=["']?https:\/\/(?:ct|geo)\.captcha-delivery\.com\//.test(source)),
   },
   {
     vendor: 'Imperva',
-    certain: ({ body }) => has(body, 'Incapsula incident ID', 'Powered by Imperva', '/_Incapsula_Resource?CWUDNSAI'),
-    likely: ({ header }) => header('x-iinfo') !== '' || /incapsula|imperva/i.test(header('x-cdn')),
+    anyStatus: true,
+    page: ({ source, words }) =>
+      /^(?:Request unsuccessful\. )?Incapsula incident ID: ?[\d-]/.test(words) ||
+      (words.length <= 200 && /<iframe[^>]{0,200}\/_Incapsula_Resource\?CWUDNSAI/.test(source)) ||
+      /^.{0,300}\bIncident ID: ?[\d-].{0,100}Powered by Imperva\b/.test(words),
   },
   {
     vendor: 'Sucuri',
-    certain: ({ header, body }) => header('x-sucuri-block') !== '' || has(body, 'Sucuri WebSite Firewall - Access Denied'),
-    likely: ({ header }) => /^sucuri/i.test(header('server')),
+    header: 'x-sucuri-block',
+    anyStatus: true,
+    page: ({ words }) => /^(?:Sucuri WebSite Firewall - Access Denied|Access Denied - Sucuri Website Firewall)/i.test(words),
   },
-  { vendor: 'Vercel', certain: ({ header }) => header('x-vercel-mitigated') !== '' },
+  { vendor: 'Vercel', header: 'x-vercel-mitigated' },
+  { vendor: 'HUMAN', anyStatus: true, page: ({ source, words }) => words.length <= 700 && /id=["']px-captcha["']/.test(source) },
   {
-    vendor: 'HUMAN',
-    certain: ({ body }) => has(body, 'id="px-captcha"', "id='px-captcha'", '_pxAppId') && has(body, 'captcha'),
-    likely: ({ body }) => has(body, 'px-captcha'),
+    vendor: 'Kasada',
+    page: ({ header, source, words }) => header('x-kpsdk-ct') !== '' && words.length <= 40 && /\bKPSDK\b|\/ips\.js\b/.test(source),
   },
-  { vendor: 'Kasada', likely: ({ header }) => header('x-kpsdk-ct') !== '' },
-  { vendor: 'F5', certain: ({ body }) => has(body, 'The requested URL was rejected. Please consult with your administrator.') },
-  { vendor: 'Wordfence', likely: ({ body }) => has(body, 'Generated by Wordfence') },
-  { vendor: 'DDoS-Guard', likely: ({ header }) => /^ddos-guard/i.test(header('server')) },
-  { vendor: 'ModSecurity', likely: ({ body }) => has(body, 'Mod_Security', 'ModSecurity') },
+  {
+    vendor: 'F5',
+    anyStatus: true,
+    page: ({ words }) => /^(?:Request Rejected )?The requested URL was rejected\. Please consult with your administrator\./.test(words),
+  },
+  { vendor: 'Wordfence', page: ({ words }) => /\bGenerated by Wordfence\b/.test(words) },
+  { vendor: 'DDoS-Guard', page: ({ header, words }) => /^ddos-guard/i.test(header('server')) && /^DDoS-Guard\b/i.test(words) },
+  { vendor: 'ModSecurity', page: ({ words }) => /\bgenerated by Mod_?Security\b/i.test(words) },
 ];
 
-/** What the `certain` rules look at: a page without any of these is past them all (a test holds the two together). */
-const certainHeaders = new Set(['cf-mitigated', 'x-amzn-waf-action', 'x-dd-b', 'x-sucuri-block', 'x-vercel-mitigated']);
-const certainMarks = /captcha|Incapsula|Imperva|Sucuri|_pxAppId|requested URL was rejected/;
+/** What a page of an `anyStatus` rule has: one without any of these is past them all (a test holds the two together). */
+const anyStatusMarks = /captcha|Incapsula|Imperva|Sucuri|requested URL was rejected/i;
+
+/** A page of success is looked at only as a whole, and none of a firewall is longer. */
+const mostOfSuccess = 4_096;
+const mostLookedAt = 16_384;
+/** How much people read on a firewall's page at most. */
+const mostWords = 2_000;
+
+const entities: Readonly<Record<string, string>> = { '&#32;': ' ', '&#35;': '#', '&nbsp;': ' ', '&#124;': '|', '&vert;': '|' };
+
+/** What people read of a page, its title first. Every expression here takes what it began to the end, so that none goes back. */
+const wordsOf = (source: string): string =>
+  source
+    .replaceAll(/<!--[\s\S]*?(?:-->|$)/g, ' ')
+    .replaceAll(/<(script|style)\b[\s\S]*?(?:<\/\1|$)/gi, ' <')
+    .replaceAll(/<[^>]*>?/g, ' ')
+    .replaceAll(/&(?:#32|#35|nbsp|#124|vert);/g, (entity) => entities[entity] ?? entity)
+    .replaceAll(/\s+/g, ' ')
+    .trim();
 
 /** Statuses with which a CDN says that the server behind it is the trouble. */
 const cloudflareOrigin = [520, 521, 522, 523, 524, 525, 526, 527, 530];
 
 /** Whether a response was made by a firewall or CDN in the server's place, and by which; undefined when nothing says so. */
 export const interference = (response: ResponseSeen, body: string): Interference | undefined => {
-  const page: Page = {
-    header: (name) => response.headers.find(([key]) => key === name)?.[1] ?? '',
-    body,
-    status: response.status,
-  };
-  if (page.header('server') === 'cloudflare' && cloudflareOrigin.includes(page.status))
+  const { status, headers, read, truncated } = response;
+  const header = (name: string): string => headers.find(([key]) => key === name)?.[1] ?? '';
+  if (header('server') === 'cloudflare' && cloudflareOrigin.includes(status))
     return { is: 'origin_unreachable', vendor: 'Cloudflare', certain: false };
-  if (page.header('x-cache').toLowerCase() === 'error from cloudfront' && [502, 504].includes(page.status)) {
+  if (header('x-cache').toLowerCase() === 'error from cloudfront' && [502, 504].includes(status)) {
     return { is: 'origin_unreachable', vendor: 'CloudFront', certain: false };
   }
-  // Most responses are fine, and most of those carry none of the marks that any certain sign needs.
-  if (!refused(page) && !certainMarks.test(body) && !response.headers.some(([name]) => certainHeaders.has(name))) return undefined;
-  for (const { vendor, certain, likely } of rules) {
-    if (certain?.(page)) return { is: 'blocked', vendor, certain: true };
-    if (refused(page) && likely?.(page)) return { is: 'blocked', vendor, certain: false };
-  }
-  return undefined;
+  const byHeader = rules.find((rule) => rule.header !== undefined && header(rule.header) !== '');
+  if (byHeader) return { is: 'blocked', vendor: byHeader.vendor, certain: true };
+
+  // Most responses are fine, and most of those have no page that could be a firewall's.
+  const isSuccess = status >= 200 && status < 300;
+  const isRefusal = refusals.includes(status);
+  if (isSuccess && (truncated || read > mostOfSuccess || body.length > mostOfSuccess)) return undefined;
+  const source = body.slice(0, mostLookedAt);
+  if (!isRefusal && !anyStatusMarks.test(source)) return undefined;
+  const words = wordsOf(source);
+  if (words.length > mostWords) return undefined;
+  const own = rules.find(({ page, anyStatus = false }) => (isRefusal || anyStatus) && page?.({ header, source, words }));
+  return own && { is: 'blocked', vendor: own.vendor, certain: own.anyStatus === true };
 };

@@ -1,17 +1,22 @@
-import { Readable } from 'node:stream';
-import { codeOf } from '../../shared/base/error-code.ts';
+import type { Transform } from 'node:stream';
+import pLimit from 'p-limit';
+import { GrowingBytes } from './growing-bytes.ts';
 import type { ResponseReader } from './https-reader.ts';
 
-/** Compressions that a server may use although none was asked for. Few do: node's zlib is loaded for the first. */
+/**
+ * Compressions that a server may use although none was asked for. Few do: node's zlib is loaded for the first. Each gives what it holds when the
+ * data end before their time, because that is all there will be.
+ */
 const decoders = async () => {
   const { constants, createBrotliDecompress, createGunzip, createInflate, createZstdDecompress } = await import('node:zlib');
+  const soFar = { finishFlush: constants.Z_SYNC_FLUSH };
   return {
-    gzip: createGunzip,
-    'x-gzip': createGunzip,
-    deflate: createInflate,
-    br: createBrotliDecompress,
+    gzip: () => createGunzip(soFar),
+    'x-gzip': () => createGunzip(soFar),
+    deflate: () => createInflate(soFar),
+    br: () => createBrotliDecompress({ finishFlush: constants.BROTLI_OPERATION_FLUSH }),
     // A frame may ask for a window of its own size: never one beyond 8 MiB, which is what browsers give.
-    zstd: () => createZstdDecompress({ params: { [constants.ZSTD_d_windowLogMax]: 23 } }),
+    zstd: () => createZstdDecompress({ finishFlush: constants.ZSTD_e_flush, params: { [constants.ZSTD_d_windowLogMax]: 23 } }),
   } as const;
 };
 
@@ -20,26 +25,43 @@ const encodingOf = (reader: ResponseReader): keyof Awaited<ReturnType<typeof dec
   return value === 'gzip' || value === 'x-gzip' || value === 'deflate' || value === 'br' || value === 'zstd' ? value : undefined;
 };
 
-/** The body as people read it, never more than `most` bytes of it: a bomb stops growing there. What cannot be unpacked stays as it came. */
-export const decoded = async (reader: ResponseReader, most: number): Promise<{ body: Uint8Array; truncated: boolean }> => {
+type Inflated = { readonly bytes: GrowingBytes; readonly isLonger: boolean };
+
+/** What comes out of a decoder until the data end, cannot be read on, or `most` is passed. Its errors have a listener for as long as it lives. */
+const inflated = (decoder: Transform, raw: Buffer, most: number): Promise<Inflated> =>
+  new Promise((resolve) => {
+    const bytes = new GrowingBytes(most);
+    let isLonger = false;
+    const finish = (): void => {
+      decoder.destroy();
+      resolve({ bytes, isLonger });
+    };
+    decoder.on('error', finish);
+    decoder.once('end', finish);
+    decoder.on('data', (part: Buffer) => {
+      if (isLonger) return;
+      isLonger = bytes.length + part.length > most;
+      bytes.add(part);
+      if (isLonger) finish();
+    });
+    decoder.end(raw);
+  });
+
+/** `free` gives back its memory: nothing of the body is looked at any more. */
+export type Decoded = { readonly body: Uint8Array; readonly truncated: boolean; readonly free: () => void };
+
+/** So many are unpacked at a time: what that takes beside the body is up to 16 MiB each. */
+const atATime = pLimit(2);
+
+/** The body as people read it, never more than `most` bytes of it: a bomb stops growing there. What cannot be unpacked at all stays as it came. */
+export const decoded = async (reader: ResponseReader, most: number): Promise<Decoded> => {
   const raw = reader.body;
   const encoding = encodingOf(reader);
-  if (encoding === undefined || raw.length === 0) return { body: raw, truncated: reader.truncated };
-  const decoder = (await decoders())[encoding]();
-  const parts: Buffer[] = [];
-  let size = 0;
-  try {
-    // Ends by itself at the limit; a kept beginning of a longer body ends with an error after all that it holds.
-    for await (const part of Readable.from([raw]).compose(decoder)) {
-      if (!Buffer.isBuffer(part)) continue;
-      parts.push(part);
-      size += part.length;
-      if (size > most) break;
-    }
-  } catch (error) {
-    if (parts.length === 0 && codeOf(error) !== 'Z_BUF_ERROR') return { body: raw, truncated: reader.truncated };
-  } finally {
-    decoder.destroy();
-  }
-  return { body: Buffer.concat(parts).subarray(0, most), truncated: reader.truncated || size > most };
+  const asItCame = { body: raw, truncated: reader.truncated, free: () => reader.kept.free() };
+  if (encoding === undefined || raw.length === 0) return asItCame;
+  const { bytes, isLonger } = await atATime(async () => inflated((await decoders())[encoding](), raw, most));
+  if (bytes.length === 0) return asItCame;
+  // A thread may go on reading what was broken off: that is left to the collector.
+  if (!isLonger) reader.kept.free();
+  return { body: bytes.bytes, truncated: reader.truncated || isLonger, free: () => bytes.free() };
 };

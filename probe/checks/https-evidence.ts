@@ -1,6 +1,8 @@
 import type { HttpsSettings } from '../../shared/checks/https/settings.ts';
-import type { Evidence, Json } from '../../shared/checks/result.ts';
+import type { Evidence, Json, Phases } from '../../shared/checks/result.ts';
+import { type Scrub, scrubber } from './evidence-text.ts';
 import { type HopSeen, type HttpsObservation, ownCodes } from './https-observation.ts';
+import { mayTellOutgoing } from './outgoing-address.ts';
 
 /** Headers that say who answered and from where; the rest is left out. */
 const chosenHeaders = [
@@ -30,25 +32,33 @@ const mostHeaders = 30;
 const mostName = 120;
 const mostUrl = 500;
 const mostBody = 1_024;
-
-/** Text that a database and a page can hold: no control characters but line breaks and tabs, no halves of characters. */
-// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is taken out.
-const clean = (text: string): string => text.toWellFormed().replaceAll(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f]/g, '\ufffd');
-
-/** A server may send back what it was sent: secrets of the config must not come to rest in evidence. */
-const scrubber =
-  (secrets: readonly string[]) =>
-  (text: string, most: number): string => {
-    const forms = secrets.flatMap((secret) => [secret, encodeURIComponent(secret)]);
-    return clean(forms.reduce((rest, secret) => rest.replaceAll(secret, '***'), text))
-      .slice(0, most)
-      .toWellFormed();
-  };
+const mostSaw = 400;
+/** So much of a body is shown before what was found in it. */
+const beforeMatch = 100;
+const mostFirstBytes = 100;
+const mostAliases = 10;
+const mostAlias = 255;
 
 const rounded = (ms: number): number => Math.round(ms * 10) / 10;
 
+/** What an assertion that does not hold saw: a value, or a text in the midst of the body. */
+export type Saw = { readonly value: Json } | { readonly inBody: string };
+
+const roundedPhases = ({ dns, tcp, tls, first_byte, total }: Phases): Json =>
+  Object.fromEntries(Object.entries({ dns, tcp, tls, first_byte, total }).map(([phase, ms]) => [phase, ms === null ? null : rounded(ms)]));
+
+const usedIn = ({ attempts, failure }: HopSeen): string | null =>
+  failure?.phase === 'tcp' ? null : (attempts.find(({ code }) => code === null)?.address ?? null);
+
+const sawOf = (saw: Saw, body: string, scrub: Scrub): string | undefined => {
+  if ('value' in saw) return scrub.value(saw.value, mostSaw);
+  const whole = scrub(body, body.length);
+  const at = whole.indexOf(saw.inBody);
+  return at < 0 ? undefined : whole.slice(Math.max(0, at - beforeMatch), at + mostSaw - beforeMatch).toWellFormed();
+};
+
 /** What the check saw (rule 15), from the very attempt that is judged. `body` is the text of the last response. */
-export const httpsEvidence = (settings: HttpsSettings, seen: HttpsObservation, body: string): Evidence => {
+export const httpsEvidence = (settings: HttpsSettings, seen: HttpsObservation, body: string, saw?: Saw): Evidence => {
   const scrub = scrubber(settings.secrets);
   const last = seen.hops.at(-1);
   // What a name leads to inside somebody's network is nobody's business: of a refused address only the class is told.
@@ -57,12 +67,26 @@ export const httpsEvidence = (settings: HttpsSettings, seen: HttpsObservation, b
     url: scrub(last?.url ?? '', mostUrl),
     addresses: refused ? [] : (last?.addresses.slice(0, 20) ?? []),
   };
-  const used = last?.attempts.find(({ code }) => code === null)?.address;
-  if (used !== undefined && last?.failure?.phase !== 'tcp') evidence.address = used;
+  const used = last ? usedIn(last) : null;
+  if (used !== null) evidence.address = used;
+  const outgoing = last?.outgoing ?? null;
+  if (mayTellOutgoing(outgoing, used)) evidence.outgoing_address = outgoing;
+  if (last?.by && !refused) {
+    const { resolver, ttl, aliases } = last.by;
+    evidence.lookup = {
+      resolver: { address: resolver.address, port: resolver.port },
+      ttl,
+      aliases: aliases.slice(0, mostAliases).map((alias) => scrub(alias, mostAlias)),
+    };
+  }
   if (last && !refused && last.attempts.length > 0) {
+    evidence.addresses_tried = `${last.attempts.length} of ${last.addresses.length}`;
     evidence.attempts = last.attempts.map(({ address, code, ms }) => ({ address, code, ms: rounded(ms) }));
   }
   if (last?.failure) evidence.failure = { phase: last.failure.phase, code: last.failure.code };
+  if (last && last.beginning.length > 0) evidence.first_bytes = scrub.bytes(last.beginning, mostFirstBytes);
+  const shown = saw && sawOf(saw, body, scrub);
+  if (shown !== undefined) evidence.saw = shown;
   if (last?.tls) {
     const { protocol, cipher, fault, host_matches } = last.tls;
     const chain = last.tls.chain().map((one) => ({
@@ -81,15 +105,17 @@ export const httpsEvidence = (settings: HttpsSettings, seen: HttpsObservation, b
       .filter(([name]) => chosenHeaders.includes(name))
       .slice(0, mostHeaders)
       .map(([name, value]) => [name, scrub(value, mostHeader)]);
-    evidence.body = scrub(body.slice(0, mostBody * 2), mostBody);
+    evidence.body = scrub(body.slice(0, scrub.enough(mostBody)), mostBody);
     evidence.body_bytes = read;
     evidence.body_truncated = truncated;
   }
   return evidence;
 };
 
-const redirectOf = (hop: HopSeen, scrub: (text: string, most: number) => string): Json => ({
+const redirectOf = (hop: HopSeen, scrub: Scrub): Json => ({
   url: scrub(hop.url, mostUrl),
   status: hop.response?.status ?? null,
   location: scrub(hop.response?.headers.find(([name]) => name === 'location')?.[1] ?? '', mostUrl),
+  address: usedIn(hop),
+  phases: roundedPhases(hop.phases),
 });

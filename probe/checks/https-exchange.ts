@@ -1,10 +1,11 @@
 import type { Socket } from 'node:net';
 import { TLSSocket } from 'node:tls';
 import { codeOf } from '../../shared/base/error-code.ts';
+import type { BodyShare } from './body-memory.ts';
 import type { Deadline } from './https-deadline.ts';
 import { type HopFailure, type HttpsPhase, ownCodes, type TlsSeen } from './https-observation.ts';
 import { ResponseReader, readerLimits } from './https-reader.ts';
-import { tlsSeen } from './https-trust.ts';
+import { type Trust, tlsSeen } from './https-trust.ts';
 
 export type ExchangeRequest = {
   readonly method: string;
@@ -12,11 +13,14 @@ export type ExchangeRequest = {
   readonly bytes: Buffer;
   /** How many bytes of the body are kept. */
   readonly keep: number;
+  /** What memory the body may take. */
+  readonly memory: BodyShare;
   /** Whether the head of a response with this status is all that is wanted: the body of a redirect is not read. */
   readonly headOnly: (status: number) => boolean;
   /** The host as a certificate must name it, and whether a certificate that is not good enough is the end. */
   readonly host: string;
   readonly verify: boolean;
+  readonly trust: Trust;
 };
 
 export type Exchanged = {
@@ -46,6 +50,8 @@ export const exchange = (socket: Socket, began: number, request: ExchangeRequest
     let sent = began;
     let first_byte_ms: number | null = null;
     let over = false;
+    /** For memory: what has come is not read further, and the other side is kept from sending more. */
+    let isWaiting = false;
 
     const finish = (code: string | null) => {
       if (over) return;
@@ -57,7 +63,7 @@ export const exchange = (socket: Socket, began: number, request: ExchangeRequest
       resolve({ tls, reader, failure: code === null ? null : { phase, code }, tls_ms, first_byte_ms });
     };
     // What has arrived already is read first: after a pause of this process the deadline is told of before the sockets are.
-    const stop = () => void setImmediate(finish, ownCodes.deadline);
+    const stop = () => void setImmediate(() => finish(isWaiting ? ownCodes.memory : ownCodes.deadline));
 
     const send = (): void => {
       phase = 'first_byte';
@@ -66,11 +72,24 @@ export const exchange = (socket: Socket, began: number, request: ExchangeRequest
     };
 
     const read = (bytes: Buffer): void => {
+      const goOn = (): void => {
+        isWaiting = false;
+        if (over) return;
+        socket.resume();
+        read(bytes);
+      };
+      if (!request.memory.allows(reader.keptAfter(bytes.length), goOn)) {
+        isWaiting = true;
+        socket.pause();
+        return;
+      }
       if (first_byte_ms === null) {
         first_byte_ms = performance.now() - sent;
-        phase = 'body';
+        phase = 'head';
       }
-      if (!over && (reader.take(bytes) || (reader.status !== 0 && request.headOnly(reader.status)))) finish(reader.fault);
+      const isOver = reader.take(bytes);
+      if (reader.status !== 0) phase = 'body';
+      if (isOver || (reader.status !== 0 && request.headOnly(reader.status))) finish(reader.fault);
     };
 
     const ended = () => {
@@ -80,14 +99,20 @@ export const exchange = (socket: Socket, began: number, request: ExchangeRequest
     };
 
     const failed = (error: unknown) => {
+      const code = codeOf(error, 'EUNKNOWN');
       // Bytes of a response have come: what a reset cuts off there is the response, not the connection.
-      finish(phase === 'body' ? ownCodes.incomplete : codeOf(error, 'EUNKNOWN'));
+      if (phase === 'head' || phase === 'body') finish(ownCodes.incomplete);
+      else finish(phase === 'tls' && isForWantOfCertificate(code) ? ownCodes.clientCertificate : code);
     };
+
+    /** The ciphers were agreed on, or there would be no certificate of the server's: what it then misses is ours. */
+    const isForWantOfCertificate = (code: string): boolean =>
+      code.endsWith('ALERT_HANDSHAKE_FAILURE') && secure?.getPeerX509Certificate() !== undefined;
 
     const secured = () => {
       if (!secure) return;
       tls_ms = performance.now() - began;
-      tls = tlsSeen(secure, request.host);
+      tls = tlsSeen(secure, request.host, request.trust);
       if (request.verify && (tls.fault !== null || !tls.host_matches)) return finish(ownCodes.certificate);
       send();
     };

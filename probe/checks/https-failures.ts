@@ -53,14 +53,24 @@ const byCode: Readonly<
       [ownCodes.closed]: 'response_missing',
       [ownCodes.malformed]: 'response_malformed',
       [ownCodes.headersTooLarge]: 'response_headers_too_large',
+      [ownCodes.framingTooLarge]: 'response_framing_too_large',
       [ownCodes.incomplete]: 'response_incomplete',
     },
     otherwise: 'connection_reset',
+  },
+  head: {
+    codes: {
+      [ownCodes.malformed]: 'response_malformed',
+      [ownCodes.headersTooLarge]: 'response_headers_too_large',
+      [ownCodes.framingTooLarge]: 'response_framing_too_large',
+    },
+    otherwise: 'response_incomplete',
   },
   body: {
     codes: {
       [ownCodes.malformed]: 'response_malformed',
       [ownCodes.headersTooLarge]: 'response_headers_too_large',
+      [ownCodes.framingTooLarge]: 'response_framing_too_large',
     },
     otherwise: 'response_incomplete',
   },
@@ -126,6 +136,7 @@ export const certificateCause = (tls: TlsSeen, at: number): Cause | null => {
 export const failureCause = (failure: HopFailure, tls: TlsSeen | null, seen: HttpsObservation, family: string): Cause | null => {
   const { phase, code } = failure;
   if (code === ownCodes.deadline) return cause('timed_out', { limit_ms: seen.limit_ms, phase });
+  if (code === ownCodes.clientCertificate) return cause('tls_alert', { alert: alerts.CERTIFICATE_REQUIRED ?? '' });
   if (code === ownCodes.certificate) return tls ? certificateCause(tls, seen.at) : cause('certificate_missing');
   const { codes, otherwise } = byCode[phase];
   const known = Object.hasOwn(codes, code) ? codes[code] : undefined;

@@ -1,9 +1,10 @@
+import type { Resolver } from '../../shared/checks/dns/config.ts';
 import type { Phases } from '../../shared/checks/result.ts';
 
 /** What performing an https check saw, for the pure verdict to judge. */
 
 /** Where a hop failed. */
-export type HttpsPhase = 'dns' | 'tcp' | 'tls' | 'first_byte' | 'body';
+export type HttpsPhase = 'dns' | 'tcp' | 'tls' | 'first_byte' | 'head' | 'body';
 
 /** A failed hop: the phase, and the code of the system, of OpenSSL, of the resolver, or one of ours (below). */
 export type HopFailure = { readonly phase: HttpsPhase; readonly code: string };
@@ -18,11 +19,16 @@ export const ownCodes = {
   /** Not public either, but others that check this are allowed to reach it. */
   ownLimit: 'OWN_LIMIT',
   closed: 'CLOSED',
+  /** The probe had no memory for the body in time. */
+  memory: 'OWN_MEMORY',
   malformed: 'MALFORMED',
+  framingTooLarge: 'FRAMING_TOO_LARGE',
   headersTooLarge: 'HEADERS_TOO_LARGE',
   incomplete: 'INCOMPLETE',
   /** The certificate was judged and is not good enough; why stands in `tls`. */
   certificate: 'CERTIFICATE',
+  /** The server showed its certificate and refused us for want of one of ours, which TLS 1.2 has no word for. */
+  clientCertificate: 'CLIENT_CERTIFICATE',
 } as const;
 
 export type CertificateSeen = {
@@ -33,6 +39,10 @@ export type CertificateSeen = {
   readonly to: string;
   readonly serial: string;
   readonly fingerprint: string;
+  /** Such as `rsa 2048` or `ec prime256v1`. */
+  readonly key: string;
+  /** How its issuer signed it, such as `sha256WithRSAEncryption`. */
+  readonly signature: string;
 };
 
 export type TlsSeen = {
@@ -48,6 +58,8 @@ export type TlsSeen = {
   readonly sent: number;
   /** The chain as evidence, read only where evidence is wanted. */
   readonly chain: () => readonly CertificateSeen[];
+  /** When the certificates of the path end by which it is trusted, the leaf first; empty when it is not. Read only where it is wanted. */
+  readonly path: () => readonly number[];
 };
 
 export type ResponseSeen = {
@@ -61,12 +73,22 @@ export type ResponseSeen = {
   readonly truncated: boolean;
 };
 
+/** The resolver that answered, for how many seconds that holds, and the aliases on the way to the addresses. */
+export type AnsweredBy = { readonly resolver: Resolver; readonly ttl: number | null; readonly aliases: readonly string[] };
+
 export type AttemptSeen = { readonly address: string; readonly code: string | null; readonly ms: number };
 
 export type HopSeen = {
   readonly url: string;
   readonly addresses: readonly string[];
+  /** Who gave the addresses, or said that there are none; null where nobody was asked or answered. */
+  readonly by: AnsweredBy | null;
   readonly attempts: readonly AttemptSeen[];
+  /** The address on our side of the connection, as the target saw it if nothing stands between; null without a connection. */
+  readonly outgoing: string | null;
+  readonly phases: Phases;
+  /** What came where a head of HTTP should have been, as far as it came. */
+  readonly beginning: Uint8Array;
   readonly tls: TlsSeen | null;
   readonly response: ResponseSeen | null;
   readonly failure: HopFailure | null;

@@ -1,3 +1,5 @@
+import { GrowingBytes } from './growing-bytes.ts';
+
 /**
  * Reads one HTTP/1.1 response from the bytes of a connection that carries nothing else. Pure: bytes in, events out.
  *
@@ -6,7 +8,7 @@
  */
 type Mode = 'head' | 'length' | 'chunk_size' | 'chunk' | 'chunk_end' | 'trailer' | 'until_close' | 'done' | 'failed';
 
-export type ReaderFault = 'MALFORMED' | 'HEADERS_TOO_LARGE' | 'CLOSED' | 'INCOMPLETE';
+export type ReaderFault = 'MALFORMED' | 'HEADERS_TOO_LARGE' | 'FRAMING_TOO_LARGE' | 'CLOSED' | 'INCOMPLETE';
 
 export type ReaderLimits = {
   /** The most bytes of all heads (interim ones included), and of trailers. */
@@ -24,6 +26,10 @@ export type Header = readonly [name: string, value: string];
 
 const empty = Buffer.alloc(0);
 const mostChunkLine = 4_096;
+/** Enough to show what came, whatever secret stands in it. */
+const mostBeginning = 8_192;
+/** Framing may outweigh a body by so much: a page that trickles out in small pieces is no attack. */
+const mostFramingBeyondBody = 32_768;
 const name = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
 
 /** The header lines of a head, names in lower case. A folded line belongs to the one before; a line that is no header is passed over. */
@@ -46,11 +52,12 @@ export class ResponseReader {
   read = 0;
   truncated = false;
   fault: ReaderFault | null = null;
+  /** Pieces of one byte each would take eighty times their weight. */
+  readonly kept: GrowingBytes;
   readonly #method: string;
   readonly #limits: ReaderLimits;
   #mode: Mode = 'head';
-  #kept: Buffer[] = [];
-  #keptBytes = 0;
+  #framing = 0;
   #pending: Buffer = empty;
   #headBytes = 0;
   #left = 0;
@@ -59,6 +66,7 @@ export class ResponseReader {
   constructor(method: string, limits: ReaderLimits) {
     this.#method = method;
     this.#limits = limits;
+    this.kept = new GrowingBytes(limits.keep);
   }
 
   /** Whether nothing more is wanted from the connection. */
@@ -67,8 +75,17 @@ export class ResponseReader {
   }
 
   get body(): Buffer {
-    const [first] = this.#kept;
-    return this.#kept.length === 1 && first ? first : Buffer.concat(this.#kept);
+    return this.kept.bytes;
+  }
+
+  /** What came where a head should have been, while none was complete. */
+  get beginning(): Buffer {
+    return this.status === 0 ? this.#pending.subarray(0, mostBeginning) : empty;
+  }
+
+  /** How many bytes of body are kept at the most once so many more have come. */
+  keptAfter(bytes: number): number {
+    return Math.min(this.#limits.keep, this.kept.length + bytes);
   }
 
   /** Takes the next bytes; returns whether the response is over. */
@@ -77,7 +94,8 @@ export class ResponseReader {
     this.#pending = empty;
     while (rest.length > 0 && !this.over) {
       const used = this.#step(rest);
-      if (used < 0) {
+      // What is no head stays as it came, to be shown.
+      if (used < 0 || (this.#mode === 'failed' && this.status === 0)) {
         this.#pending = rest;
         break;
       }
@@ -132,7 +150,7 @@ export class ResponseReader {
     this.#headBytes += size;
     this.#scanned = 0;
     const lines = bytes.toString('latin1', 0, size).trimEnd().split('\n');
-    const status = /^HTTP\/1\.[01] ([1-5]\d\d)\s/.exec(`${lines[0] ?? ''} `)?.[1];
+    const status = /^HTTP\/1\.[01] ([1-9]\d\d)\s/.exec(`${lines[0] ?? ''} `)?.[1];
     if (status === undefined) return this.#fail('MALFORMED');
     if (lines.length - 1 > this.#limits.headers) return this.#fail('HEADERS_TOO_LARGE');
     if (status[0] === '1' && status !== '101') return size;
@@ -174,6 +192,8 @@ export class ResponseReader {
   #line(bytes: Buffer, use: (line: string) => void): number {
     const end = bytes.indexOf(10);
     if (end < 0) return bytes.length > mostChunkLine ? this.#fail('MALFORMED') : -1;
+    this.#framing += end + 1;
+    if (this.#framing > this.read + mostFramingBeyondBody) return this.#fail('FRAMING_TOO_LARGE');
     use(bytes.toString('latin1', 0, end).replace(/\r$/, ''));
     return end + 1;
   }
@@ -194,11 +214,8 @@ export class ResponseReader {
     const room = this.#limits.body - this.read;
     const used = Math.min(wanted, room);
     this.read += used;
-    const keep = Math.min(used, this.#limits.keep - this.#keptBytes);
-    if (keep > 0) {
-      this.#kept.push(bytes.subarray(0, keep));
-      this.#keptBytes += keep;
-    }
+    const keep = Math.min(used, this.#limits.keep - this.kept.length);
+    if (keep > 0) this.kept.add(keep === bytes.length ? bytes : bytes.subarray(0, keep));
     if (wanted > room) {
       this.truncated = true;
       this.#mode = 'done';

@@ -4,7 +4,7 @@ import { atJsonPath } from '../../shared/checks/https/json-path.ts';
 import type { HttpsSettings, JsonAssertion } from '../../shared/checks/https/settings.ts';
 import type { Evidence, Json, Phases, Verdict } from '../../shared/checks/result.ts';
 import { interference } from './https-block-pages.ts';
-import { httpsEvidence } from './https-evidence.ts';
+import { httpsEvidence, type Saw } from './https-evidence.ts';
 import { certificateCause, failureCause } from './https-failures.ts';
 import { type HopSeen, type HttpsObservation, ownCodes, type ResponseSeen } from './https-observation.ts';
 
@@ -56,14 +56,18 @@ const parsed = (text: string): { readonly json: Json } | undefined => {
 const holds = (value: Json, text: string): boolean =>
   typeof value === 'string' ? value.includes(text) : Array.isArray(value) && value.some((one) => one === text);
 
-const jsonCause = (assertion: JsonAssertion, document: Json): Cause | undefined => {
+/** What is wrong, and what was seen there where that is not told by the cause. */
+type Broken = { readonly cause: Cause; readonly saw?: Saw };
+const broken = (why: Cause | undefined, saw?: Saw): Broken | undefined => why && { cause: why, ...(saw && { saw }) };
+
+const jsonBroken = (assertion: JsonAssertion, document: Json): Broken | undefined => {
   const { words, equals, contains, gt, lt, exists } = assertion;
   const path = quoted(words);
   const value = atJsonPath(document, assertion.path);
-  if (exists === false) return value === undefined ? undefined : cause('json_present', { path });
-  if (value === undefined) return cause('json_missing', { path });
+  if (exists === false) return value === undefined ? undefined : broken(cause('json_present', { path }), { value });
+  if (value === undefined) return broken(cause('json_missing', { path }));
   const mismatch = (problem: string, expected: Json) =>
-    cause('json_mismatch', { path, problem, expected: quoted(JSON.stringify(expected)) });
+    broken(cause('json_mismatch', { path, problem, expected: quoted(JSON.stringify(expected)) }), { value });
   if (equals !== undefined && JSON.stringify(value) !== JSON.stringify(equals)) return mismatch('is not equal to', equals);
   if (contains !== undefined && !holds(value, contains)) return mismatch('does not contain', contains);
   if (gt !== undefined && !(typeof value === 'number' && value > gt)) return mismatch('is not greater than', gt);
@@ -72,23 +76,28 @@ const jsonCause = (assertion: JsonAssertion, document: Json): Cause | undefined 
 };
 
 /** The first assertion about headers or body that does not hold. */
-const assertionCause = (settings: HttpsSettings, response: ResponseSeen, body: string): Cause | undefined => {
+const assertionBroken = (settings: HttpsSettings, response: ResponseSeen, body: string): Broken | undefined => {
   for (const [header, text] of settings.header_contains) {
     const values = headerOf(response, header);
-    if (values.length === 0) return cause('header_missing', { header });
-    if (!values.some((value) => value.includes(text))) return cause('header_mismatch', { header, text: quoted(text) });
+    if (values.length === 0) return broken(cause('header_missing', { header }));
+    if (!values.some((value) => value.includes(text))) {
+      const [value = '', ...more] = values;
+      return broken(cause('header_mismatch', { header, text: quoted(text) }), { value: more.length === 0 ? value : values });
+    }
   }
   const truncated = response.truncated ? 1 : 0;
   const lacking = settings.body_contains.find((text) => !body.includes(text));
-  if (lacking !== undefined) return cause('body_lacks', { text: quoted(lacking), truncated });
+  if (lacking !== undefined) return broken(cause('body_lacks', { text: quoted(lacking), truncated }));
   const unwanted = settings.body_not_contains.find((text) => body.includes(text));
-  if (unwanted !== undefined) return cause('body_has', { text: quoted(unwanted) });
+  if (unwanted !== undefined) return broken(cause('body_has', { text: quoted(unwanted) }), { inBody: unwanted });
+  const [untold] = settings.body_not_contains;
+  if (untold !== undefined && response.truncated) return broken(cause('body_has_untold', { text: quoted(untold) }));
   if (settings.json.length === 0) return undefined;
   const document = truncated ? undefined : parsed(body);
-  if (!document) return cause('body_not_json', { truncated });
+  if (!document) return broken(cause('body_not_json', { truncated }));
   for (const assertion of settings.json) {
-    const broken = jsonCause(assertion, document.json);
-    if (broken) return broken;
+    const found = jsonBroken(assertion, document.json);
+    if (found) return found;
   }
   return undefined;
 };
@@ -96,37 +105,45 @@ const assertionCause = (settings: HttpsSettings, response: ResponseSeen, body: s
 const day = 86_400_000;
 
 /** What is wrong with how long it took, or with how long the certificate lasts: judged last, when all else is well. */
-const limitCause = (settings: HttpsSettings, seen: HttpsObservation, last: HopSeen): Cause | undefined => {
+const limitCause = (settings: HttpsSettings, seen: HttpsObservation): Cause | undefined => {
   const took_ms = Math.round(seen.phases.total ?? 0);
   if (settings.max_response_ms !== null && took_ms > settings.max_response_ms) {
     return cause('response_slow', { took_ms, limit_ms: settings.max_response_ms });
   }
-  const ends = last.tls?.valid_to ?? null;
-  const within = settings.tls_expires_within_days;
-  if (within !== null && ends !== null && ends - seen.at < within * day) {
-    if (ends < seen.at) return cause('certificate_expired', { days: Math.floor((seen.at - ends) / day) });
-    return cause('certificate_expires_soon', { days: Math.floor((ends - seen.at) / day), within });
-  }
-  return undefined;
+  return settings.tls_expires_within_days === null ? undefined : expiryCause(settings.tls_expires_within_days, seen);
 };
 
-const responseCause = (
-  settings: HttpsSettings,
-  seen: HttpsObservation,
-  last: HopSeen,
-  response: ResponseSeen,
-  body: string,
-): Cause | undefined => {
+/** The certificate that ends first of all that had to be trusted on the way, if that is soon. */
+const expiryCause = (within: number, seen: HttpsObservation): Cause | undefined => {
+  let first: { readonly ends: number; readonly isIssuer: boolean; readonly hop: number } | undefined;
+  for (const [hop, { tls }] of seen.hops.entries()) {
+    const path = tls?.path() ?? [];
+    const ends = path.length > 0 ? path : (tls?.valid_to ?? []);
+    for (const [place, end] of [ends].flat().entries()) {
+      if (first === undefined || end < first.ends) first = { ends: end, isIssuer: place > 0, hop };
+    }
+  }
+  if (first === undefined || first.ends - seen.at >= within * day) return undefined;
+  if (first.ends < seen.at) return cause('certificate_expired', { days: Math.floor((seen.at - first.ends) / day) });
+  return cause('certificate_expires_soon', {
+    days: Math.floor((first.ends - seen.at) / day),
+    within,
+    ...(first.isIssuer ? { whose: 'issuer' } : {}),
+    ...(first.hop < seen.hops.length - 1 ? { redirect: first.hop + 1 } : {}),
+  });
+};
+
+const responseBroken = (settings: HttpsSettings, seen: HttpsObservation, response: ResponseSeen, body: string): Broken | undefined => {
   const { status } = response;
   const expected = settings.expected.matches(status);
   if (!expected || !settings.expected_given) {
     const between = interference(response, body);
     if (between && (!expected || between.certain)) {
-      return cause(between.is === 'blocked' ? 'blocked_by_firewall' : 'origin_unreachable', { vendor: between.vendor, status });
+      return broken(cause(between.is === 'blocked' ? 'blocked_by_firewall' : 'origin_unreachable', { vendor: between.vendor, status }));
     }
   }
-  if (!expected) return cause('unexpected_status', { status, expected: quoted(settings.expected.words) });
-  return assertionCause(settings, response, body) ?? limitCause(settings, seen, last);
+  if (!expected) return broken(cause('unexpected_status', { status, expected: quoted(settings.expected.words) }));
+  return assertionBroken(settings, response, body) ?? broken(limitCause(settings, seen));
 };
 
 const redirectCause = (settings: HttpsSettings, seen: HttpsObservation, last: HopSeen): Cause | undefined => {
@@ -144,7 +161,7 @@ const redirectCause = (settings: HttpsSettings, seen: HttpsObservation, last: Ho
   }
 };
 
-type Judged = { readonly outcome: 'ok' | 'fail' | 'unknown'; readonly cause: Cause | null };
+type Judged = { readonly outcome: 'ok' | 'fail' | 'unknown'; readonly cause: Cause | null; readonly saw?: Saw };
 const fail = (why: Cause): Judged => ({ outcome: 'fail', cause: why });
 const unknown = (name: string, params: Cause['params'] = {}): Judged => ({ outcome: 'unknown', cause: { class: name, params } });
 
@@ -153,6 +170,7 @@ const judged = (settings: HttpsSettings, seen: HttpsObservation, last: HopSeen, 
     if (last.failure.code === ownCodes.noFamily)
       return unknown('probe_no_family', { family: last.addresses.some((one) => one.includes(':')) ? 6 : 4 });
     if (last.failure.code === ownCodes.resolver) return unknown('probe_resolver');
+    if (last.failure.code === ownCodes.memory) return unknown('probe_held_up');
     if (last.failure.code === ownCodes.ownLimit) return unknown('probe_may_not_reach');
     const why = failureCause(last.failure, last.tls, seen, settings.ip_family);
     return why ? fail(why) : unknown('probe_clock_wrong');
@@ -163,8 +181,8 @@ const judged = (settings: HttpsSettings, seen: HttpsObservation, last: HopSeen, 
   if (old) return fail(old);
   const astray = redirectCause(settings, seen, last);
   if (astray) return fail(astray);
-  const wrong = last.response ? responseCause(settings, seen, last, last.response, body) : cause('response_missing');
-  return wrong ? fail(wrong) : { outcome: 'ok', cause: null };
+  const wrong = last.response ? responseBroken(settings, seen, last.response, body) : broken(cause('response_missing'));
+  return wrong ? { outcome: 'fail', ...wrong } : { outcome: 'ok', cause: null };
 };
 
 /** Judges an https check. Evidence is put together for failures, and for a success where it is wanted. */
@@ -174,7 +192,7 @@ export const judgeHttps = (settings: HttpsSettings, seen: HttpsObservation, evid
   const reads = settings.body_contains.length + settings.body_not_contains.length + settings.json.length > 0;
   const head = (): string => (last.response ? textOf({ ...last.response, body: last.response.body.subarray(0, 4_096) }) : '');
   const body = last.response && reads ? textOf(last.response) : head();
-  const { outcome, cause: why } = judged(settings, seen, last, body);
-  const evidence: Evidence = outcome !== 'ok' || evidenceWanted ? httpsEvidence(settings, seen, body) : {};
+  const { outcome, cause: why, saw } = judged(settings, seen, last, body);
+  const evidence: Evidence = outcome !== 'ok' || evidenceWanted ? httpsEvidence(settings, seen, body, saw) : {};
   return { outcome, cause: why, phases: roundedPhases(seen.phases), evidence };
 };

@@ -1,5 +1,6 @@
 import { isIP } from 'node:net';
-import type { Phases } from '../../shared/checks/result.ts';
+import { noPhases, type Verdict } from '../../shared/checks/result.ts';
+import { BodyMemory, type BodyShare } from './body-memory.ts';
 import type { Check, CheckContext } from './check.ts';
 import type { CheckDeadline } from './check-deadline.ts';
 import { type Connected, connectFirst } from './https-connect.ts';
@@ -7,7 +8,15 @@ import { type Deadline, deadlineOf } from './https-deadline.ts';
 import { decoded } from './https-decode.ts';
 import { type ExchangeRequest, exchange } from './https-exchange.ts';
 import { type Families, type IpFamily, type Lookup, type LookupAnswer, tellsOfName } from './https-lookup.ts';
-import { type AttemptSeen, type HopFailure, type HopSeen, type HttpsObservation, ownCodes, type RedirectEnd } from './https-observation.ts';
+import {
+  type AnsweredBy,
+  type AttemptSeen,
+  type HopFailure,
+  type HopSeen,
+  type HttpsObservation,
+  ownCodes,
+  type RedirectEnd,
+} from './https-observation.ts';
 import { openSocket } from './https-open.ts';
 import { isRedirect, nextRequest, type Plan, planOf, type Request, requestBytes } from './https-plan.ts';
 import { readerLimits } from './https-reader.ts';
@@ -20,12 +29,17 @@ export type HttpsParts = {
   readonly resolver: Pick<OwnResolver, 'works'>;
   readonly families: () => Families;
   readonly trust: Trust;
+  /** For the bodies of all checks of a probe. */
+  readonly memory?: BodyMemory;
 };
+
+/** What the bodies of checks under way may take together. */
+const mostBodyMemory = 48 * 1_048_576;
 
 /** Enough of a body for evidence and to recognise a block page; all that is read is kept only where the body is judged. */
 const keptForEvidence = 4_096;
 
-const notReached: Phases = { dns: null, tcp: null, tls: null, first_byte: null, total: null };
+const nothing = new Uint8Array();
 
 /** Settles with the deadline if that comes first; the work itself ends by its own limits. */
 const orDeadline = (work: Promise<LookupAnswer>, deadline: CheckDeadline): Promise<LookupAnswer> =>
@@ -48,7 +62,7 @@ const lookUp = async (name: string, family: IpFamily, { lookup, resolver }: Http
     return asked;
   };
   const timer = setTimeout(works, Math.min(resolverPatience, context.assignment.timeout_ms / 3));
-  const found = await orDeadline(lookup(name, family), context.deadline).finally(() => clearTimeout(timer));
+  const found = await orDeadline(lookup(name, family, context.deadline), context.deadline).finally(() => clearTimeout(timer));
   if (!('code' in found) || tellsOfName.includes(found.code)) return found;
   return (await works()) ? found : { code: ownCodes.resolver };
 };
@@ -56,7 +70,10 @@ const lookUp = async (name: string, family: IpFamily, { lookup, resolver }: Http
 const hostOf = (url: URL): string => url.hostname.replace(/^\[|\]$/g, '');
 const portOf = (url: URL): number => Number(url.port || (url.protocol === 'https:' ? 443 : 80));
 
-type HopResult = { readonly hop: HopSeen; readonly phases: Phases };
+/** `free`: its body is not looked at any more. */
+type HopResult = { readonly hop: HopSeen; readonly free: () => void };
+
+const free = (): void => undefined;
 
 /** One hop: look up, vet, connect, handshake, ask, read. */
 const performHop = async (
@@ -65,20 +82,30 @@ const performHop = async (
   plan: Plan,
   context: CheckContext,
   deadline: Deadline,
+  memory: BodyShare,
   parts: HttpsParts,
 ): Promise<HopResult> => {
   const { settings } = plan;
   const host = hostOf(request.url);
   const url = request.url.href;
-  let phases = notReached;
+  let phases = noPhases;
   let addresses: readonly string[] = [];
   let attempts: readonly AttemptSeen[] = [];
-  const failed = (failure: HopFailure): HopResult => ({ hop: { url, addresses, attempts, tls: null, response: null, failure }, phases });
+  let by: AnsweredBy | null = null;
+  const hopOf = (rest: Pick<HopSeen, 'outgoing' | 'beginning' | 'tls' | 'response' | 'failure'>): HopSeen => ({
+    ...{ url, addresses, by, attempts, phases: { ...phases, total: performance.now() - began } },
+    ...rest,
+  });
+  const failed = (failure: HopFailure): HopResult => ({
+    hop: hopOf({ outgoing: null, beginning: nothing, tls: null, response: null, failure }),
+    free,
+  });
 
   const began = performance.now();
   const found: LookupAnswer = isIP(host) === 0 ? await lookUp(host, settings.ip_family, parts, context) : literal(host, settings.ip_family);
   const lookedUp = performance.now();
   if (isIP(host) === 0) phases = { ...phases, dns: lookedUp - began };
+  by = found.by ?? null;
   if ('code' in found) return failed({ phase: 'dns', code: found.code });
 
   addresses = found.addresses;
@@ -96,14 +123,17 @@ const performHop = async (
     return failed({ phase: 'tcp', code: isOwnLimit ? ownCodes.ownLimit : connected.code });
   }
 
+  const outgoing = connected.socket.localAddress ?? null;
   const judgesBody = settings.body_contains.length + settings.body_not_contains.length + settings.json.length > 0;
   const wanted: ExchangeRequest = {
     method: request.method,
     bytes,
     keep: judgesBody ? readerLimits.body : keptForEvidence,
+    memory,
     headOnly: (status) => settings.follow_redirects && isRedirect(status),
     host: asked,
     verify: settings.verify_tls,
+    trust: parts.trust,
   };
   let seen = await exchange(connected.socket, connected.at, wanted, deadline);
   if (seen.failure?.phase === 'tls' && seen.failure.code.endsWith('ALERT_HANDSHAKE_FAILURE')) {
@@ -113,19 +143,12 @@ const performHop = async (
     if (second?.tls) seen = second;
   }
   const { reader, failure, tls } = seen;
-  const response =
-    reader.status === 0
-      ? null
-      : {
-          status: reader.status,
-          headers: reader.headers,
-          read: reader.read,
-          ...(await decoded(reader, judgesBody ? readerLimits.body : keptForEvidence)),
-        };
-  return {
-    hop: { url, addresses, attempts, tls, response, failure },
-    phases: { ...phases, tls: seen.tls_ms, first_byte: seen.first_byte_ms },
-  };
+  phases = { ...phases, tls: seen.tls_ms, first_byte: seen.first_byte_ms };
+  const rest = { outgoing, beginning: reader.beginning, tls, failure };
+  if (reader.status === 0) return { hop: hopOf({ ...rest, response: null }), free };
+  const body = await decoded(reader, judgesBody ? readerLimits.body : keptForEvidence);
+  const response = { status: reader.status, headers: reader.headers, read: reader.read, body: body.body, truncated: body.truncated };
+  return { hop: hopOf({ ...rest, response }), free: body.free };
 };
 
 const literal = (host: string, family: string): LookupAnswer =>
@@ -134,47 +157,62 @@ const literal = (host: string, family: string): LookupAnswer =>
 const sum = (a: number | null, b: number | null): number | null => (a === null ? b : b === null ? a : a + b);
 
 /** Performs the check: every hop afresh, then the pure verdict over what was seen. */
-export const createHttpsCheck =
-  (parts: HttpsParts): Check =>
-  async (context) => {
-    const plan = planOf(context.assignment, context.probe);
-    const began = performance.now();
-    const deadline = deadlineOf(context.deadline);
-    const hops: HopSeen[] = [];
-    let phases = notReached;
-    let redirects: RedirectEnd = 'done';
-    let request = plan.first;
-    let bytes = plan.bytes;
-    const visited = new Set<string>();
-
-    for (;;) {
-      visited.add(`${request.method} ${request.url.href}`);
-      const { hop, phases: own } = await performHop(request, bytes, plan, context, deadline, parts);
-      hops.push(hop);
-      phases = {
-        dns: sum(phases.dns, own.dns),
-        tcp: sum(phases.tcp, own.tcp),
-        tls: sum(phases.tls, own.tls),
-        first_byte: sum(phases.first_byte, own.first_byte),
-        total: null,
-      };
-      const status = hop.response?.status ?? 0;
-      if (hop.failure || !plan.settings.follow_redirects || !isRedirect(status)) break;
-      const next = nextRequest(request, status, hop.response?.headers.find(([name]) => name === 'location')?.[1]);
-      if (typeof next === 'string') redirects = next;
-      else if (visited.has(`${next.method} ${next.url.href}`)) redirects = 'loop';
-      else if (hops.length > plan.settings.max_redirects) redirects = 'limit';
-      if (typeof next === 'string' || redirects !== 'done') break;
-      request = next;
-      bytes = requestBytes(request, plan.settings, context.probe);
+export const createHttpsCheck = (parts: HttpsParts): Check => {
+  const bodies = parts.memory ?? new BodyMemory(mostBodyMemory);
+  return async (context) => {
+    // The body as it came, unpacked, and as text.
+    const memory = bodies.share(3 * readerLimits.body);
+    try {
+      return await perform(context, memory, parts);
+    } finally {
+      memory.release();
     }
-
-    const observation: HttpsObservation = {
-      at: context.started_at,
-      limit_ms: context.assignment.timeout_ms,
-      hops,
-      redirects,
-      phases: { ...phases, total: performance.now() - began },
-    };
-    return judgeHttps(plan.settings, observation, context.evidence_wanted);
   };
+};
+
+const perform = async (context: CheckContext, memory: BodyShare, parts: HttpsParts): Promise<Verdict> => {
+  const plan = planOf(context.assignment, context.probe);
+  const began = performance.now();
+  const deadline = deadlineOf(context.deadline);
+  const hops: HopSeen[] = [];
+  const bodies: (() => void)[] = [];
+  let phases = noPhases;
+  let redirects: RedirectEnd = 'done';
+  let request = plan.first;
+  let bytes = plan.bytes;
+  const visited = new Set<string>();
+
+  for (;;) {
+    visited.add(`${request.method} ${request.url.href}`);
+    const { hop, free } = await performHop(request, bytes, plan, context, deadline, memory, parts);
+    hops.push(hop);
+    bodies.push(free);
+    phases = {
+      dns: sum(phases.dns, hop.phases.dns),
+      tcp: sum(phases.tcp, hop.phases.tcp),
+      tls: sum(phases.tls, hop.phases.tls),
+      first_byte: sum(phases.first_byte, hop.phases.first_byte),
+      total: null,
+    };
+    const status = hop.response?.status ?? 0;
+    if (hop.failure || !plan.settings.follow_redirects || !isRedirect(status)) break;
+    const next = nextRequest(request, status, hop.response?.headers.find(([name]) => name === 'location')?.[1]);
+    if (typeof next === 'string') redirects = next;
+    else if (visited.has(`${next.method} ${next.url.href}`)) redirects = 'loop';
+    else if (hops.length > plan.settings.max_redirects) redirects = 'limit';
+    if (typeof next === 'string' || redirects !== 'done') break;
+    request = next;
+    bytes = requestBytes(request, plan.settings, context.probe);
+  }
+
+  const observation: HttpsObservation = {
+    at: context.started_at,
+    limit_ms: context.assignment.timeout_ms,
+    hops,
+    redirects,
+    phases: { ...phases, total: performance.now() - began },
+  };
+  const verdict = judgeHttps(plan.settings, observation, context.evidence_wanted);
+  for (const free of bodies) free();
+  return verdict;
+};

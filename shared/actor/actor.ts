@@ -2,12 +2,14 @@
  * An actor: state that only one message at a time may touch, and that can be thrown away.
  *
  * Modes: `cold` (no state; the next message starts with init) → `ready` (state held) → back to `cold` after a failure;
- * `closed` (refuses everything) from either, once the messages already taken are done.
+ * `closed` (refuses everything) from either, once the messages already taken are done; `given up` (refuses everything) from either, when a
+ * message stands: what it waits for may never come, and all behind it would wait, too.
  */
 export type Behaviour<State, Message> = {
   readonly name: string;
   readonly init: () => Promise<State>;
-  readonly receive: (state: State, message: Message) => Promise<State>;
+  /** Work that takes many steps says after each that it goes on. */
+  readonly receive: (state: State, message: Message, goesOn: () => void) => Promise<State>;
   readonly close?: (state: State) => Promise<void>;
 };
 
@@ -21,24 +23,52 @@ export type Actor<Message> = {
 
 export class MailboxFull extends Error {}
 export class ActorClosed extends Error {}
+export class ActorGivenUp extends Error {}
 
-type Mode<State> = { is: 'cold' } | { is: 'ready'; state: State } | { is: 'closed' };
+type Mode<State> = { is: 'cold' } | { is: 'ready'; state: State } | { is: 'closed' } | { is: 'given up' };
+
+/** A message that says for so long neither that it is done nor that it goes on stands. */
+const usualPatienceMs = 30_000;
 
 export const createActor = <State, Message>(
   behaviour: Behaviour<State, Message>,
-  options: { readonly capacity: number; readonly onFailure?: (error: unknown) => void },
+  options: {
+    readonly capacity: number;
+    readonly onFailure?: (error: unknown) => void;
+    /** A message stands, and its actor is done for: whoever needs it makes another. */
+    readonly onGivenUp?: () => void;
+    readonly patienceMs?: number;
+  },
 ): Actor<Message> => {
+  const { patienceMs = usualPatienceMs } = options;
   let mode: Mode<State> = { is: 'cold' };
   let closing = false;
   let waiting = 0;
   let last: Promise<unknown> = Promise.resolve();
 
+  const givenUp = () => new ActorGivenUp(`${behaviour.name} was given up: a message stood for ${patienceMs} ms`);
+
+  const receive = async (state: State, message: Message): Promise<State> => {
+    const standing = Promise.withResolvers<never>();
+    const timer = setTimeout(() => {
+      mode = { is: 'given up' };
+      standing.reject(givenUp());
+      options.onGivenUp?.();
+    }, patienceMs);
+    try {
+      return await Promise.race([behaviour.receive(state, message, () => void timer.refresh()), standing.promise]);
+    } finally {
+      clearTimeout(timer);
+    }
+  };
+
   const process = async (message: Message): Promise<void> => {
+    if (mode.is === 'given up') throw givenUp();
     try {
       const state = mode.is === 'ready' ? mode.state : await behaviour.init();
       // Cold while working, so that a failure of any kind leaves nothing half-changed behind.
       mode = { is: 'cold' };
-      mode = { is: 'ready', state: await behaviour.receive(state, message) };
+      mode = { is: 'ready', state: await receive(state, message) };
     } catch (error) {
       options.onFailure?.(error);
       throw error;
@@ -50,6 +80,7 @@ export const createActor = <State, Message>(
     waiting: () => waiting,
     tell: (message) => {
       if (closing) return Promise.reject(new ActorClosed(`${behaviour.name} is closed`));
+      if (mode.is === 'given up') return Promise.reject(givenUp());
       if (waiting >= options.capacity) return Promise.reject(new MailboxFull(`${behaviour.name} has ${waiting} messages waiting`));
       waiting += 1;
       const done = last

@@ -23,6 +23,7 @@ export const statusOf = {
   limited: 429,
   too_large: 413,
   wrong_method: 405,
+  unavailable: 503,
   internal: 500,
 } as const satisfies Record<RefusalKind, number>;
 
@@ -65,5 +66,6 @@ export const refusalsOf = (operation: Pick<Operation, 'access' | 'body' | 'refus
   'request_malformed',
   'headers_too_large',
   'rate_limited',
+  'database_unavailable',
   'internal',
 ];

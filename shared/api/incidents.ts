@@ -52,3 +52,17 @@ export const getIncident = operation({
   success: 200,
   refusals: ['incident_not_found'],
 });
+
+export const acknowledgeIncident = operation({
+  id: 'acknowledgeIncident',
+  method: 'POST',
+  path: '/api/v1/incidents/{incident_id}/acknowledge',
+  tag: 'Incidents',
+  access: 'write',
+  summary: 'Acknowledge an incident',
+  description: 'Ends reminders and later channels, and is told to whoever was told of the outage. Asking again changes nothing.',
+  params: { incident_id: uuid() },
+  response: object('AcknowledgementOut', { incident: uuid(), acknowledged_at: dateTime(), acknowledged_by: string() }),
+  success: 200,
+  refusals: ['incident_not_found', 'incident_over'],
+});

@@ -1,5 +1,6 @@
+import { createChannel, deleteChannel, getChannel, listChannels, updateChannel } from './channels.ts';
 import { createGroup, deleteGroup, getGroup, listGroups, updateGroup } from './groups.ts';
-import { getIncident, listIncidents } from './incidents.ts';
+import { acknowledgeIncident, getIncident, listIncidents } from './incidents.ts';
 import { createMaintenanceWindow, deleteMaintenanceWindow, getMaintenanceWindow, listMaintenanceWindows } from './maintenance.ts';
 import { createMonitor, deleteMonitor, getMonitor, getMonitorStatus, listMonitors, updateMonitor } from './monitors.ts';
 import type { RestOperation } from './operation.ts';
@@ -39,6 +40,12 @@ export const operations = {
   removeStatusPageMonitor,
   addStatusPageGroup,
   removeStatusPageGroup,
+  acknowledgeIncident,
+  listChannels,
+  createChannel,
+  getChannel,
+  updateChannel,
+  deleteChannel,
 } as const;
 
 export type OperationId = keyof typeof operations;

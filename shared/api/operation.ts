@@ -30,6 +30,10 @@ export type Operation<Id extends string = string, Input = unknown, Output = unkn
   readonly response?: Field<Output>;
   /** Codes of its own; those that any call may meet are not listed. */
   readonly refusals: readonly RefusalCode[];
+  /** At a browser it wants a proof of who one is that is not old. */
+  readonly dangerous?: true;
+  /** Said where it does not follow: what asks for no more than reading and has no body looks, everything else acts. */
+  readonly does?: 'looks' | 'acts';
   /** Path, query and body read into one flat input, or every fault at once. */
   readonly parse: (raw: RawInput) => Parsed<Input>;
 };
@@ -57,7 +61,13 @@ type Parts<Id extends string, P extends Shape, Q extends Shape, B extends Shape,
   readonly body?: ObjectField<B>;
   readonly response?: Field<Output>;
   readonly refusals?: readonly RefusalCode[];
+  readonly dangerous?: true;
+  readonly does?: 'looks' | 'acts';
 };
+
+/** An operation that only looks is one statement or two that need no lock, and leaves no trace. */
+export const onlyLooks = ({ does, access, body }: Operation): boolean =>
+  does === undefined ? access === 'read' && body === undefined : does === 'looks';
 
 type RestParts = Pick<RestOperation, 'method' | 'path' | 'tag' | 'success' | 'otherSuccess'>;
 

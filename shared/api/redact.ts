@@ -1,7 +1,7 @@
 import { isRecord } from '../base/record.ts';
 import type { Fault } from './fields.ts';
 
-const secretKey = /passw|secret|bearer|token|authori[sz]ation|cookie|api[-_]?key|credential/i;
+const secretKey = /passw|secret|bearer|token|authori[sz]ation|cookie|api[-_]?key|credential|^code$/i;
 
 const hidden = '***';
 
@@ -11,7 +11,7 @@ const namesOf = (value: unknown): ReadonlySet<string> =>
   );
 
 /** A copy of an input in which nothing that may be a secret is left to read, for echoing it in a fault. */
-const redact = (input: unknown): unknown => {
+export const redact = (input: unknown): unknown => {
   // A whole config sent as text holds its keys inside.
   if (typeof input === 'string') return secretKey.test(input) && /[:=]/.test(input) ? hidden : input;
   if (Array.isArray(input)) return input.map(redact);

@@ -26,8 +26,42 @@ const credentials = z
     }
   }, 'is not the text of a NATS credentials file as it was written, line breaks and all: the variable with _FILE takes the file itself');
 
+/** How the bus is reached, for coordinators and probes alike. */
+export const entranceFields = {
+  url: z.string().regex(/^(nats|tls):\/\//, 'must begin with nats:// or tls://'),
+  tlsFirst: z
+    .enum(['true', 'false'])
+    .default('false')
+    .transform((word) => word === 'true'),
+  ca: z
+    .string()
+    .includes('-----BEGIN CERTIFICATE-----', { error: 'must be certificates as PEM; the variable with _FILE takes their file' }),
+} as const;
+
+/** `cluster=eu,tag=ssd,tag=az:1`: where streams are to lie. */
+const placement = z.string().transform((text, context) => {
+  const found: { cluster?: string | undefined; tags: string[] } = { tags: [] };
+  for (const part of text.split(',')) {
+    const [, name, value] = /^\s*(cluster|tag)=(\S+?)\s*$/.exec(part) ?? [];
+    if (name === 'cluster' && found.cluster === undefined) found.cluster = value;
+    else if (name === 'tag' && value !== undefined) found.tags.push(value);
+    else {
+      context.addIssue({ code: 'custom', message: 'must be cluster=name, tag=name or both, several tags with commas' });
+      return z.NEVER;
+    }
+  }
+  return found;
+});
+
 export const busFields = {
-  NATS_URL: z.string().regex(/^(nats|tls):\/\//, 'must begin with nats:// or tls://'),
+  NATS_URL: entranceFields.url,
+  /** TLS before the server's greeting, which must be set so, too. */
+  NATS_TLS_FIRST: entranceFields.tlsFirst,
+  /** The authorities that may sign the bus's certificate, instead of those that this machine trusts. */
+  NATS_CA: entranceFields.ca.optional(),
+  /** How many servers keep each stream; more than there are now is brought about, fewer never. */
+  NATS_REPLICAS: z.coerce.number().int().min(1).max(5).optional(),
+  NATS_PLACEMENT: placement.optional(),
   /** The text of the credentials file of the coordinators' user. */
   NATS_CREDENTIALS: credentials,
   NATS_ACCOUNT_PUBLIC: z.string().regex(/^A[A-Z2-7]{55}$/, 'must be the public nkey of an account'),

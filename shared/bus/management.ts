@@ -1,9 +1,10 @@
 import { z } from 'zod';
 import { isRecord } from '../base/record.ts';
+import { pause } from '../base/retry.ts';
 import { jsonOf } from './message-json.ts';
 
 /** JetStream's own protocol: requests with JSON, spoken directly so that no more rights and no newer server are needed than we use. */
-export type Request = (subject: string, data: string) => Promise<{ readonly data: Uint8Array }>;
+export type Request = (subject: string, data: string, timeoutMs: number) => Promise<{ readonly data: Uint8Array }>;
 
 /** The settings of a stream that 2.9 knows and that we use; durations in milliseconds. */
 export type StreamOptions = {
@@ -18,19 +19,31 @@ export type StreamOptions = {
   readonly maxMessageBytes?: number;
 };
 
+/** What an operator says of the streams: how many servers keep each, and where those are. */
+export type StreamKeeping = {
+  readonly replicas?: number | undefined;
+  readonly placement?: Placement | undefined;
+};
+
+export type Placement = { readonly cluster?: string | undefined; readonly tags: readonly string[] };
+
 export type ConsumerOptions = {
   readonly name: string;
   readonly filter?: string;
   readonly deliver: 'all' | 'new' | 'last_per_subject';
   readonly ackWaitMs: number;
   readonly maxAckPending: number;
+  /** Left out, those of its stream, as a work queue demands. */
+  readonly replicas?: number;
 };
 
 export type StoredValue = { readonly subject: string; readonly seq: number; readonly data: Uint8Array; readonly storedAt: number };
 
 export type Management = {
-  /** Makes the stream, or brings it to these settings. True when it was not there before. */
+  /** Makes the stream, or brings it to these settings; what else it has been set to stays. True when it was not there before. */
   readonly ensureStream: (options: StreamOptions) => Promise<boolean>;
+  /** Whether a server leads it, and it so takes messages and gives them out. */
+  readonly isLed: (name: string) => Promise<boolean>;
   readonly deleteStream: (name: string) => Promise<void>;
   /** `createdAt`: another time tells that it is another stream, whose numbers began anew. */
   readonly streamState: (name: string) => Promise<{ messages: number; bytes: number; createdAt: number } | undefined>;
@@ -40,7 +53,11 @@ export type Management = {
   /** Removes it, pending polls of others included, and makes it anew. */
   readonly renewConsumer: (stream: string, options: ConsumerOptions) => Promise<void>;
   readonly deleteConsumer: (stream: string, name: string) => Promise<void>;
-  readonly consumerState: (stream: string, name: string) => Promise<{ pending: number; unacknowledged: number } | undefined>;
+  /** `acknowledged`: the number in the stream up to which all is. */
+  readonly consumerState: (
+    stream: string,
+    name: string,
+  ) => Promise<{ pending: number; unacknowledged: number; acknowledged: number } | undefined>;
   /** The last message of a subject; undefined when there is none. */
   readonly last: (stream: string, subject: string) => Promise<StoredValue | undefined>;
   /** The first message from this number on whose subject fits the filter; undefined when there is none. */
@@ -84,6 +101,9 @@ const codes = {
   streamNameInUse: 10058,
 } as const;
 
+/** Without a leader nobody answers at all. */
+const isLedMs = 1_000;
+
 const nanoseconds = (ms: number): number => ms * 1_000_000;
 
 const streamBody = (options: StreamOptions) => ({
@@ -92,7 +112,6 @@ const streamBody = (options: StreamOptions) => ({
   retention: options.retention,
   discard: options.discard,
   storage: 'file',
-  num_replicas: 1,
   max_consumers: -1,
   max_msgs: -1,
   max_bytes: options.maxBytes ?? -1,
@@ -113,22 +132,68 @@ const consumerBody = (options: ConsumerOptions) => ({
   max_ack_pending: options.maxAckPending,
   max_deliver: -1,
   replay_policy: 'instant',
+  // None: those of its stream.
+  num_replicas: options.replicas ?? 0,
 });
 
 const done = z.looseObject({});
+const placementShape = z.looseObject({ cluster: z.string().optional(), tags: z.array(z.string()).nullish() });
+const streamConfig = z.looseObject({ num_replicas: z.number().default(1), placement: placementShape.nullish() });
+/** Of a server that stands alone there is no leader to tell of. */
+const streamAsIs = z.object({ config: streamConfig, cluster: z.object({ leader: z.string().optional() }).optional() });
 const streamInfo = z.object({
   total: z.number().default(0),
   created: z.string(),
   state: z.object({ messages: z.number(), bytes: z.number(), subjects: z.record(z.string(), z.number()).nullish() }),
 });
-const consumerInfo = z.object({ num_pending: z.number(), num_ack_pending: z.number() });
+const consumerInfo = z.object({ num_pending: z.number(), num_ack_pending: z.number(), ack_floor: z.object({ stream_seq: z.number() }) });
 const storedMessage = z.object({
   message: z.object({ subject: z.string(), seq: z.number(), data: z.string().default(''), time: z.string() }),
 });
 
-export const createManagement = (request: Request): Management => {
-  const call = async <Shape extends z.ZodType>(action: string, body: unknown, shape: Shape): Promise<z.infer<Shape>> =>
-    readAnswer((await request(`$JS.API.${action}`, body === undefined ? '' : JSON.stringify(body))).data, shape);
+const isSame = (one: unknown, other: unknown): boolean => JSON.stringify(one) === JSON.stringify(other);
+
+const placementBody = ({ cluster, tags }: Placement) => ({
+  ...(cluster === undefined ? {} : { cluster }),
+  ...(tags.length === 0 ? {} : { tags }),
+});
+
+/**
+ * The updates that bring a stream from what it is to what it is to be, one after the other, because a server refuses to move and to grow one at
+ * once. What we have no say in stays as an operator set it; replicas never become fewer.
+ */
+export const updatesOf = (
+  current: z.infer<typeof streamConfig>,
+  options: StreamOptions,
+  { replicas = 1, placement }: StreamKeeping,
+): readonly z.infer<typeof streamConfig>[] => {
+  const updates: z.infer<typeof streamConfig>[] = [];
+  let last = current;
+  const add = (change: object): void => {
+    const next = { ...last, ...change };
+    const isChange = Object.entries(change).some(([name, value]) => !isSame(value, last[name]));
+    if (isChange) updates.push(next);
+    last = next;
+  };
+  add(streamBody(options));
+  if (placement !== undefined) {
+    const { cluster, tags } = last.placement ?? {};
+    const now: Placement = { cluster, tags: tags ?? [] };
+    if (!isSame(placementBody(now), placementBody(placement))) add({ placement: placementBody(placement) });
+  }
+  if (replicas > last.num_replicas) add({ num_replicas: replicas });
+  return updates;
+};
+
+export type ManagementParts = {
+  readonly keeping?: StreamKeeping | undefined;
+  /** The server would not move or grow a stream, which goes on as it is. */
+  readonly onRefused: (stream: string, why: BusRefusal) => void;
+};
+
+export const createManagement = (request: Request, { keeping = {}, onRefused }: ManagementParts): Management => {
+  const call = async <Shape extends z.ZodType>(action: string, body: unknown, shape: Shape, ms = 5_000): Promise<z.infer<Shape>> =>
+    readAnswer((await request(`$JS.API.${action}`, body === undefined ? '' : JSON.stringify(body), ms)).data, shape);
   const unless = async <Value, Other>(code: number, work: () => Promise<Value>, otherwise: Other): Promise<Value | Other> => {
     try {
       return await work();
@@ -145,14 +210,44 @@ export const createManagement = (request: Request): Management => {
     return { subject, seq, data: Buffer.from(data, 'base64'), storedAt: Date.parse(time) };
   };
 
+  const isLed = async (name: string): Promise<boolean> => {
+    const { cluster } = await call(`STREAM.INFO.${name}`, undefined, streamAsIs, isLedMs);
+    return cluster === undefined || Boolean(cluster.leader);
+  };
+
+  /** Of a stream that grew or moved the servers choose a leader anew; what is asked meanwhile nobody answers. */
+  const untilLed = async (name: string): Promise<void> => {
+    for (let tries = 0; tries < 20; tries += 1) {
+      if (await isLed(name).catch(() => false)) return; // Not led is all that a failure says here.
+      await pause(100);
+    }
+  };
+
   const management: Management = {
     ensureStream: async (options) => {
-      const body = streamBody(options);
-      const updated = await unless(codes.streamNotFound, () => call(`STREAM.UPDATE.${options.name}`, body, done), undefined);
-      if (updated) return false;
-      // Another coordinator may have been quicker; then it is there as we want it.
-      return (await unless(codes.streamNameInUse, () => call(`STREAM.CREATE.${options.name}`, body, done), undefined)) !== undefined;
+      const { name } = options;
+      const found = await unless(codes.streamNotFound, () => call(`STREAM.INFO.${name}`, undefined, streamAsIs), undefined);
+      if (!found) {
+        const { replicas = 1, placement } = keeping;
+        const where = placement === undefined ? {} : { placement: placementBody(placement) };
+        const body = { ...streamBody(options), num_replicas: replicas, ...where };
+        // Another coordinator may have been quicker; then it is there as we want it.
+        return (await unless(codes.streamNameInUse, () => call(`STREAM.CREATE.${name}`, body, done), undefined)) !== undefined;
+      }
+      for (const update of updatesOf(found.config, options, keeping)) {
+        const isOurs = isSame(update.placement, found.config.placement) && update.num_replicas === found.config.num_replicas;
+        try {
+          await call(`STREAM.UPDATE.${name}`, update, done);
+        } catch (error) {
+          if (isOurs || !(error instanceof BusRefusal)) throw error;
+          onRefused(name, error);
+          break;
+        }
+        if (!isOurs) await untilLed(name);
+      }
+      return false;
     },
+    isLed,
     deleteStream: async (name) => {
       await unless(codes.streamNotFound, () => call(`STREAM.DELETE.${name}`, undefined, done), undefined);
     },
@@ -181,7 +276,7 @@ export const createManagement = (request: Request): Management => {
     },
     consumerState: async (stream, name) => {
       const info = await unless(codes.consumerNotFound, () => call(`CONSUMER.INFO.${stream}.${name}`, undefined, consumerInfo), undefined);
-      return info && { pending: info.num_pending, unacknowledged: info.num_ack_pending };
+      return info && { pending: info.num_pending, unacknowledged: info.num_ack_pending, acknowledged: info.ack_floor.stream_seq };
     },
     last: (stream, subject) => stored(stream, { last_by_subj: subject }),
     next: (stream, from, filter) => stored(stream, { seq: from, next_by_subj: filter }),

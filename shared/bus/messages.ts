@@ -45,6 +45,9 @@ export const rosterMessage = z.object({
 /** Look now. The whole assignment comes along, so that a probe need not have heard of the monitor's newest version yet. */
 export const lookMessage = z.object({ v: version, look: id, asked_at: time, assignment: assignmentMessage });
 
+/** Try this config once, and tell only those who asked (rule 41). Without a look, so that a probe that does not know trials takes it for no look. */
+export const trialMessage = z.object({ v: version, trial: id, assignment: assignmentMessage });
+
 const cause = z.object({ class: z.string().max(64), params: z.record(z.string(), z.union([z.string().max(2048), z.number()])) });
 const phase = z.number().min(0).nullable();
 
@@ -196,6 +199,16 @@ export const beatStateMessage = z.object({
   ended: z.array(run).max(64),
 });
 
+/** What a trial came to. It goes the way of presence, which every probe may speak on; it is signed, and nobody stores it. */
+export const trialAnswerMessage = z.object({
+  v: version,
+  probe: id,
+  trial: id,
+  result: resultMessage.pick({ at: true, took_ms: true, outcome: true, cause: true, phases: true, evidence: true }),
+});
+
+export type TrialMessage = z.infer<typeof trialMessage>;
+export type TrialAnswerMessage = z.infer<typeof trialAnswerMessage>;
 export type AssignmentMessage = z.infer<typeof assignmentMessage>;
 export type RosterMessage = z.infer<typeof rosterMessage>;
 export type LookMessage = z.infer<typeof lookMessage>;

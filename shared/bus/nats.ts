@@ -1,21 +1,14 @@
-import {
-  type Authenticator,
-  connect,
-  headers as createHeaders,
-  type MsgHdrs,
-  type NatsConnection,
-  nuid,
-  PermissionViolationError,
-} from '@nats-io/transport-node';
+import { headers as createHeaders, type MsgHdrs, type NatsConnection, nuid, PermissionViolationError } from '@nats-io/transport-node';
 import type { Log } from '../base/log.ts';
-import { keyFromSeed, parseCredentials } from './identity.ts';
-import { createManagement, type Management, publishAck, readAnswer } from './management.ts';
+import { createDialLog, type DialLog } from './dial-log.ts';
+import { dialOnce, dialPatiently, type Entrance } from './dialling.ts';
+import { createManagement, type Management, publishAck, readAnswer, type StreamKeeping } from './management.ts';
 import type { BusStatus, Headers, Message, Subscription } from './message.ts';
 import { type Connection, type Delivered, type Pull, type PullOptions, startPull } from './pull.ts';
 import { createStoring } from './storing.ts';
 
 /**
- * The one way to the bus, and the only file that imports its client.
+ * The one way to the bus. With `dialling.ts` the only file that imports its client.
  *
  * Modes of a connection: `connected` ↔ `disconnected` (the client tries for ever; what is published meanwhile waits in memory, requests
  * fail by their time limit) → `closed`.
@@ -44,16 +37,17 @@ export type Bus = Management & {
 
 export type { BusStatus, Delivered, Headers, Message, Pull, PullOptions, Subscription };
 
-export type BusOptions = {
-  readonly url: string;
-  /** The text of a credentials file. */
-  readonly credentials: string;
+export type BusOptions = Entrance & {
   readonly name: string;
   readonly log: Log;
   /** Where answers come in: a probe may hear no other inbox than its own. */
   readonly inboxPrefix?: string;
   /** How long to wait for the first connection; without it, for ever. */
   readonly firstConnectionMs?: number;
+  /** What an operator says of the streams that are made or changed by this connection. */
+  readonly keeping?: StreamKeeping;
+  /** Ends the waiting for the first connection. */
+  readonly signal?: AbortSignal;
 };
 
 const headersOf = (of: Headers | undefined): { headers: MsgHdrs } | Record<never, never> => {
@@ -115,65 +109,36 @@ const connectionFor = (nc: NatsConnection, inboxPrefix: string, log: Log, onStat
   },
 });
 
-/** Signs by node:crypto; the client's own way is in JavaScript: 45 ms of a core in a fresh process, and V8's optimizing compilers (6 MB). */
-const authenticatorOf = (credentials: string): Authenticator => {
-  const { jwt, seed } = parseCredentials(credentials);
-  const key = keyFromSeed(seed, 'user');
-  return (nonce = '') => ({ jwt, nkey: key.id, sig: Buffer.from(key.sign(Buffer.from(nonce))).toString('base64') });
-};
-
-const dial = (options: BusOptions): Promise<NatsConnection> =>
-  connect({
-    servers: options.url.split(','),
-    authenticator: authenticatorOf(options.credentials),
-    name: options.name,
-    ...(options.inboxPrefix === undefined ? {} : { inboxPrefix: options.inboxPrefix }),
-    timeout: 3_000,
-    maxReconnectAttempts: -1,
-    reconnectTimeWait: 200,
-    reconnectJitter: 100,
-    // A server that has just restarted may not know the account for a moment; that is no reason to stop for ever.
-    ignoreAuthErrorAbort: true,
-    waitOnFirstConnect: true,
-    pingInterval: 2_000,
-    maxPingOut: 2,
-    noAsyncTraces: true,
-  });
-
-const dialWithin = async (options: BusOptions): Promise<NatsConnection> => {
-  if (options.firstConnectionMs === undefined) return dial(options);
-  const impatience = Promise.withResolvers<never>();
-  const timer = setTimeout(
-    () => impatience.reject(new Error(`the bus at ${options.url} did not answer within ${options.firstConnectionMs} ms`)),
-    options.firstConnectionMs,
-  );
-  const dialling = dial(options);
+const dial = async (options: BusOptions, dials: DialLog): Promise<NatsConnection> => {
+  const { name, inboxPrefix, firstConnectionMs } = options;
+  const patience = firstConnectionMs === undefined ? [] : [AbortSignal.timeout(firstConnectionMs)];
+  const signal = AbortSignal.any([...patience, ...(options.signal ? [options.signal] : [])]);
+  const more = { name, ...(inboxPrefix === undefined ? {} : { inboxPrefix }), pingInterval: 2_000, maxPingOut: 2 };
   try {
-    return await Promise.race([dialling, impatience.promise]);
+    return await dialPatiently(options, more, dials.failed, signal);
   } catch (error) {
-    // Should it connect after all, nobody would hold the connection.
-    dialling.then((late) => late.close()).catch(() => undefined);
+    if (patience[0]?.aborted) throw new Error(`the bus at ${options.url} did not answer within ${firstConnectionMs} ms`, { cause: error });
     throw error;
-  } finally {
-    clearTimeout(timer);
   }
 };
 
 /** One try to get in, for whoever checks an address: where `connectBus` goes on trying, this takes a refusal for an answer. @throws why not. */
-export const enterOnce = async ({ url, credentials }: Pick<BusOptions, 'url' | 'credentials'>): Promise<void> => {
-  const authenticator = authenticatorOf(credentials);
-  const nc = await connect({ servers: url.split(','), authenticator, timeout: 3_000, reconnect: false, noAsyncTraces: true });
+export const enterOnce = async (entrance: Entrance): Promise<void> => {
+  const nc = await dialOnce(entrance, { reconnect: false });
   await nc.close();
 };
 
 export const connectBus = async (options: BusOptions): Promise<Bus> => {
   const { log } = options;
-  const nc = await dialWithin(options);
+  const dials = createDialLog(log, options.name);
+  const nc = await dial(options, dials);
+  dials.reached();
   const listeners = new Set<(status: BusStatus) => void>();
   let status: BusStatus = 'connected';
   const change = (to: BusStatus) => {
     if (status === to) return;
     status = to;
+    if (to === 'connected') dials.reached();
     log.info({ bus: to }, 'the connection to the bus changed');
     for (const listener of listeners) listener(to);
   };
@@ -213,7 +178,11 @@ export const connectBus = async (options: BusOptions): Promise<Bus> => {
     return { stop: () => void listeners.delete(listener) };
   };
   const toConnection = connectionFor(nc, inboxPrefix, log, onStatus);
-  const management = createManagement(async (subject, data) => nc.request(subject, data, { timeout: 5_000 }));
+  const management = createManagement(async (subject, data, timeout) => nc.request(subject, data, { timeout }), {
+    keeping: options.keeping,
+    onRefused: (stream, why) =>
+      log.warn({ err: why, stream }, 'the bus would not give a stream its replicas or its place; it stays as it is'),
+  });
 
   return {
     ...management,

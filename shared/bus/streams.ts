@@ -63,7 +63,8 @@ export const beatsConsumer = (partition: number): ConsumerOptions => ({
   maxAckPending: 1_000,
 });
 
-const lastValues = { deliver: 'last_per_subject', ackWaitMs: 10_000, maxAckPending: 1_000 } as const;
+/** Of one server each: four a probe, and each of several would be a group that votes. The coordinator remakes what is lost. */
+const lastValues = { deliver: 'last_per_subject', ackWaitMs: 10_000, maxAckPending: 1_000, replicas: 1 } as const;
 
 /** The durables that a probe pulls from; the coordinator makes them, because a probe may not. */
 export const probeConsumers = {

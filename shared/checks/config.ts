@@ -1,9 +1,9 @@
-import { nearest } from '../base/nearest.ts';
 import type { Config } from './assignment.ts';
+import { configKeys } from './config-keys.ts';
 import { dnsConfig } from './dns/config.ts';
 import { heartbeatConfig } from './heartbeat/config.ts';
 import { httpsConfig } from './https/config.ts';
-import type { ConfigContext, ConfigFault, KindConfig } from './kind-config.ts';
+import type { ConfigContext, ConfigFault, KeySchemas, KindConfig } from './kind-config.ts';
 import type { Kind } from './kinds.ts';
 import type { Json } from './result.ts';
 import { merge, type Secrets, split } from './secrets.ts';
@@ -33,29 +33,14 @@ export const configFaults = (kind: Kind, target: string, config: Config, interva
   return faults;
 };
 
-export const knownKeys = (kind: Kind): readonly string[] => byKind[kind].keys;
+export const knownKeys = (kind: Kind): readonly string[] => Object.keys(configKeys[kind]);
+
+/** For the test that holds words and shapes equal. */
+export const keySchemas = (kind: Kind): KeySchemas => byKind[kind].schemas;
 
 /** The sentence of a refused config: every key with its remedy. */
 export const faultsSentence = (faults: readonly ConfigFault[]): string =>
   faults.map(({ key, remedy }) => `\`${key}\` cannot be used: ${remedy}`).join('; ');
-
-/** Keys of a config that its kind does not use, each with the one that was probably meant. */
-const unusedKeys = (kind: Kind, config: Config): { readonly key: string; readonly meant: string | undefined }[] =>
-  Object.keys(config)
-    .filter((key) => !byKind[kind].keys.includes(key))
-    .map((key) => ({ key, meant: nearest(key, byKind[kind].keys) }));
-
-/** What the monitor's page says about keys that do nothing. */
-export const unusedKeySentences = (kind: Kind, config: Config): string[] =>
-  unusedKeys(kind, config).map(
-    ({ key, meant }) => `\`${key}\` is not used by ${kind} checks${meant === undefined ? '' : `; did you mean \`${meant}\`?`}`,
-  );
-
-/** How long a check of this monitor may take: its own limit, or the smaller of 10 s and half the interval. */
-export const timeoutMs = (config: Config, interval_s: number): number => {
-  const own = config.timeout_ms;
-  return typeof own === 'number' ? own : Math.min(10_000, Math.floor(interval_s * 500));
-};
 
 const secretPaths = (kind: Kind, config: Config): readonly (readonly string[])[] => byKind[kind].secretPaths(config);
 

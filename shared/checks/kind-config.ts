@@ -1,6 +1,14 @@
 import { z } from 'zod';
 import { continents } from '../base/continents.ts';
 import type { Config } from './assignment.ts';
+import type { ConfigKeys } from './config-key.ts';
+import type { everyKindKeys } from './every-kind-keys.ts';
+
+/** How long a check of this monitor may take: its own limit, or the smaller of 10 s and half the interval. */
+export const timeoutMs = (config: Config, interval_s: number): number => {
+  const own = config.timeout_ms;
+  return typeof own === 'number' ? own : Math.min(10_000, Math.floor(interval_s * 500));
+};
 
 /** What is wrong with one key of a config, and what would do: a whole sentence for people. */
 export type ConfigFault = { readonly key: string; readonly remedy: string };
@@ -9,7 +17,7 @@ export type ConfigContext = { readonly target: string; readonly interval_s: numb
 
 /** What a kind of check knows of its config. Keys that it does not know are kept and do nothing. */
 export type KindConfig = {
-  readonly keys: readonly string[];
+  readonly schemas: KeySchemas;
   readonly faults: (config: Config, context: ConfigContext) => ConfigFault[];
   /** Where secrets stand in this config: each a path of keys to a text. */
   readonly secretPaths: (config: Config) => readonly (readonly string[])[];
@@ -23,36 +31,30 @@ export type KindTarget = {
   readonly defaultName: (target: string) => string | undefined;
 };
 
-/** The keys of a config, each with its shape and the sentence that says what is allowed. */
-export type KeyTable = { readonly [key: string]: { readonly schema: z.ZodType; readonly remedy: string } };
+/** The shape of each key; what people read of it stands beside, in plain words (see `ConfigKey`). */
+export type KeySchemas<Key extends string = string> = { readonly [K in Key]: z.ZodType };
 
 /** Keys that every kind has. */
-export const everyKindsKeys = {
-  timeout_ms: {
-    schema: z.int().min(1_000).max(60_000),
-    remedy: 'give a whole number of milliseconds from 1,000 to 60,000, below the interval',
-  },
-  continents: {
-    schema: z
-      .array(z.enum(continents))
-      .min(1)
-      .refine((list) => new Set(list).size === list.length),
-    remedy: `give a list with at least one of ${continents.join(', ')}, none twice`,
-  },
-  probe: { schema: z.uuid(), remedy: 'give the id (a UUID) of a private probe of your organisation' },
-  alert_after_s: { schema: z.int().min(0).max(3_600), remedy: 'give a whole number of seconds from 0 to 3,600' },
-} satisfies KeyTable;
+export const everyKindSchemas = {
+  timeout_ms: z.int().min(1_000).max(60_000),
+  continents: z
+    .array(z.enum(continents))
+    .min(1)
+    .refine((list) => new Set(list).size === list.length),
+  probe: z.uuid(),
+  alert_after_s: z.int().min(0).max(3_600),
+} satisfies KeySchemas<keyof typeof everyKindKeys>;
 
 /** The faults of each key by itself: one for a key, naming the place inside it. A key that is null counts as not given. */
-export const keyFaults = (table: KeyTable, config: Config): ConfigFault[] =>
-  Object.entries(table).flatMap(([key, { schema, remedy }]) => {
+export const keyFaults = (schemas: KeySchemas, keys: ConfigKeys, config: Config): ConfigFault[] =>
+  Object.entries(schemas).flatMap(([key, schema]) => {
     const value = Object.hasOwn(config, key) ? config[key] : undefined;
     if (value === undefined || value === null) return [];
     const parsed = schema.safeParse(value);
     if (parsed.success) return [];
     const inside = parsed.error.issues[0]?.path ?? [];
     const place = inside.map((part) => (typeof part === 'number' ? `[${part}]` : `.${String(part)}`)).join('');
-    return [{ key: `${key}${place}`, remedy }];
+    return [{ key: `${key}${place}`, remedy: `give ${keys[key]?.allowed ?? 'another value'}` }];
   });
 
 /** The value at a path, if the path leads somewhere. */

@@ -1,6 +1,6 @@
 import { lossyNumberIn } from '../base/exact-numbers.ts';
 import { nearest } from '../base/nearest.ts';
-import { isRecord } from '../base/record.ts';
+import { isRecord, memberOf } from '../base/record.ts';
 import { type Command, commandName, type Flag } from './commands.ts';
 import type { Call } from './http-client.ts';
 
@@ -137,10 +137,12 @@ const typedValue = (flag: Flag, text: string): unknown => {
   return text;
 };
 
+/** `--config.timeout_ms 3000`: one value below an object, by the keys that lead to it. */
+export type Amendment = { readonly path: readonly string[]; readonly value: unknown };
+
 /** Sets `a.b.c` in an object of its own making, one object for each step that is missing. */
 const setDeep = (target: Record<string, unknown>, path: readonly string[], value: unknown): void => {
   const [first = '', ...rest] = path;
-  if (first === '__proto__') throw new UsageFault('A key cannot be called __proto__.');
   if (rest.length === 0) {
     target[first] = value;
     return;
@@ -151,8 +153,24 @@ const setDeep = (target: Record<string, unknown>, path: readonly string[], value
   setDeep(next, rest, value);
 };
 
+export type CommandCall = Call & {
+  /** What is to be set in objects that are changed without being given whole: they must be read first, or their other keys would go. */
+  readonly amendments?: readonly Amendment[];
+};
+
+/** The call with its amendments made in `now`, what is changed as it stands; what comes back as `***` goes back as that, and stays. */
+export const amendedCall = ({ amendments = [], ...call }: CommandCall, now: unknown): Call => {
+  const body: Record<string, unknown> = { ...(isRecord(call.body) && call.body) };
+  for (const { path, value } of amendments) {
+    const [key = ''] = path;
+    if (!Object.hasOwn(body, key)) body[key] = structuredClone(memberOf(now, key));
+    setDeep(body, path, value);
+  }
+  return { ...call, body };
+};
+
 /** Words and flags of a command as the call that it stands for. `readText` reads `@file`. */
-export const callOf = (command: Command, rest: readonly string[], line: Line, readText: (path: string) => string): Call => {
+export const callOf = (command: Command, rest: readonly string[], line: Line, readText: (path: string) => string): CommandCall => {
   const name = commandName(command);
   const { positionals } = command;
   if (rest.length < positionals.length) {
@@ -174,6 +192,7 @@ export const callOf = (command: Command, rest: readonly string[], line: Line, re
 
   const query: Record<string, string> = {};
   const body: Record<string, unknown> = {};
+  const dotted: Amendment[] = [];
   const known = [...command.flags.map((flag) => flag.name), ...Object.keys(switchNames)];
   const given = new Set<string>();
   for (const { name: typed, value } of line.flags) {
@@ -201,16 +220,20 @@ export const callOf = (command: Command, rest: readonly string[], line: Line, re
       const list = body[flag.key];
       body[flag.key] = [...(Array.isArray(list) ? list : []), text];
     } else if (flag.kind !== 'object') body[flag.key] = typedValue(flag, text);
-    else if (inner.length > 0) setDeep(body, [flag.key, ...inner], looseValue(typed, text));
-    else {
+    else if (inner.length > 0) {
+      if (inner.includes('__proto__')) throw new UsageFault('A key cannot be called __proto__.');
+      dotted.push({ path: [flag.key, ...inner], value: looseValue(typed, text) });
+    } else {
       const object = parseJson(typed, text.startsWith('@') ? readText(text.slice(1)) : text);
       if (!isRecord(object)) throw new UsageFault(`--${typed} must be a JSON object.`);
-      const before = body[flag.key];
-      body[flag.key] = { ...object, ...(isRecord(before) ? before : {}) };
+      body[flag.key] = object;
     }
   }
+  // Where an object is given whole, or made, what is dotted is set in that; where one that stands is changed, the rest of it stays.
+  const amendments = command.operation.method === 'PATCH' ? dotted.filter(({ path: [key = ''] }) => !Object.hasOwn(body, key)) : [];
+  for (const one of dotted) if (!amendments.includes(one)) setDeep(body, one.path, one.value);
   const missing = command.flags.filter((flag) => flag.required && !Object.hasOwn(flag.where === 'query' ? query : body, flag.key));
   if (missing.length > 0) throw new UsageFault(`${name} needs ${missing.map((flag) => `--${flag.name}`).join(' and ')}.`);
   const hasBody = command.flags.some((flag) => flag.where === 'body');
-  return { method: command.operation.method, path, query, ...(hasBody && { body }) };
+  return { method: command.operation.method, path, query, ...(hasBody && { body }), ...(amendments.length > 0 && { amendments }) };
 };

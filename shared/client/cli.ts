@@ -1,9 +1,10 @@
 import { nearest } from '../base/nearest.ts';
 import { version } from '../base/version.ts';
-import { callOf, findCommand, type Line, readLine, UsageFault } from './arguments.ts';
+import { amendedCall, callOf, findCommand, type Line, readLine, UsageFault } from './arguments.ts';
 import { commands, commandsOfDocument } from './command-table.ts';
 import { type Command, commandName, usageOf } from './commands.ts';
 import { completion, isShell, shells } from './completion.ts';
+import { configHelp, configWarnings } from './config-help.ts';
 import { commandHelp, generalHelp } from './help.ts';
 import { CallRefused, createHttpClient, ServiceNotReached } from './http-client.ts';
 import { render } from './render.ts';
@@ -74,7 +75,11 @@ const perform = async (command: Command, rest: readonly string[], line: Line, wo
   const settings = readSettings(world.environment, world.settingsFiles);
 
   const isDeadly = command.operation.id === 'deleteMonitor';
-  if (isDeadly && world.attended && !switches.yes) {
+  if (isDeadly && !switches.yes && !world.attended) {
+    world.err('Nothing was deleted: a monitor goes with its whole history, and nobody can be asked here. Say it with --yes.\n');
+    return exits.usage;
+  }
+  if (isDeadly && !switches.yes) {
     const answer = await world.ask(`Delete the monitor ${harmless(rest[0] ?? '')} with its whole history? This cannot be undone. [y/N] `);
     if (!/^y(es)?$/i.test(answer.trim())) {
       world.err('Nothing was deleted.\n');
@@ -90,13 +95,16 @@ const perform = async (command: Command, rest: readonly string[], line: Line, wo
   });
   const progress = world.attended && switches.all ? (count: number) => world.err(`\r${count} so far …`) : undefined;
   try {
-    const { body } = switches.all ? await client.callAllPages(call, progress) : await client.call(call);
+    const complete = call.amendments ? amendedCall(call, (await client.call({ method: 'GET', path: call.path })).body) : call;
+    const { body } = switches.all ? await client.callAllPages(call, progress) : await client.call(complete);
     if (progress) world.err('\r\u001b[K');
     const onTerminal = world.columns !== undefined && !switches.json;
     if (onTerminal) {
       const text = render(body, { columns: world.columns, paint: painter(inColour(world, line)), now: world.now() });
       world.out(text === '' ? 'Done.\n' : text);
     } else if (body !== null) world.out(`${JSON.stringify(body)}\n`);
+    for (const warning of configWarnings(call.body, body))
+      world.err(`antipode: ${harmless(warning)} (antipode help config lists what is)\n`);
     return exits.done;
   } catch (error) {
     if (progress) world.err('\r\u001b[K');
@@ -137,6 +145,10 @@ const dispatch = async (line: Line, world: Surroundings): Promise<Exit> => {
       world.out(generalHelp(commands, paint));
       return exits.done;
     }
+    if (words[1] === 'config') {
+      world.out(configHelp(words[2], paint));
+      return exits.done;
+    }
   }
   const asked = words[0] === 'help' ? words.slice(1) : words;
   const wantsHelp = switches.help || words[0] === 'help';
@@ -157,7 +169,7 @@ const booleans: ReadonlySet<string> = new Set(
   commands.flatMap(({ flags }) => flags.filter(({ kind }) => kind === 'boolean').flatMap(({ name, key }) => [name, key])),
 );
 
-/** One command, one call. Nothing goes to standard output unless it is done; the token goes nowhere but into the header. */
+/** One command, one call (and a reading before it, where single keys are changed). Nothing goes to standard output unless it is done; the token goes nowhere but into the header. */
 export const runCli = async (world: Surroundings): Promise<Exit> => {
   try {
     return await dispatch(readLine(world.given, booleans), world);

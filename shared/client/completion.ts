@@ -1,4 +1,6 @@
+import { kinds } from '../api/config-keys.ts';
 import { type Command, commandName } from './commands.ts';
+import { allConfigKeys } from './config-help.ts';
 
 export const shells = ['bash', 'zsh', 'fish'] as const;
 export type Shell = (typeof shells)[number];
@@ -7,12 +9,18 @@ export const isShell = (text: unknown): text is Shell => shells.some((shell) => 
 
 const general = ['--json', '--all', '--yes', '--help', '--no-color'];
 
-const nounsOf = (commands: readonly Command[]): string[] => [...new Set(commands.map(({ words }) => words[0] ?? '')), 'completion'];
+const nounsOf = (commands: readonly Command[]): string[] => [...new Set(commands.map(({ words }) => words[0] ?? '')), 'completion', 'help'];
+
+/** Flags of the single keys of a config, where a command takes one. */
+const keyFlagsOf = (command: Command): { readonly name: string; readonly choices: readonly string[]; readonly hint: string }[] =>
+  command.flags.some(({ key }) => key === 'config')
+    ? allConfigKeys().map(([key, { choices = [], meaning }]) => ({ name: `config.${key}`, choices, hint: meaning }))
+    : [];
 
 const verbsOf = (commands: readonly Command[], noun: string): string[] =>
   commands.filter(({ words }) => words[0] === noun && words.length > 1).map(({ words }) => words[1] ?? '');
 
-const flagsOf = (command: Command): string[] => [...command.flags.map(({ name }) => `--${name}`), ...general];
+const flagsOf = (command: Command): string[] => [...[...command.flags, ...keyFlagsOf(command)].map(({ name }) => `--${name}`), ...general];
 
 const bash = (commands: readonly Command[]): string => {
   const nouns = nounsOf(commands);
@@ -21,7 +29,7 @@ const bash = (commands: readonly Command[]): string => {
     .map((noun) => `    ${noun}) words="${verbsOf(commands, noun).join(' ')}" ;;`);
   const flagCases = commands.map((command) => `    "${commandName(command)}"*) words="${flagsOf(command).join(' ')}" ;;`);
   const choiceCases = commands.flatMap((command) =>
-    command.flags
+    [...command.flags, ...keyFlagsOf(command)]
       .filter(({ choices }) => choices.length > 0)
       .map(({ name, choices }) => `    "${commandName(command)} --${name}") words="${choices.join(' ')}" ;;`),
   );
@@ -35,12 +43,14 @@ _antipode() {
     case "\${COMP_WORDS[1]}" in
 ${verbCases.join('\n')}
     completion) words="${shells.join(' ')}" ;;
+    help) words="config ${[...new Set(commands.map(({ words: [noun = ''] }) => noun))].join(' ')}" ;;
     esac
   else
     case "$said $previous" in
 ${choiceCases.join('\n')}
     *) case "$said" in
 ${flagCases.join('\n')}
+    "help config") words="${kinds.join(' ')}" ;;
     esac ;;
     esac
   fi
@@ -52,10 +62,13 @@ complete -F _antipode antipode
 
 const quoted = (text: string): string => `'${text.replaceAll("'", `'"'"'`).replaceAll('`', '')}'`;
 
+const zshWords = (commands: readonly Command[], noun: string): readonly string[] => {
+  if (noun === 'completion') return shells;
+  return noun === 'help' ? ['config', ...new Set(commands.map(({ words: [first = ''] }) => first))] : verbsOf(commands, noun);
+};
+
 const zsh = (commands: readonly Command[]): string => {
-  const verbCases = nounsOf(commands).map(
-    (noun) => `      ${noun}) compadd -- ${(noun === 'completion' ? shells : verbsOf(commands, noun)).join(' ')} ;;`,
-  );
+  const verbCases = nounsOf(commands).map((noun) => `      ${noun}) compadd -- ${zshWords(commands, noun).join(' ')} ;;`);
   const flagCases = commands.map((command) => `      "${commandName(command)}") compadd -- ${flagsOf(command).join(' ')} ;;`);
   return `#compdef antipode
 # Completion of antipode for zsh. Add to ~/.zshrc: source <(antipode completion zsh)
@@ -69,6 +82,7 @@ ${verbCases.join('\n')}
   else
     case "$words[2] $words[3]" in
 ${flagCases.join('\n')}
+      "help config") compadd -- ${kinds.join(' ')} ;;
       "whoami "*) compadd -- ${general.join(' ')} ;;
     esac
   fi
@@ -91,11 +105,15 @@ const fish = (commands: readonly Command[]): string => {
         `complete -c antipode -f -n '__fish_seen_subcommand_from ${noun}; and not __fish_seen_subcommand_from ${verbs}' -a ${verb} -d ${quoted(command.operation.summary)}`,
       );
     }
-    for (const { name, choices, hint } of command.flags) {
+    for (const { name, choices, hint } of [...command.flags, ...keyFlagsOf(command)]) {
       const values = choices.length > 0 ? ` -a ${quoted(choices.join(' '))}` : '';
       lines.push(`complete -c antipode -f -n ${there} -l ${name} -r${values}${hint ? ` -d ${quoted(hint.split('. ')[0] ?? '')}` : ''}`);
     }
   }
+  lines.push(`complete -c antipode -f -n '__fish_seen_subcommand_from help' -a 'config'`);
+  lines.push(
+    `complete -c antipode -f -n '__fish_seen_subcommand_from help; and __fish_seen_subcommand_from config' -a '${kinds.join(' ')}'`,
+  );
   lines.push(`complete -c antipode -f -n '__fish_seen_subcommand_from completion' -a '${shells.join(' ')}'`);
   lines.push(...general.map((flag) => `complete -c antipode -f -l ${flag.slice(2)}`));
   return `# Completion of antipode for fish. Run: antipode completion fish > ~/.config/fish/completions/antipode.fish\n${lines.join('\n')}\n`;

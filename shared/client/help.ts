@@ -48,12 +48,13 @@ ${paint('Usage', 'bold')}
 
 ${paint('Commands', 'bold')}
 ${lines.join('\n')}
+  ${padded('help config TYPE', width)}  Every key of a monitor's config, for https, dns or heartbeat
   ${padded('completion SHELL', width)}  Completion for bash, zsh or fish
 
 ${paint('Flags of every command', 'bold')}
   --json        one JSON document as the API gives it (the default when piped)
   --all         walk all pages of a list into one document
-  --yes         do not ask before deleting
+  --yes         delete a monitor without asking; needed where nobody can be asked
   --no-color    no colours (NO_COLOR does the same)
   --help        what a command takes, with an example
   --version     the version of this client
@@ -86,12 +87,16 @@ export const commandHelp = (command: Command, paint: Paint): string => {
     flags.length > 0
       ? `\n${paint('Flags', 'bold')}\n${flags.map((flag) => `  ${padded(left(flag), width)}  ${hint(flag)}`.trimEnd()).join('\n')}\n`
       : '';
+  const keys =
+    command.operation.path.startsWith('/api/v1/monitors') && flags.some(({ key }) => key === 'config')
+      ? '  antipode help config TYPE lists every key of --config\n'
+      : '';
   const paging = command.paged ? '  --all walks all pages; --cursor goes on where a page ended\n' : '';
   return `${command.operation.summary}
 ${described}
 ${paint('Usage', 'bold')}
   ${usageOf(command)}
-${listed}${paging}
+${listed}${keys}${paging}
 ${paint('Example', 'bold')}
   ${exampleOf(command)}
 `;

@@ -51,7 +51,9 @@ for (const [nth, bench] of wanted.entries()) {
   };
   say(bench.about);
   try {
-    results.push({ bench: bench.name, figures: await bench.run(say, options) });
+    const figures = await bench.run(say, options);
+    results.push({ bench: bench.name, figures });
+    failed ||= bench.isLimit === true && figures.some(({ holds }) => holds === false);
     say('done');
   } catch (error) {
     failed = true;

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { promisify } from 'node:util';
-import { createProbeIdentities } from '../../coordinator/actors/probe-identities.ts';
+import { createProbeIdentities } from '../../coordinator/probes/identities.ts';
 import { connect, type Sql } from '../../coordinator/store/database.ts';
 import { migrate } from '../../coordinator/store/migrate.ts';
 import { systemClock } from '../../shared/base/clock.ts';

@@ -1,7 +1,9 @@
+import { generateKeyPairSync } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { readConfig } from '../../coordinator/config.ts';
 import { busEnvironment } from '../../deploy/local/environments.ts';
 import { createBusIdentity } from '../../deploy/local/nats.ts';
+import { ConfigurationFault } from '../../shared/base/env.ts';
 
 const whole = {
   ...busEnvironment(createBusIdentity(Date.now()), 'nats://bus.example:4222'),
@@ -39,4 +41,49 @@ test('all faults are told at once, each by its name and with what is right, and 
   ])
     expect(read).toThrow(fault);
   for (const secret of ['hidden', faulty.SECRET_KEY, faulty.NATS_ACCOUNT_SEED]) expect(read).not.toThrow(secret);
+});
+
+const faults = (environment: Readonly<Record<string, string>>): string => {
+  try {
+    readConfig({ ...whole, ...environment });
+    return '';
+  } catch (error) {
+    if (error instanceof ConfigurationFault) return error.message;
+    throw error;
+  }
+};
+
+test('open sign-up without mail refuses to start: whoever signs up proves an address by mail', () => {
+  expect(faults({ SIGN_UP: 'open' })).toContain('SIGN_UP: open needs mail');
+  expect(faults({ SIGN_UP: 'open', SMTP_URL: 'smtp://mail.example', MAIL_FROM: 'a@shop.example' })).toBe('');
+});
+
+test('mail needs a server and a sender', () => {
+  expect(faults({ SMTP_URL: 'smtp://mail.example' })).toContain('SMTP_URL and MAIL_FROM belong together');
+  expect(faults({ SMTP_URL: 'http://mail.example', MAIL_FROM: 'nobody' })).toMatch(/SMTP_URL: must be.*\n.*MAIL_FROM: must be/);
+  expect(faults({ SMTP_URL: 'smtps://u:p@mail.example', MAIL_FROM: 'Antipode <antipode@shop.example>' })).toBe('');
+});
+
+test('what is signed up for is a plan that there is', () => {
+  expect(faults({ SIGN_UP_PLAN: 'gold' })).toContain('SIGN_UP_PLAN: must be one of free, team, business, self_hosted');
+});
+
+test('mail is signed with a domain, a selector and an RSA key, all of them or none', () => {
+  const key = generateKeyPairSync('rsa', { modulusLength: 2_048 }).privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
+  const whole = { MAIL_DKIM_DOMAIN: 'shop.example', MAIL_DKIM_SELECTOR: 'antipode', MAIL_DKIM_KEY: key };
+  expect(faults(whole)).toBe('');
+  const { MAIL_DKIM_SELECTOR: _, ...part } = whole;
+  expect(faults(part)).toContain('MAIL_DKIM_DOMAIN, MAIL_DKIM_SELECTOR, MAIL_DKIM_KEY belong together');
+  const broken = faults({ ...whole, MAIL_DKIM_KEY: 'hidden words', MAIL_DKIM_DOMAIN: 'shop' });
+  expect(broken).toContain('MAIL_DKIM_KEY: must be an RSA private key as PEM');
+  expect(broken).toContain('MAIL_DKIM_DOMAIN: must be a domain');
+  expect(broken).not.toContain('hidden');
+});
+
+test('what messages to channels may reach inside is a list of addresses and ranges, and empty is empty', () => {
+  const allowed = (text: string) => readConfig({ ...whole, ALERT_ALLOW_CIDRS: text }).ALERT_ALLOW_CIDRS;
+  expect(readConfig(whole).ALERT_ALLOW_CIDRS).toEqual([]);
+  expect(allowed(' , ')).toEqual([]);
+  expect(allowed('10.0.0.0/8, fd00::1')).toEqual(['10.0.0.0/8', 'fd00::1']);
+  expect(faults({ ALERT_ALLOW_CIDRS: '10.0.0.0/99' })).toContain('ALERT_ALLOW_CIDRS: must be addresses or CIDR ranges');
 });

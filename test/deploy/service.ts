@@ -15,6 +15,7 @@ const startFile = join(import.meta.dirname, '../../deploy/local/start.ts');
 /** Exactly what is promised: nothing is missing, and nothing is there that a reader would have to ask about. */
 const localShape = z.strictObject({
   base_url: z.string(),
+  sign_in_url: z.string(),
   api_token: z.string(),
   email: z.string(),
   password: z.string(),

@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { busEnvironment } from '../../deploy/local/environments.ts';
+import { busEnvironment, doorEnvironment } from '../../deploy/local/environments.ts';
 import { createBusIdentity } from '../../deploy/local/nats.ts';
 import { readSettings } from '../../deploy/local/settings.ts';
 
@@ -73,4 +73,11 @@ test('a seed that was mistyped is told by its name, and not repeated', () => {
 test('credentials that lost their line breaks on the way are told by their name, with the way that keeps them', () => {
   const read = () => readSettings({ ...bus, NATS_CREDENTIALS: bus.NATS_CREDENTIALS.replaceAll('\n', '\\n') });
   expect(read).toThrow(/NATS_CREDENTIALS: is not the text of a NATS credentials file as it was written.*_FILE/);
+});
+
+test('messages reach networks of one’s own, unless it was said otherwise or anybody may sign up', () => {
+  expect(doorEnvironment({}).ALERT_ALLOW_CIDRS).toContain('127.0.0.0/8');
+  expect(doorEnvironment({ SIGN_UP: 'open' }).ALERT_ALLOW_CIDRS).toBeUndefined();
+  expect(doorEnvironment({ ALERT_ALLOW_CIDRS: '' }).ALERT_ALLOW_CIDRS).toBe('');
+  expect(doorEnvironment({ SIGN_UP: 'open', ALERT_ALLOW_CIDRS: '192.168.7.9' }).ALERT_ALLOW_CIDRS).toBe('192.168.7.9');
 });

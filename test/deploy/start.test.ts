@@ -7,6 +7,7 @@ import { signal } from '../../deploy/local/child.ts';
 import { isPassableFor, isRoot, isRunnableFor } from '../../deploy/local/folders.ts';
 import { findProcess } from '../../deploy/local/processes.ts';
 import { eventually } from '../support/eventually.ts';
+import { click, navigate } from '../support/navigate.ts';
 import { hasBinaries } from '../support/services.ts';
 import { createHome, type Local, processesOf, removeHome, type Service, startService, stopService } from './service.ts';
 
@@ -40,6 +41,17 @@ describe.runIf(hasBinaries())('npm start', { timeout: 150_000 }, () => {
     await removeHome(home);
   });
 
+  test('prints a link that signs the owner in by a click, and not by a look ahead; once', async () => {
+    expect(service.said()).toContain(first.sign_in_url);
+    for (const headers of [{}, { ...click, 'sec-purpose': 'prefetch' }])
+      expect(await navigate(first.sign_in_url, headers)).toMatchObject({ status: 200, cookies: [] });
+    const { status, location, cookies } = await navigate(first.sign_in_url);
+    expect([status, location]).toEqual([303, '/']);
+    const page = await fetch(first.base_url, { headers: { accept: 'text/html', cookie: cookies[0]?.split(';')[0] ?? '' } });
+    expect(await page.text()).toContain(first.email);
+    expect((await navigate(first.sign_in_url)).status).toBe(404);
+  });
+
   test('ends with an address, a token and a command, and all three probes present', async () => {
     expect(service.said()).toContain(first.api_token);
     expect(service.said()).toContain(`${first.base_url}/api/v1/me`);
@@ -62,7 +74,7 @@ describe.runIf(hasBinaries())('npm start', { timeout: 150_000 }, () => {
   });
 
   test('an address that nobody answers is refused in the form of the API, and leads to its page', async () => {
-    expect(await ask(`${first.base_url}/`)).toEqual({
+    expect(await ask(`${first.base_url}/nothing`)).toEqual({
       status: 404,
       body: { error: { code: 'route_not_found', message: expect.stringContaining('/api/v1/docs') } },
     });

@@ -1,22 +1,22 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { Continent } from '../../shared/base/continents.ts';
-import { type CutProxy, createCutProxy } from '../probe/support/cut-proxy.ts';
 import { eventually } from '../support/eventually.ts';
 import { incidentsOf, incidentThat, isConfirmed, isNothingStoredAfter, resultsOf, seenFrom } from '../support/incidents.ts';
 import { createNetwork, type Network } from '../support/network.ts';
 import { broken, type Target } from '../support/targets.ts';
+import { createTcpProxy, type TcpProxy } from '../support/tcp-proxy.ts';
 
 /** After a glitch of the bus the past waits for who is still away (rule 4): for those alone who could have seen it. */
 
 const places = ['Africa', 'Asia', 'Europe'] as const satisfies readonly Continent[];
 let network: Network;
 let target: Target;
-let relays: readonly { readonly continent: Continent; readonly relay: CutProxy }[];
+let relays: readonly { readonly continent: Continent; readonly relay: TcpProxy }[];
 
 beforeEach(async () => {
   network = await createNetwork();
   target = await network.startTarget();
-  relays = await Promise.all(places.map(async (continent) => ({ continent, relay: await createCutProxy(network.account.url) })));
+  relays = await Promise.all(places.map(async (continent) => ({ continent, relay: await createTcpProxy(network.account.url) })));
   // Nobody is given up for lost in this test: who is away is waited for as long as may be.
   await network.startCoordinator({ timing: { lostAfterMs: 120_000 } });
   for (const { continent, relay } of relays) await network.addProbe(continent, continent, { url: relay.url });

@@ -1,26 +1,26 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { type CutProxy, createCutProxy } from '../probe/support/cut-proxy.ts';
 import { eventually } from '../support/eventually.ts';
 import { incidentThat, isConfirmed, isNothingStoredAfter, resultsOf, seenFrom } from '../support/incidents.ts';
 import { createNetwork, type Network } from '../support/network.ts';
 import { broken, type Target } from '../support/targets.ts';
+import { createTcpProxy, type TcpProxy } from '../support/tcp-proxy.ts';
 
 /** After a glitch of the bus what is seen by one private probe alone waits for nobody (rules 4 and 14): it hands over in order. */
 
 let network: Network;
 let target: Target;
-let everybody: CutProxy;
-let africa: CutProxy;
+let everybody: TcpProxy;
+let africa: TcpProxy;
 
 beforeEach(async () => {
   network = await createNetwork({
     busVia: async (url) => {
-      everybody = await createCutProxy(url);
+      everybody = await createTcpProxy(url);
       return everybody.url;
     },
   });
   target = await network.startTarget();
-  africa = await createCutProxy(network.account.url);
+  africa = await createTcpProxy(network.account.url);
   // Nobody is given up for lost in this test: who is away is waited for as long as may be.
   await network.startCoordinator({ timing: { lostAfterMs: 120_000 } });
   await network.addProbe('Asia');

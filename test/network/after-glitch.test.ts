@@ -1,10 +1,10 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { Continent } from '../../shared/base/continents.ts';
-import { type CutProxy, createCutProxy } from '../probe/support/cut-proxy.ts';
 import { eventually } from '../support/eventually.ts';
 import { incidentsOf, incidentThat, isConfirmed, resultsOf, seenFrom } from '../support/incidents.ts';
 import { createNetwork, type Network } from '../support/network.ts';
 import { broken, type Target } from '../support/targets.ts';
+import { createTcpProxy, type TcpProxy } from '../support/tcp-proxy.ts';
 
 /** After a glitch of the bus the past waits for who is still away (rule 4), and what begins now does not. */
 
@@ -13,9 +13,9 @@ let network: Network;
 let target: Target;
 let coordinator: { readonly close: () => Promise<void> };
 const timing = { lostAfterMs: 120_000 };
-let relays: readonly { readonly continent: Continent; readonly relay: CutProxy }[];
+let relays: readonly { readonly continent: Continent; readonly relay: TcpProxy }[];
 
-const relayOf = (continent: Continent): CutProxy => {
+const relayOf = (continent: Continent): TcpProxy => {
   const found = relays.find((each) => each.continent === continent);
   if (!found) throw new Error(`no relay in ${continent}`);
   return found.relay;
@@ -24,7 +24,7 @@ const relayOf = (continent: Continent): CutProxy => {
 beforeEach(async () => {
   network = await createNetwork();
   target = await network.startTarget();
-  relays = await Promise.all(places.map(async (continent) => ({ continent, relay: await createCutProxy(network.account.url) })));
+  relays = await Promise.all(places.map(async (continent) => ({ continent, relay: await createTcpProxy(network.account.url) })));
   // Nobody is given up for lost in this test: who is away is waited for as long as may be.
   coordinator = await network.startCoordinator({ timing });
   for (const { continent, relay } of relays) await network.addProbe(continent, continent, { url: relay.url });

@@ -1,6 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { parseProbeCredentials, printProbeCredentials } from '../../shared/bus/credentials.ts';
-import { type CutProxy, createCutProxy } from '../probe/support/cut-proxy.ts';
 import { eventually } from '../support/eventually.ts';
 import {
   alertsOf,
@@ -14,14 +13,15 @@ import {
 } from '../support/incidents.ts';
 import { createNetwork, type Network } from '../support/network.ts';
 import { broken, fine, type Target } from '../support/targets.ts';
+import { createTcpProxy, type TcpProxy } from '../support/tcp-proxy.ts';
 
 /** Probes that cannot reach the bus go on checking; what they saw is told in order, with its original times. */
 
 let network: Network;
 let target: Target;
-let relays: { readonly Europe: CutProxy; readonly Asia: CutProxy };
+let relays: { readonly Europe: TcpProxy; readonly Asia: TcpProxy };
 
-const bothRelays = (): CutProxy[] => [relays.Europe, relays.Asia];
+const bothRelays = (): TcpProxy[] => [relays.Europe, relays.Asia];
 const cut = () => {
   for (const relay of bothRelays()) relay.cut();
 };
@@ -33,7 +33,7 @@ beforeEach(async () => {
   network = await createNetwork();
   target = await network.startTarget();
   const { url } = network.account;
-  relays = { Europe: await createCutProxy(url), Asia: await createCutProxy(url) };
+  relays = { Europe: await createTcpProxy(url), Asia: await createTcpProxy(url) };
   await network.startCoordinator();
   await addProbe('Europe');
   await addProbe('Asia');
@@ -66,7 +66,7 @@ const expectDatedByBoth = async (monitor: string, { started_at, confirmed_at, se
 };
 
 describe('while all probes have lost the bus', () => {
-  test('they go on checking, and an outage that began then is dated by the first check that saw it', async () => {
+  test('rule 6: they go on checking, and an outage that began then is dated by the first check that saw it', async () => {
     const monitor = await network.addMonitor({ target: target.url(), interval_s: 1 });
     await seenFrom(network.sql, monitor, 2);
     cut();

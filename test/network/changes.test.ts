@@ -105,6 +105,41 @@ describe.concurrent('a monitor', () => {
     expect((await incidentsOf(network.sql, monitor)).filter(({ resolved_at }) => resolved_at === null)).toEqual([]);
   });
 
+  test.each<readonly [string, (monitor: string, other: Target) => Promise<void>]>([
+    ['whose target is edited', (monitor, other) => network.editMonitor(monitor, { target: other.url() })],
+    [
+      'that is paused and resumed',
+      async (monitor, other) => {
+        await network.pauseMonitor(monitor, true);
+        await network.sql`update monitors set target = ${other.url()} where id = ${monitor}`;
+        await network.pauseMonitor(monitor, false);
+      },
+    ],
+  ])('%s is pending until somebody has looked again, which is at once, and that time is unknown', async (_, change) => {
+    const first = await network.startTarget();
+    const monitor = await network.addMonitor({ target: first.url(), interval_s: 3_600 });
+    await eventually(async () => (await statusOf(monitor)).status === 'up');
+    const other = await network.startTarget();
+    const answers = Promise.withResolvers<void>();
+    other.answer({ is: 'by', answer: (_request, response) => void answers.promise.then(() => response.writeHead(200).end('fine')) });
+    await change(monitor, other);
+    const seen = [await statusOf(monitor)];
+    await eventually(async () => {
+      seen.push(await statusOf(monitor));
+      return other.hits.length > 0;
+    });
+    seen.push(await statusOf(monitor));
+    expect([...new Set(seen.map(({ status }) => status))]).toEqual(['pending']);
+    answers.resolve();
+    await eventually(async () => (await statusOf(monitor)).status === 'up');
+    const gaps = await network.sql<{ lasted: number }[]>`
+      select extract(epoch from ended_at - began_at)::float8 as lasted from ledger
+      where monitor_id = ${monitor} and kind = 'unknown' order by began_at`;
+    // From its making to its first look, and from the change to the look after it.
+    expect(gaps).toHaveLength(2);
+    expect(gaps.every(({ lasted }) => lasted > 0)).toBe(true);
+  });
+
   test('that is deleted during an outage is checked no more, and who got "down" gets "closed"', async () => {
     const { target, monitor } = await watchBroken();
     await network.deleteMonitor(monitor);

@@ -2,11 +2,11 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { createProbe, type ProbeApp } from '../../probe/app.ts';
 import { readConfig } from '../../probe/config.ts';
 import type { Continent } from '../../shared/base/continents.ts';
-import { createDelayProxy, type DelayProxy } from '../support/delay-proxy.ts';
 import { eventually } from '../support/eventually.ts';
 import { alertsOf, downIsTold, incidentsOf, incidentThat, isConfirmed, isResolved, resultsOf, seenFrom } from '../support/incidents.ts';
 import { createNetwork, type MadeProbe, type Network, testLog } from '../support/network.ts';
 import { broken, fine, type Target } from '../support/targets.ts';
+import { createTcpProxy, type TcpProxy } from '../support/tcp-proxy.ts';
 import { speakAs } from '../support/voice.ts';
 
 /** Continents far away: 75 ms each way, cut off and healed, with clocks that are wrong, and with news from an hour ago. */
@@ -26,8 +26,8 @@ afterEach(async () => {
   await network.close();
 });
 
-const cable = async (): Promise<DelayProxy> => {
-  const proxy = await createDelayProxy(network.account.url, 75);
+const cable = async (): Promise<TcpProxy> => {
+  const proxy = await createTcpProxy(network.account.url, { delayMs: 75 });
   ends.push(proxy.close);
   return proxy;
 };

@@ -1,20 +1,20 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { type CutProxy, createCutProxy } from '../probe/support/cut-proxy.ts';
 import { eventually, passed } from '../support/eventually.ts';
 import { incidentThat, isConfirmed, seenFrom } from '../support/incidents.ts';
 import { createNetwork, type Network } from '../support/network.ts';
 import { broken, type Target } from '../support/targets.ts';
+import { createTcpProxy, type TcpProxy } from '../support/tcp-proxy.ts';
 
 /** A coordinator that reaches the database and not the bus decides about nothing: whoever can takes its share. */
 
 let network: Network;
 let target: Target;
-let relays: CutProxy[];
+let relays: TcpProxy[];
 
 beforeEach(async () => {
   network = await createNetwork();
   target = await network.startTarget();
-  relays = [await createCutProxy(network.account.url), await createCutProxy(network.account.url)];
+  relays = [await createTcpProxy(network.account.url), await createTcpProxy(network.account.url)];
   for (const { url } of relays) await network.startCoordinatorProcess({ NATS_URL: url });
   await eventually(async () => (await shares()).join() === '16,16');
 });

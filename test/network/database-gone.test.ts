@@ -1,21 +1,20 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { eventually } from '../support/eventually.ts';
-import { createFreezeProxy, type FreezeProxy } from '../support/freeze-proxy.ts';
 import { alertsOf, incidentThat, isConfirmed, seenFrom } from '../support/incidents.ts';
 import { createNetwork, type Network } from '../support/network.ts';
 import { broken, fine, type Target } from '../support/targets.ts';
+import { createTcpProxy, type TcpProxy } from '../support/tcp-proxy.ts';
 
 /** A database that moves to another machine leaves connections behind that nobody answers and nobody closes. */
 
 let network: Network;
 let target: Target;
-let relay: FreezeProxy;
+let relay: TcpProxy;
 
 beforeEach(async () => {
   network = await createNetwork();
   target = await network.startTarget();
-  const { hostname, port } = new URL(network.database.url);
-  relay = await createFreezeProxy({ host: hostname, port: Number(port) });
+  relay = await createTcpProxy(network.database.url);
 });
 afterEach(async () => {
   await network.close();
@@ -24,10 +23,7 @@ afterEach(async () => {
 
 describe('connections to the database that nobody answers any more', () => {
   test('are given up within seconds: an outage of that time is confirmed and told', async () => {
-    const url = new URL(network.database.url);
-    url.hostname = '127.0.0.1';
-    url.port = String(relay.port);
-    const coordinator = await network.startCoordinatorProcess({ DATABASE_URL: String(url) });
+    const coordinator = await network.startCoordinatorProcess({ DATABASE_URL: relay.url });
     for (const continent of ['Asia', 'Europe'] as const) await network.addProbe(continent);
     const monitor = await network.addMonitor({ target: target.url(), interval_s: 1 });
     await seenFrom(network.sql, monitor, 2);

@@ -1,25 +1,25 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { ProbeApp } from '../../probe/app.ts';
-import { type CutProxy, createCutProxy } from '../probe/support/cut-proxy.ts';
 import { passed } from '../support/eventually.ts';
 import { addHeartbeat, beat, beatsWritten, call, type Heartbeat, type StoredBeat } from '../support/heartbeats.ts';
 import { incidentsOf, incidentThat, isConfirmed, resultsOf } from '../support/incidents.ts';
 import { createNetwork, type MadeProbe, type Network } from '../support/network.ts';
+import { createTcpProxy, type TcpProxy } from '../support/tcp-proxy.ts';
 
 /** An ear that is cut off from the bus, but not from the world: people reach it, and it reaches the coordinator's own address. */
 
 let network: Network;
 /** Africa's way to the bus, and everybody's way to the coordinator's address. */
-let bus: CutProxy;
-let web: CutProxy;
+let bus: TcpProxy;
+let web: TcpProxy;
 let coordinatorUrl: string;
 let africa: ProbeApp & { readonly made: MadeProbe };
 
 beforeEach(async () => {
-  web = await createCutProxy(() => coordinatorUrl);
-  network = await createNetwork({ baseUrl: web.url.replace('nats:', 'http:') });
+  web = await createTcpProxy(() => coordinatorUrl);
+  network = await createNetwork({ baseUrl: web.through('http://coordinator') });
   coordinatorUrl = (await network.startCoordinator()).url;
-  bus = await createCutProxy(network.account.url);
+  bus = await createTcpProxy(network.account.url);
   africa = await network.addProbe('Africa', 'Africa', { ear: true, url: bus.url });
   for (const continent of ['Asia', 'Europe'] as const) await network.addProbe(continent, continent);
 });

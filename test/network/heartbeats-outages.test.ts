@@ -3,11 +3,11 @@ import type { ProbeApp } from '../../probe/app.ts';
 import type { Continent } from '../../shared/base/continents.ts';
 import { type Bus, connectBus } from '../../shared/bus/nats.ts';
 import { streams } from '../../shared/bus/streams.ts';
-import { type CutProxy, createCutProxy } from '../probe/support/cut-proxy.ts';
 import { eventually, passed } from '../support/eventually.ts';
 import { addHeartbeat, beat, beatsWritten, call, keepBeating } from '../support/heartbeats.ts';
 import { incidentsOf, incidentThat, isConfirmed, isResolved, resultsOf } from '../support/incidents.ts';
 import { createNetwork, type MadeProbe, type Network } from '../support/network.ts';
+import { createTcpProxy, type TcpProxy } from '../support/tcp-proxy.ts';
 
 /** What becomes of heartbeats when parts are away: a network of its own for each test, behind a bus that can be cut. */
 
@@ -15,7 +15,7 @@ type AtEnd = (end: () => Promise<void>) => void;
 
 type Small = {
   readonly network: Network;
-  readonly proxy: CutProxy;
+  readonly proxy: TcpProxy;
   /** To the bus itself, past what can be cut. */
   readonly bus: Bus;
   readonly probes: readonly (ProbeApp & { readonly made: MadeProbe })[];
@@ -23,10 +23,10 @@ type Small = {
 
 const small = async (atEnd: AtEnd): Promise<Small> => {
   let direct = '';
-  let made: CutProxy | undefined;
+  let made: TcpProxy | undefined;
   const busVia = async (url: string): Promise<string> => {
     direct = url;
-    made = await createCutProxy(url);
+    made = await createTcpProxy(url);
     return made.url;
   };
   const network = await createNetwork({ busVia });
@@ -229,7 +229,7 @@ describe.concurrent('a heartbeat', () => {
     const { url } = await network.startCoordinator();
     const heartbeat = await addHeartbeat(network, { grace_s: 1 }, 3);
     await beat(url, heartbeat);
-    const own = await createCutProxy(network.account.url);
+    const own = await createTcpProxy(network.account.url);
     onTestFinished(own.close);
     // All other probes stay; this one alone, wherever the heartbeat is judged, loses its bus again and again.
     for (const probe of all.probes) await probe.close();

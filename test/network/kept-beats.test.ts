@@ -5,25 +5,25 @@ import { createKey, type Key, keyFromSeed, parseCredentials } from '../../shared
 import type { BeatMessage } from '../../shared/bus/messages.ts';
 import { signatureOf } from '../../shared/bus/signature.ts';
 import { partitionOf, subjects } from '../../shared/bus/subjects.ts';
-import { type CutProxy, createCutProxy } from '../probe/support/cut-proxy.ts';
 import { eventually } from '../support/eventually.ts';
 import { addHeartbeat, beatsWritten, type Heartbeat } from '../support/heartbeats.ts';
 import { incidentsOf, incidentThat, isConfirmed, isResolved } from '../support/incidents.ts';
 import { createNetwork, type MadeProbe, type Network } from '../support/network.ts';
 import { createHouse } from '../support/people.ts';
+import { createTcpProxy, type TcpProxy } from '../support/tcp-proxy.ts';
 import { speakAs } from '../support/voice.ts';
 
 /** What anybody may say at the address where cut-off ears bring their beats: what is not theirs is refused, counted, and changes nothing. */
 
 let network: Network;
-let relay: CutProxy;
+let relay: TcpProxy;
 let url: string;
 let europe: MadeProbe;
 
 beforeAll(async () => {
   network = await createNetwork({
     busVia: async (direct) => {
-      relay = await createCutProxy(direct);
+      relay = await createTcpProxy(direct);
       return relay.url;
     },
   });

@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { createSecretsAtRest } from '../../coordinator/access/secrets.ts';
 import type { App } from '../../coordinator/app.ts';
 import { readSealing, sealEpochOf } from '../../coordinator/store/seal-epochs.ts';
-import { openNetworkKnowledge } from '../../probe/actors/network-knowledge.ts';
+import { openNetworkKnowledge } from '../../probe/presence/network-knowledge.ts';
 import type { Continent } from '../../shared/base/continents.ts';
 import { type AssignmentMessage, assignmentMessage } from '../../shared/bus/messages.ts';
 import { type Bus, connectBus } from '../../shared/bus/nats.ts';

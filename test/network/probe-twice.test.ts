@@ -87,6 +87,24 @@ describe('a probe that runs twice', () => {
     expect(await notices('probe_twice', made.id)).toEqual([]);
   }, 120_000);
 
+  test('is nobody’s notice when it was killed, started again, and a word that it had spoken before comes late', async () => {
+    const made = await network.makeProbe('Europe');
+    const voice = await speakAs(made);
+    const say = async (session: string, up_ms: number): Promise<boolean> => {
+      const body = Buffer.from(JSON.stringify(presenceOf(made.id, { session, up_ms })));
+      const headers = signatureOf(voice.key, body);
+      const answer = await voice.bus.request(subjects.presence(made.id), body, { headers, timeoutMs: 10_000 });
+      return presenceReply.parse(JSON.parse(new TextDecoder().decode(answer.data))).displaced === true;
+    };
+    const [killed, next] = [newId(), newId()];
+    expect([await say(killed, 1_000_000), await say(next, 0), await say(killed, 999_000)]).toEqual([false, false, false]);
+    expect(await notices('probe_twice', made.id)).toEqual([]);
+    // One that goes on speaking runs beside it.
+    expect(await say(killed, 1_100_000)).toBe(true);
+    await eventually(async () => (await notices('probe_twice', made.id)).length > 0);
+    await voice.close();
+  }, 60_000);
+
   test('is no notice any more once it is revoked', async () => {
     const made = await network.makeProbe('Europe');
     const [one, two] = [await network.startProbe(made), await network.startProbe(elsewhere(made))];

@@ -3,22 +3,22 @@ import { retrySetAside, setAside } from '../../coordinator/store/set-aside.ts';
 import { newId } from '../../shared/base/ids.ts';
 import type { BeatMessage } from '../../shared/bus/messages.ts';
 import { partitionOf, subjects } from '../../shared/bus/subjects.ts';
-import { type CutProxy, createCutProxy } from '../probe/support/cut-proxy.ts';
 import { eventually, passed } from '../support/eventually.ts';
 import { addHeartbeat, beat, beatsWritten, type Heartbeat } from '../support/heartbeats.ts';
 import { incidentThat, isConfirmed, isResolved } from '../support/incidents.ts';
 import { createNetwork, type Network } from '../support/network.ts';
+import { createTcpProxy, type TcpProxy } from '../support/tcp-proxy.ts';
 
 /** Beats that could not be worked on and lie aside: the operator has them worked on again, and they come out as if they had only been late. */
 
 let network: Network;
-let relay: CutProxy;
+let relay: TcpProxy;
 let address: string;
 
 beforeEach(async () => {
   network = await createNetwork({
     busVia: async (url) => {
-      relay = await createCutProxy(url);
+      relay = await createTcpProxy(url);
       return relay.url;
     },
   });

@@ -113,7 +113,7 @@ describe.skipIf(!canCutNetwork())('a probe whose network fails every check', () 
     const cut = await startProbeProcess(made, { withoutNetwork: true });
     target.answer(broken, ['Europe']);
     await incidentThat(network.sql, monitor, () => true);
-    await eventually(() => target.hits.filter(({ at, continent }) => at > cutAt && continent === 'Europe').length >= 4, 40_000);
+    await eventually(() => target.hits.filter(({ at, continent }) => at > cutAt && continent === 'Europe').length >= 8, 40_000);
     target.answer(fine);
     cut.signal('SIGTERM');
     await cut.exited;

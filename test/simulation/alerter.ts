@@ -49,6 +49,7 @@ export const createAlerter = (parts: {
     sending.add(key);
     count += 1;
     const judgedAt = agenda.now();
+    const confirmed_at = database.incidents.get(incident)?.incident.confirmed_at ?? null;
     later(5 + noise(seed, count, 1, 11) * 50, () => {
       const now = agenda.now();
       if (now - judgedAt > freshly) {
@@ -60,7 +61,7 @@ export const createAlerter = (parts: {
       // The receiver knows a key that it had before.
       const { event, channel } = row;
       if (!record.delivered.some((each) => each.incident === incident && each.event === event && each.channel === channel)) {
-        record.delivered.push({ incident, event, channel, at: now });
+        record.delivered.push({ incident, event, channel, at: now, confirmed_at });
       }
       later(20, () => {
         sending.delete(key);

@@ -31,6 +31,16 @@ const add = (sum: Sum, { record, database }: Lived): void => {
   for (const { incident } of database.incidents.values()) if (incident.confirmed_at !== null) sum.confirmed += 1;
 };
 
+const addStory = (sum: Sum, seed: number, rules: Rules): void => {
+  const story = makeStory(seed);
+  const lived = live(story, rules);
+  sum.monitorDays += monitorDays(story);
+  sum.happenings += story.happenings.length;
+  add(sum, lived);
+  const violation = lived.record.violations[0];
+  if (violation !== undefined) sum.failed = { seed, violation, of: 'network' };
+};
+
 const addJob = (sum: Sum, seed: number): void => {
   const job = makeHeartbeatStory(seed);
   sum.monitorDays += jobDays(job);
@@ -43,8 +53,8 @@ export const campaign = (options: {
   readonly seed: number;
   readonly isEnough: (sum: Sum) => boolean;
   readonly rules?: Rules;
-  /** Whether a job that pings is lived beside each story. */
-  readonly withJobs?: boolean;
+  /** Networks that check monitors (the default), jobs that ping, or one of each for every seed. */
+  readonly tells?: 'network' | 'job' | 'both';
   readonly onStory?: (sum: Sum) => void;
 }): Sum => {
   const sum: Sum = {
@@ -61,16 +71,11 @@ export const campaign = (options: {
     pings: 0,
     failed: null,
   };
+  const { tells = 'network' } = options;
   for (let seed = options.seed; sum.failed === null && !options.isEnough(sum); seed += 1) {
-    const story = makeStory(seed);
-    const lived = live(story, options.rules ?? allRules);
     sum.stories += 1;
-    sum.monitorDays += monitorDays(story);
-    sum.happenings += story.happenings.length;
-    add(sum, lived);
-    const violation = lived.record.violations[0];
-    if (violation !== undefined) sum.failed = { seed, violation, of: 'network' };
-    else if (options.withJobs) addJob(sum, seed);
+    if (tells !== 'job') addStory(sum, seed, options.rules ?? allRules);
+    if (tells !== 'network' && sum.failed === null) addJob(sum, seed);
     options.onStory?.(sum);
   }
   return sum;

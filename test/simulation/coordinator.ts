@@ -1,66 +1,35 @@
 import { mayTell } from '../../coordinator/domain/alerting.ts';
 import type { MonitorState } from '../../coordinator/domain/incident-types.ts';
 import { checkpointOf, nextTick, restore } from '../../coordinator/domain/restore.ts';
-import type { Rules } from '../../coordinator/domain/rules.ts';
+import { toldIn } from '../../coordinator/domain/sightings.ts';
 import { probeOf } from '../../shared/checks/placement.ts';
-import type { Agenda } from './agenda.ts';
-import { type Alerter, createAlerter } from './alerter.ts';
-import type { Bus, Waiting } from './bus.ts';
+import { createAlerter } from './alerter.ts';
+import type { Waiting } from './bus.ts';
 import { noise } from './chance.ts';
+import type { Coordinator, CoordinatorParts } from './coordinator-parts.ts';
 import type { Database } from './database.ts';
 import { createHolding } from './holding.ts';
-import type { Listener, Network } from './network.ts';
-import type { Probe } from './probe.ts';
-import type { Record } from './record.ts';
 import { createRound, type Round } from './round.ts';
-import type { Story } from './story.ts';
 import { createProbeTrust } from './trust.ts';
 import { placedOf } from './watched.ts';
+
+const [mostInRound, mostHeld, ackWait] = [20, 200, 5_000];
+const tickStep = 100;
+const checkpointEvery = 60_000;
+const startsAnewAfter = 1_000;
+/** A partition whose message takes longer is given up. */
+const standsAtMost = 30_000;
 
 /**
  * A simulated coordinator: one partition, the real core, one round at a time in four steps (taken, decided, committed, told), between
  * any two of which it can die or hang. Modes: holding (what was kept arrives; rule 4) → working; hanging; dead.
  */
-export type Coordinator = Listener & {
-  readonly wake: () => void;
-  readonly isWell: () => boolean;
-  /** Dies when the next round comes to this step. */
-  readonly dieAt: (step: number) => void;
-  readonly die: () => void;
-  readonly hang: () => void;
-  readonly goOn: () => void;
-  readonly holdAgain: () => void;
-  readonly isQuiet: () => boolean;
-  readonly states: () => readonly MonitorState[];
-  readonly setStates: (states: readonly MonitorState[]) => void;
-  readonly alerter: Alerter;
-};
-
-export type CoordinatorParts = {
-  readonly story: Story;
-  readonly agenda: Agenda;
-  readonly bus: Bus;
-  readonly database: Database;
-  readonly network: Network;
-  readonly probes: readonly Probe[];
-  readonly record: Record;
-  readonly rules: Rules;
-  readonly owner: number;
-  readonly isBusAway: () => boolean;
-  readonly onDeath: () => void;
-  readonly onCommit: (round: Round) => void;
-  readonly assigned: (monitor: number) => void;
-};
-
-const [mostInRound, mostHeld, ackWait] = [20, 200, 5_000];
-const tickStep = 100;
-const checkpointEvery = 60_000;
-
 export const createCoordinator = (parts: CoordinatorParts): Coordinator => {
-  const { story, agenda, bus, database, network, probes, record, rules, owner } = parts;
+  const { story, agenda, bus, database, network, probes, record, rules, owner, clock } = parts;
   const epoch = database.takeOver();
   let life: 'well' | 'hanging' | 'dead' = 'well';
   let deathStep: number | null = null;
+  let neverAnswered = false;
   let busy = false;
   let delayed: (() => void)[] = [];
   let states: MonitorState[] = database.watched.map((watched, monitor) => {
@@ -68,12 +37,15 @@ export const createCoordinator = (parts: CoordinatorParts): Coordinator => {
     const pause = database.ledger(monitor, 'paused').at(-1);
     const paused_at = pause?.ended_at === null ? pause.began_at : null;
     const restored = { ...watched, paused_at };
+    const incident = database.openIncident(monitor);
+    const within = incident && toldIn(incident, restored, network.roster());
     return restore({
       watched: restored,
       checkpoint,
       results: since,
       resumed_at: pause?.ended_at ?? null,
-      incident: database.openIncident(monitor),
+      told: within ? database.told(monitor, within) : [],
+      incident,
       gaps: database.gaps(monitor),
     });
   });
@@ -141,7 +113,7 @@ export const createCoordinator = (parts: CoordinatorParts): Coordinator => {
       (least, state) => Math.min(least, nextTick(state, network.roster()) ?? Number.POSITIVE_INFINITY),
       Number.POSITIVE_INFINITY,
     );
-    const time = Math.max(due, agenda.now() + tickStep);
+    const time = agenda.now() + Math.max(due - clock(), tickStep);
     if (!Number.isFinite(time) || time >= tickAt) return;
     tickAt = time;
     agenda.at(
@@ -155,12 +127,37 @@ export const createCoordinator = (parts: CoordinatorParts): Coordinator => {
     );
   };
 
+  const giveUp = (after: number) => {
+    life = 'dead';
+    alerter.stop();
+    agenda.at(agenda.now() + after, () => {
+      bus.giveBack(owner);
+      parts.onDeath();
+      parts.onGivenUp();
+    });
+  };
+
+  /** It was made, and nobody was told so. */
+  const writeUnheard = (round: Round, checkpoints: Parameters<Database['commit']>[0]['checkpoints']) => {
+    if (database.commit({ ...round.unit(epoch), checkpoints })) parts.onCommit(round);
+  };
+
   const commit = (round: Round, taken: readonly Waiting[]) => {
     if (diesAt(1)) return;
     // What is checked changed: the views of before must not come back with an older checkpoint.
     const withCheckpoint = agenda.now() >= checkpointAt || round.changesMonitors();
     if (withCheckpoint) checkpointAt = agenda.now() + checkpointEvery;
     const checkpoints = withCheckpoint ? new Map(round.states.map((state, monitor) => [monitor, checkpointOf(state)])) : null;
+    if (parts.isRefused()) {
+      // Whoever could not write begins anew from what is written.
+      giveUp(startsAnewAfter);
+      return;
+    }
+    if (neverAnswered) {
+      if (noise(story.seed, owner, rounds, 14) < 0.5) writeUnheard(round, checkpoints);
+      giveUp(standsAtMost);
+      return;
+    }
     if (!database.commit({ ...round.unit(epoch), checkpoints })) {
       record.fenced += 1;
       die();
@@ -181,7 +178,7 @@ export const createCoordinator = (parts: CoordinatorParts): Coordinator => {
     });
   };
 
-  const work = (fill: (round: Round) => void, taken: readonly Waiting[], past_until?: number) => {
+  const work = (fill: (round: Round) => void, taken: readonly Waiting[]) => {
     busy = true;
     rounds += 1;
     if (diesAt(0)) return;
@@ -189,11 +186,10 @@ export const createCoordinator = (parts: CoordinatorParts): Coordinator => {
       story,
       database,
       states,
-      now: agenda.now(),
+      now: clock(),
       network: network.roster(),
       rules,
       name: `${owner}.${rounds}`,
-      past_until,
     });
     fill(round);
     later(3 + noise(story.seed, owner, rounds, 13) * 25, () => commit(round, taken));
@@ -201,9 +197,9 @@ export const createCoordinator = (parts: CoordinatorParts): Coordinator => {
 
   /** Nothing open, and no stretch without a result, noticed or not. */
   const isAtEase = ({ watched, incident, gaps, covered_until }: MonitorState): boolean =>
-    incident === null && gaps.at(-1)?.to !== null && (watched.paused_at !== null || covered_until > agenda.now());
+    incident === null && gaps.at(-1)?.to !== null && (watched.paused_at !== null || covered_until > clock());
 
-  const isDue = (state: MonitorState): boolean => (nextTick(state, network.roster()) ?? Number.POSITIVE_INFINITY) <= agenda.now();
+  const isDue = (state: MonitorState): boolean => (nextTick(state, network.roster()) ?? Number.POSITIVE_INFINITY) <= clock();
 
   const isDueAhead = (state: MonitorState): boolean => holding.isAhead(states.indexOf(state)) && isDue(state);
 
@@ -238,7 +234,7 @@ export const createCoordinator = (parts: CoordinatorParts): Coordinator => {
     } else {
       const ahead = holding.ahead(bus.waiting(mostHeld), states);
       if (ahead) {
-        work((round) => round.goAhead(ahead.told), [], ahead.until);
+        work((round) => round.goAhead(ahead), []);
         return;
       }
       if (states.some(isDueAhead)) {
@@ -259,6 +255,9 @@ export const createCoordinator = (parts: CoordinatorParts): Coordinator => {
     isWell: () => life === 'well',
     dieAt: (step) => {
       deathStep = step;
+    },
+    hangNextCall: () => {
+      neverAnswered = true;
     },
     die,
     hang: () => {

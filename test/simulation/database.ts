@@ -55,6 +55,8 @@ export type Database = {
   readonly ledger: (monitor: number, kind: 'paused' | 'unknown') => LedgerRow[];
   readonly gaps: (monitor: number) => Gap[];
   readonly openIncident: (monitor: number) => Incident | null;
+  /** Stored results that started in this time, of any order. */
+  readonly told: (monitor: number, within: { readonly from: number; readonly to: number }) => readonly SeenResult[];
   readonly checkpoint: (monitor: number) => { readonly checkpoint: Checkpoint | null; readonly since: readonly SeenResult[] };
   /** After a jump through a calm time: the checkpoint as passes alone would have left it. */
   readonly keep: (monitor: number, checkpoint: Checkpoint) => void;
@@ -70,6 +72,7 @@ export const createDatabase = (
   const ledgers = watched.map(() => ({ paused: new Map<number, LedgerRow>(), unknown: new Map<number, LedgerRow>() }));
   const checkpoints = watched.map((): Since => ({ checkpoint: null, since: [] }));
   const open = new Map<number, Incident>();
+  const stored = watched.map((): SeenResult[] => []);
 
   const applyAlert = (monitor: number, effect: Extract<Effect, { is: 'alert' }>) => {
     const before = database.alerts.get(effect.incident);
@@ -118,6 +121,7 @@ export const createDatabase = (
       for (const { seen, made } of unit.results) {
         made.counted += 1;
         checkpoints[made.monitor]?.since.push(seen);
+        stored[made.monitor]?.push(seen);
       }
       for (const { monitor, effect } of unit.effects) apply(monitor, effect);
       database.outboxDone = Math.max(database.outboxDone, unit.outboxDone);
@@ -133,6 +137,7 @@ export const createDatabase = (
     gaps: (monitor) =>
       database.ledger(monitor, 'unknown').map(({ began_at, ended_at, interval_ms }) => ({ from: began_at, to: ended_at, interval_ms })),
     openIncident: (monitor) => open.get(monitor) ?? null,
+    told: (monitor, { from, to }) => (stored[monitor] ?? []).slice(-2_000).filter(({ at }) => at >= from && at <= to),
     checkpoint: (monitor) => checkpoints[monitor] ?? { checkpoint: null, since: [] },
     keep: (monitor, checkpoint) => {
       checkpoints[monitor] = { checkpoint, since: [] };

@@ -24,7 +24,9 @@ const failing = ({ pings, interval_ms, grace_ms, max_run_ms }: HeartbeatStory, t
   const past = pings.filter(({ at }) => at <= time);
   const [good, bad] = [latest(past, 'success'), latest(past, 'fail')];
   if (bad && (!good || bad.at > good.at)) return 'job';
-  const deadline = good && good.at + interval_ms + grace_ms;
+  // Before any good ping the first start counts as one.
+  const counted = good ?? past.find(({ kind }) => kind === 'start');
+  const deadline = counted && counted.at + interval_ms + grace_ms;
   const ends = max_run_ms === null ? [] : underWay(past).map(({ at }) => at + max_run_ms);
   // A good ping after the end of a run's time makes up for it.
   const counting = ends.filter((end) => end > (good?.at ?? 0));
@@ -44,7 +46,7 @@ export const expectedOutages = (story: HeartbeatStory): Expected[] => {
   const { pings, interval_ms, grace_ms, max_run_ms, end } = story;
   const turns = pings.flatMap(({ at, kind }) => [
     at,
-    ...(kind === 'success' ? [at + interval_ms + grace_ms] : []),
+    ...(kind === 'success' || kind === 'start' ? [at + interval_ms + grace_ms] : []),
     ...(kind === 'start' && max_run_ms !== null ? [at + max_run_ms] : []),
   ]);
   const outages: Expected[] = [];
@@ -68,25 +70,26 @@ const feltFor = 60_000;
 const isFelt = ({ aways }: HeartbeatStory, from: number): boolean =>
   aways.some(({ at, until }) => at < from + seenWithin && until + feltFor > from);
 
-/** Whether this incident is what was made of that outage. What the job says itself before anybody could judge its silence begins it too. */
-const isOf = ({ pings, aways }: HeartbeatStory, { started_at }: Incident, { from, to, by }: Expected): boolean => {
-  if (started_at === from) return true;
-  if (by !== 'silence' || started_at < from || (to !== null && started_at >= to)) return false;
-  const isTold = pings.some(({ at, kind }) => kind === 'fail' && at === started_at);
-  return isTold && (started_at < from + seenWithin || aways.some(({ at, until }) => at < started_at && until + feltFor > from));
-};
+/** Whether this incident is what was made of that outage: it begins with it, to the millisecond, whoever told of it first. */
+const isOf = ({ started_at }: Incident, { from }: Expected): boolean => started_at === from;
 
 export const faultsOfHeartbeat = (story: HeartbeatStory, { incidents, alerts }: Outcome): string[] => {
   const faults: string[] = [];
   const expected = expectedOutages(story);
   for (const { incident } of incidents) {
     const { id, started_at, confirmed_at, resolved_at, seen, confirmed, note } = incident;
-    const real = expected.find((each) => isOf(story, incident, each));
+    const real = expected.find((each) => isOf(incident, each));
     const name = `incident ${id} from ${started_at} to ${resolved_at}`;
     const downs = alerts.filter(({ incident: of, event }) => of === id && event === 'down').length;
     const ends = alerts.filter(({ incident: of, event }) => of === id && event !== 'down').length;
+    // It was late for us alone, and nothing is left of it but its note.
+    const isOver =
+      note === 'the beat had come in time and reached us late' && resolved_at === Math.max(started_at, confirmed_at ?? started_at);
+    if (isOver) continue;
     if (!real) faults.push(`${name}: the job did not fail then${note === null ? '' : ` (${note})`}`);
-    else if (resolved_at !== null && resolved_at !== real.to) faults.push(`${name}: it ended with the ping at ${real.to}`);
+    // What nobody confirmed is no downtime, and ends for us when those who judge it have heard of a later ping.
+    else if (resolved_at !== null && resolved_at !== real.to && confirmed_at !== null)
+      faults.push(`${name}: it ended with the ping at ${real.to}`);
     else if (resolved_at === null && real.to !== null) faults.push(`${name}: it never ended, although a good ping came at ${real.to}`);
     if (confirmed_at === null) {
       if (downs > 0) faults.push(`${name}: nobody confirmed it, and it alerted`);
@@ -105,10 +108,12 @@ export const faultsOfHeartbeat = (story: HeartbeatStory, { incidents, alerts }: 
     const lasted = Math.min(to ?? story.end, story.end) - from;
     const disturbed = story.aways.filter((away) => away.at < from + seenWithin && away.until + feltFor > from);
     const back = Math.max(from, ...disturbed.map(({ until }) => until + feltFor));
-    const found = incidents.find(({ incident }) => isOf(story, incident, each) && incident.confirmed_at !== null);
+    const found = incidents.find(({ incident }) => isOf(incident, each) && incident.confirmed_at !== null);
     const isLong = (to ?? story.end) > back + seenWithin && lasted > seenWithin;
     const name = `outage from ${from} to ${to} by ${by}`;
-    if (!found && (isLong || (by === 'job' && disturbed.length === 0))) faults.push(`${name}: it was never found`);
+    // What the job said itself was answered: it leaves its incident whatever befell us.
+    const isTold = story.pings.some(({ kind, at }) => kind === 'fail' && at >= from && at < (to ?? Number.POSITIVE_INFINITY));
+    if (!found && (isLong || isTold)) faults.push(`${name}: it was never found`);
     else if (found?.confirmedWhen && isLong && found.confirmedWhen > back + seenWithin)
       faults.push(`${name}: it was confirmed ${found.confirmedWhen - from} ms after it began`);
   }

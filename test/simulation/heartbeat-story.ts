@@ -10,7 +10,11 @@ export type Ping = {
   readonly rid: Run['rid'];
   readonly exit_code: number | null;
 };
-export type Away = { readonly is: 'bus away' | 'coordinator down' | 'judge cut off'; readonly at: number; readonly until: number };
+export type Away = {
+  readonly is: 'bus away' | 'coordinator down' | 'judge cut off' | 'database refuses';
+  readonly at: number;
+  readonly until: number;
+};
 export type HeartbeatStory = {
   readonly seed: number;
   readonly start: number;
@@ -61,6 +65,12 @@ export const makeHeartbeatStory = (seed: number): HeartbeatStory => {
     if (chance.happens(0.15)) fail(rid);
     else ping('success', rid);
   };
+  // Some jobs hang in their first runs, and say nothing but that they begin.
+  const hanging = createChance(seed + 1_000_003);
+  for (let left = hanging.happens(0.4) ? hanging.between(1, 4) : 0; left > 0; left -= 1) {
+    ping('start', hanging.happens(0.5) ? `hung-${left}` : null);
+    time += 1 + hanging.between(1_000, (interval_ms + grace_ms) * 2);
+  }
   while (pings.length < 60) {
     // Mostly in time, sometimes at the very edge of it, sometimes far too late.
     const edge = interval_ms + grace_ms;
@@ -82,6 +92,14 @@ export const makeHeartbeatStory = (seed: number): HeartbeatStory => {
     const long = chance.pick([2, 12, 40, 300]) * second;
     aways.push({ is: chance.pick(['bus away', 'coordinator down', 'judge cut off'] as const), at, until: at + long });
     at += long + 120 * second + chance.between(0, 15) * interval_ms;
+  }
+  // From a chance of its own, so that all else stays as it is.
+  const refusing = createChance(seed + 5_000_003);
+  for (let at = start + refusing.between(1, 20) * interval_ms; at < time; ) {
+    const long = refusing.pick([1, 5, 40]) * second;
+    const [from, to] = [at - 60 * second, at + long + 60 * second];
+    if (aways.every(({ at: other, until }) => until < from || other > to)) aways.push({ is: 'database refuses', at, until: at + long });
+    at += long + 120 * second + refusing.between(0, 25) * interval_ms;
   }
   return { seed, start, end: time + 6 * (interval_ms + grace_ms) + 400 * second, interval_ms, grace_ms, max_run_ms, pings, aways };
 };

@@ -1,10 +1,12 @@
 import { decide } from '../../coordinator/domain/decide.ts';
 import type { Effect, Incident, MonitorEvent, SeenResult } from '../../coordinator/domain/incident-types.ts';
 import { checkpointOf, createState, nextTick, restore } from '../../coordinator/domain/restore.ts';
-import { settlingAfter } from '../../probe/actors/beat-view.ts';
+import { isLate, isMadeUpFor, seenOf } from '../../coordinator/pings/told.ts';
+import type { BeatRow } from '../../coordinator/store/beats.ts';
+import { settlingAfter } from '../../probe/checking/ping-view.ts';
 import type { Continent } from '../../shared/base/continents.ts';
 import type { Roster } from '../../shared/checks/assignment.ts';
-import { badBeatCause, coveredUntil, judgeBeats, nextLook } from '../../shared/checks/heartbeat/deadline.ts';
+import { judgeBeats, nextLook } from '../../shared/checks/heartbeat/deadline.ts';
 import { foldBeat, noBeats } from '../../shared/checks/heartbeat/state.ts';
 import { createAgenda } from './agenda.ts';
 import { noise } from './chance.ts';
@@ -25,7 +27,8 @@ const shortestSettling = 5_000;
 /** What was kept is decided together, once all have had time to hand it over; by some at once, so that nothing hangs on this. */
 const longestHold = 6_000;
 
-type Waiting = { readonly at: number; readonly event: MonitorEvent };
+/** What waits to be decided: a result, or a ping that the relay brings. */
+type Waiting = { readonly at: number; readonly what: SeenResult | Ping };
 
 export const liveHeartbeat = (story: HeartbeatStory): Outcome => {
   const { seed, start, end, interval_ms, grace_ms, max_run_ms } = story;
@@ -43,10 +46,16 @@ export const liveHeartbeat = (story: HeartbeatStory): Outcome => {
     ...{ id: 'job', organisation: 'one', kind: 'heartbeat' as const, interval_ms, timeout_ms: 10_000, continents: null, probe: null },
     ...{ config_version: 1, alert_after_ms: 0, sampled: false, created_at: start, paused_at: null },
   };
+  const monitor = {
+    ...{ id: 'job', organisation_id: 'one', partition: 0, interval_s: interval_ms / 1_000 },
+    config: { grace_s: grace_ms / 1_000, ...(max_run_ms === null ? {} : { max_run_s: max_run_ms / 1_000 }) },
+  };
   let state = createState(watched);
   let record = noBeats;
   const incidents = new Map<string, { incident: Incident; confirmedWhen: number | null }>();
   const alerts: Alert[] = [];
+  /** By incident: when its "down" is due. */
+  const dueAt = new Map<string, number>();
   let ids = 0;
 
   /** The first probe is the one that is cut off at times: after a while it is lost, and another judges. */
@@ -83,13 +92,22 @@ export const liveHeartbeat = (story: HeartbeatStory): Outcome => {
     });
   };
 
+  /** A "down" that is due at another time since its incident was dated anew is no second one. */
+  const raised = (effect: Extract<Effect, { is: 'alert' }>) => {
+    const { event, incident } = effect;
+    const due = dueAt.get(incident);
+    const isMoved = effect.event === 'down' && due !== undefined && due !== effect.due_at;
+    if (effect.event === 'down') dueAt.set(incident, effect.due_at);
+    if (!isMoved) alerts.push({ event, incident });
+  };
+
   const carryOut = (effect: Effect) => {
     if (effect.is === 'incident') {
       const before = incidents.get(effect.incident.id);
       const confirmedWhen = before?.confirmedWhen ?? (effect.incident.confirmed_at === null ? null : agenda.now());
       incidents.set(effect.incident.id, { incident: effect.incident, confirmedWhen });
     }
-    if (effect.is === 'alert') alerts.push({ event: effect.event, incident: effect.incident });
+    if (effect.is === 'alert') raised(effect);
     if (effect.is !== 'look') return;
     for (const continent of effect.continents) {
       const probe = continents.indexOf(continent);
@@ -97,42 +115,64 @@ export const liveHeartbeat = (story: HeartbeatStory): Outcome => {
     }
   };
 
+  /** What the database has: every ping that the relay wrote down, and what they come to. */
+  let written: BeatRow[] = [];
+  let folded = noBeats;
+  const relay = (ping: Ping) => {
+    const { state: next, run_ms } = foldBeat(folded, ping);
+    const row: BeatRow = { ...ping, monitor: 'job', run_ms, method: 'GET', body: '', ear: 'ear' };
+    const told = { row, monitor, isMadeUpFor: isMadeUpFor(row, next), isLate: isLate(row, folded) };
+    folded = next;
+    written = [...written.filter(({ id }) => id !== row.id), row];
+    for (const beat of seenOf(told, written, null)) tell({ is: 'beat', beat });
+  };
+  const work = ({ what }: Waiting, handed_over: boolean) => {
+    if ('kind' in what) relay(what);
+    else tell({ is: 'result', result: { ...what, handed_over } });
+  };
+
   /** What waits for the coordinator, or for the bus on its way there. */
   let kept: Waiting[] = [];
   let heldUntil = Number.NEGATIVE_INFINITY;
   const isReached = () => !isIn('bus away', agenda.now()) && !isIn('coordinator down', agenda.now());
+  const isRefused = () => isIn('database refuses', agenda.now());
+  /** What could not be written down comes again: pings each in its own time, results in their order. */
+  const comeAgain = (waiting: Waiting) => {
+    const ends = Math.max(...story.aways.filter(({ is, at }) => is === 'database refuses' && at <= agenda.now()).map(({ until }) => until));
+    agenda.at('kind' in waiting.what ? agenda.now() + between(200, 3_000) : ends + 100, () => arrive(waiting));
+  };
   const arrive = (waiting: Waiting) => {
-    if (isReached() && agenda.now() >= heldUntil) tell(waiting.event);
-    else kept.push(waiting);
+    if (!isReached() || agenda.now() < heldUntil) kept.push(waiting);
+    else if (isRefused()) comeAgain(waiting);
+    else work(waiting, false);
   };
   const decideKept = () => {
     if (!isReached() || agenda.now() < heldUntil) return;
     const all = kept.toSorted((a, b) => a.at - b.at);
     kept = [];
-    for (const { event } of all) tell(event.is === 'result' ? { ...event, result: { ...event.result, handed_over: true } } : event);
+    if (isRefused()) for (const waiting of all) comeAgain(waiting);
+    else for (const waiting of all) work(waiting, true);
     tell({ is: 'tick' });
   };
 
   /** The bus gives pings in the order in which it has them; now and then it gives one again. */
   let lastGiven = start;
-  const give = (at: number, event: MonitorEvent) => {
+  const give = (ping: Ping) => {
     lastGiven = Math.max(agenda.now() + between(5, 300), lastGiven + 1);
-    agenda.at(lastGiven, () => arrive({ at, event }));
-    if (noise(seed, 2, rolls, 42) < 0.1) agenda.at(lastGiven + between(50, 4_000), () => arrive({ at, event }));
+    agenda.at(lastGiven, () => arrive({ at: ping.at, what: ping }));
+    if (noise(seed, 2, rolls, 42) < 0.1) agenda.at(lastGiven + between(50, 4_000), () => arrive({ at: ping.at, what: ping }));
   };
 
-  /** One ear takes them all: what it keeps while the bus is away goes there in order, with what comes after. */
-  let onDisk: Ping[] = [];
+  /** Two ears take them: what each keeps while the bus is away goes there in order, with what comes after; but one before the other. */
+  const onDisk: [Ping[], Ping[]] = [[], []];
   const take = (ping: Ping) => {
-    if (isIn('bus away', agenda.now()) || onDisk.length > 0) onDisk.push(ping);
+    const disk = onDisk[noise(seed, 4, ping.at % 1_000_003, 44) < 0.7 ? 0 : 1];
+    if (isIn('bus away', agenda.now()) || disk.length > 0) disk.push(ping);
     else handOver(ping);
   };
   const handOver = (ping: Ping) => {
     record = foldBeat(record, ping).state;
-    const { at, kind, exit_code } = ping;
-    const is = kind === 'success' ? 'good' : kind === 'fail' ? 'bad' : 'mark';
-    const cause = is === 'bad' ? badBeatCause({ at, exit_code }) : null;
-    give(at, { is: 'beat', beat: { at, is, covers_until: coveredUntil(terms, ping), cause, evidence: null } });
+    give(ping);
   };
 
   const lastAway = (probe: number): Away | undefined =>
@@ -165,7 +205,7 @@ export const liveHeartbeat = (story: HeartbeatStory): Outcome => {
     const isCut = () => probe === 0 && isIn('judge cut off', agenda.now());
     const land = () => {
       if (isCut()) agenda.at(agenda.now() + 1_000, land);
-      else arrive({ at, event: { is: 'result', result } });
+      else arrive({ at, what: result });
     };
     agenda.at(arrival, land);
     return next;
@@ -192,15 +232,21 @@ export const liveHeartbeat = (story: HeartbeatStory): Outcome => {
     agenda.at(until, () => {
       lookSoon();
       if (is === 'judge cut off') return;
-      agenda.at(until + between(200, 1_000), () => {
-        const kept = onDisk;
-        onDisk = [];
-        for (const ping of kept) handOver(ping);
-      });
+      if (is === 'database refuses') return;
+      for (const disk of onDisk)
+        agenda.at(until + between(200, 2_500), () => isIn('bus away', agenda.now()) || disk.splice(0).forEach(handOver));
       heldUntil = agenda.now() + heldFor;
       if (is === 'coordinator down')
         state = restore({
-          ...{ watched, checkpoint: checkpointOf(state), results: [], resumed_at: null, incident: state.incident, gaps: state.gaps },
+          ...{
+            watched,
+            checkpoint: checkpointOf(state),
+            results: [],
+            resumed_at: null,
+            incident: state.incident,
+            closed: state.closed,
+            gaps: state.gaps,
+          },
         });
       agenda.at(heldUntil, decideKept);
     });

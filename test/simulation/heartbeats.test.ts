@@ -1,14 +1,14 @@
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import type * as Core from '../../coordinator/domain/heartbeat-incident.ts';
-import type * as View from '../../probe/actors/beat-view.ts';
+import type * as View from '../../probe/checking/ping-view.ts';
 import type * as Deadline from '../../shared/checks/heartbeat/deadline.ts';
 import type * as State from '../../shared/checks/heartbeat/state.ts';
-import { expectedOutages } from './heartbeat-oracle.ts';
+import { expectedOutages, faultsOfHeartbeat } from './heartbeat-oracle.ts';
 import { makeHeartbeatStory } from './heartbeat-story.ts';
 import { liveHeartbeat } from './heartbeat-world.ts';
 
 const core = '../../coordinator/domain/heartbeat-incident.ts';
-const view = '../../probe/actors/beat-view.ts';
+const view = '../../probe/checking/ping-view.ts';
 const deadline = '../../shared/checks/heartbeat/deadline.ts';
 const state = '../../shared/checks/heartbeat/state.ts';
 
@@ -37,6 +37,12 @@ describe('jobs that ping, simulated', () => {
     const stories = Array.from({ length: 120 }, (_, index) => makeHeartbeatStory(index + 1));
     expect(stories.flatMap(expectedOutages).length).toBeGreaterThan(1_500);
     expect(await findFault(stories.length)).toBeUndefined();
+  });
+
+  test('two places keep pings, and a start is handed over after the success that ended its run', () => {
+    expect([392, 643, 754].flatMap((seed) => faultsOfHeartbeat(makeHeartbeatStory(seed), liveHeartbeat(makeHeartbeatStory(seed))))).toEqual(
+      [],
+    );
   });
 
   test('the same seed gives the same life', () => {

@@ -16,15 +16,11 @@ export type Holding = {
   /** Whether what probes kept is to wait for others that may have kept as much: then it holds from now on. */
   readonly waitsForOthers: (taken: readonly Waiting[]) => boolean;
   /** What of these is decided all the same; undefined when nothing is. */
-  readonly ahead: (batches: readonly Batch[], states: readonly MonitorState[]) => Ahead | undefined;
+  readonly ahead: (batches: readonly Batch[], states: readonly MonitorState[]) => readonly Told[] | undefined;
   readonly isAhead: (monitor: number) => boolean;
 };
 
 export type Told = { readonly batch: Batch; readonly entry: Entry };
-export type Ahead = { readonly told: readonly Told[]; readonly until: number };
-
-/** The last to hand over may do so when the hold ends. */
-const handsOverWithin = 5_000;
 
 export const markOf = ({ probe, generation }: Pick<Batch, 'probe' | 'generation'>): string => `${probe}:${generation}`;
 
@@ -105,7 +101,7 @@ export const createHolding = (parts: {
         if (state && goesAhead(state, about, began, isMore, rules)) wentAhead.add(monitor);
       }
       const told = fresh.filter(({ entry }) => wentAhead.has(entry.made.monitor));
-      return told.length === 0 ? undefined : { told, until: (handover.until ?? agenda.now()) + handsOverWithin };
+      return told.length === 0 ? undefined : told;
     },
     isAhead: (monitor) => wentAhead.has(monitor),
   };

@@ -2,6 +2,8 @@ import { type Continent, continents } from '../../shared/base/continents.ts';
 import { type Chance, createChance } from './chance.ts';
 import { makeHappening, outageAfterCut, outageOfSomeDuringCut, unheardOutage } from './happenings.ts';
 import { makeScene, outagesInPeace, probeThatLies } from './scenes.ts';
+import { makeNamedScene } from './scenes-named.ts';
+import { makeRareScene } from './scenes-rare.ts';
 import type { Happening, MonitorSpec, Story } from './story.ts';
 
 const day = 86_400_000;
@@ -88,6 +90,24 @@ export const makeStory = (seed: number): Story => {
   }
   if (!wheel && staged.happens(0.5)) {
     happenings.push(...outagesInPeace(staged, from, monitors, places));
+    from += 180 * minute;
+  }
+  const makeWith =
+    (its: Chance) =>
+    (spec: Pick<MonitorSpec, 'interval_ms' | 'continents' | 'sampled'>): MonitorSpec => {
+      const timeout_ms = Math.min(10_000, spec.interval_ms / 2);
+      const monitor = { ...makeMonitor(its, monitors.length, places), ...spec, timeout_ms };
+      monitors.push(monitor);
+      return monitor;
+    };
+  const rare = createChance(seed + 4_000_003);
+  if (!wheel && rare.happens(0.5)) {
+    happenings.push(...makeRareScene(rare, { from, places, make: makeWith(rare) }));
+    from += 180 * minute;
+  }
+  const named = createChance(seed + 5_000_003);
+  if (!wheel && named.happens(0.25)) {
+    happenings.push(...makeNamedScene(named, { from, probes, places, monitors: monitors.length, make: makeWith(named) }));
     from += 180 * minute;
   }
   const end = Math.max(from, ...happenings.map(({ until }) => until + 90 * minute)) + (wheel ? 0 : chance.between(0, 3 * day));

@@ -11,7 +11,7 @@ const onItsWay = 2_000;
 export const faultsOfAlerts = (story: Story, truth: Truth, record: Record, database: Database): string[] => {
   const faults: string[] = [];
   const settledBy = story.end - 60_000;
-  for (const { incident: id, event, channel, at } of record.delivered) {
+  for (const { incident: id, event, channel, at, confirmed_at } of record.delivered) {
     const row = database.incidents.get(id);
     const name = `incident ${id}, ${event} to ${channel}`;
     if (!row) {
@@ -28,8 +28,8 @@ export const faultsOfAlerts = (story: Story, truth: Truth, record: Record, datab
       if (!took) faults.push(`${name}: this channel never got the "down"`);
       continue;
     }
-    if (incident.confirmed_at === null) faults.push(`${name}: the incident was never confirmed`);
-    else if (at < incident.confirmed_at + after) faults.push(`${name}: sent ${incident.confirmed_at + after - at} ms before it was due`);
+    if (confirmed_at === null || incident.confirmed_at === null) faults.push(`${name}: the incident was never confirmed`);
+    else if (at < confirmed_at + after) faults.push(`${name}: sent ${confirmed_at + after - at} ms before it was due`);
     if (truth.isCovered(monitor, at) && truth.isCovered(monitor, at - onItsWay)) faults.push(`${name}: sent inside cover`);
     if (incident.resolved_at === null || incident.resolved_at > settledBy) continue;
     const ended = record.delivered.some((each) => each.incident === id && each.event !== 'down' && each.channel === channel);

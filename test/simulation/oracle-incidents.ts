@@ -21,6 +21,7 @@ export type Scene = {
 
 const minute = 60_000;
 const loneStep = 4_500;
+const late = 12_000;
 const isFail = ({ outcome }: Made): boolean => outcome === 'fail';
 
 const fails = ({ known }: Scene): Made[] => recent(known.decided, 2000).filter(isFail);
@@ -79,6 +80,28 @@ const atSomePoint = (scene: Scene, holds: (known: readonly Made[]) => boolean): 
   return scene.fresh.some((_, index) => holds([...before, ...scene.fresh.slice(0, index + 1)]));
 };
 
+/** Rule 12: the check with which fewer than two failed, for the last time; undefined where that was no check but time that passed. */
+const fellBelowTwo = (known: readonly Made[], { places, able, interval_ms }: Scene): number | undefined => {
+  const views = new Map<Continent, Made>();
+  let now = 0;
+  let wereTwo = false;
+  let fell: number | undefined;
+  for (const made of known) {
+    now = Math.max(now, made.at);
+    const before = views.get(made.continent);
+    if (!before || made.at > before.at || (made.at === before.at && isFail(made))) views.set(made.continent, made);
+    const fresh = [...views.values()].filter(
+      ({ at, continent }) => places.includes(continent) && now - at <= 2 * able.length * interval_ms,
+    );
+    const areTwo = fresh.filter(isFail).length >= 2;
+    if (areTwo) fell = undefined;
+    else if (wereTwo)
+      fell = made.outcome === 'ok' && views.get(made.continent) === made && before?.outcome === 'fail' ? made.at : undefined;
+    wereTwo = areTwo;
+  }
+  return fell;
+};
+
 const endedByPasses = (incident: Incident, scene: Scene): string[] => {
   if (scene.places.length === 1) {
     const twice = atSomePoint(scene, (known) => {
@@ -95,7 +118,15 @@ const endedByPasses = (incident: Incident, scene: Scene): string[] => {
     const failing = views.filter((made) => isFail(made) && isView(made, scene.able.length)).length;
     return failing <= 1 && (passing >= 2 || passing >= scene.able.length);
   });
-  return enough ? [] : ['an outage ended although two continents failed, or fewer than two passed'];
+  if (!enough) return ['an outage ended although two continents failed, or fewer than two passed'];
+  // What came late was decided in another order than that in which it was seen.
+  const isLate = recent(scene.known.decided, 600).some(
+    ({ at, decided_at, stale }) => at >= incident.started_at && (stale || (decided_at ?? at) - at > late),
+  );
+  const fell = isLate ? undefined : fellBelowTwo(recent(scene.known.decided, 600), scene);
+  const expected = fell === undefined ? undefined : Math.max(fell, incident.confirmed_at ?? fell);
+  const isDated = expected === undefined || incident.resolved_at === expected;
+  return isDated ? [] : [`it ended at ${incident.resolved_at}, although fewer than two failed since the check at ${fell}`];
 };
 
 const closed = (incident: Incident, scene: Scene): string[] => {
@@ -112,9 +143,10 @@ const closed = (incident: Incident, scene: Scene): string[] => {
   }
   if (note === 'no longer observed') {
     const last = newest(scene.known.decided, (made) => made.continent === seen?.continent);
-    return last && (resolved_at ?? 0) < last.at + 2 * scene.interval_ms
-      ? ['it was called unobserved although its continent had reported']
-      : [];
+    if (!last) return [];
+    const [over, turn] = [(resolved_at ?? 0) - Math.max(last.at, started_at), scene.places.length * scene.interval_ms];
+    if (over < 2 * scene.interval_ms && last.at >= started_at) return ['it was called unobserved although its continent had reported'];
+    return over > 2 * turn ? [`it was called unobserved ${over} ms after its continent had reported, more than two turns`] : [];
   }
   return [];
 };

@@ -33,7 +33,15 @@ const lostAfter = 14_500;
 const lingering = 75 * 60_000;
 const minute = 60_000;
 
-const ours: readonly Happening['is'][] = ['coordinator killed', 'coordinator frozen', 'bus away', 'bus wiped', 'probes cut off'];
+const ours: readonly Happening['is'][] = [
+  'coordinator killed',
+  'coordinator frozen',
+  'database refuses',
+  'call hangs',
+  'bus away',
+  'bus wiped',
+  'probes cut off',
+];
 const cutOff: readonly (Happening['is'] | 'unwell')[] = ['unwell', 'probes cut off', 'probe cut off', 'bus away'];
 const harmless: readonly Happening['is'][] = ['window', 'moved'];
 

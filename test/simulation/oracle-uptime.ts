@@ -3,7 +3,7 @@ import type { Database } from './database.ts';
 import { saysSomething } from './oracle-views.ts';
 import type { Record } from './record.ts';
 import type { Story } from './story.ts';
-import type { Truth } from './truth.ts';
+import { happeningsOf, type Truth } from './truth.ts';
 
 /** The sums at the end (rules 21 to 24), counted in another way: boundary by boundary, with a question for each stretch. */
 
@@ -59,14 +59,42 @@ const uncovered = (from: number, to: number, covered: readonly Stretch[]): Stret
   return holes.filter((hole) => hole.from < hole.to);
 };
 
+/** Rule 23: so many ten-thousandths of a percent fit in, and not one more. */
+const isRoundedDown = (percent: number, up: number, down: number): boolean => {
+  const parts = BigInt(Math.round(percent * 10_000));
+  const [all, whole] = [BigInt(up) * 1_000_000n, BigInt(up + down)];
+  return parts * whole <= all && all < (parts + 1n) * whole;
+};
+
+/** When what was seen before began to say nothing any more (rule 18): resumes, and edits in order of their versions. */
+const changesOf = (story: Story, monitor: number, paused: readonly Stretch[], truth: Truth) => {
+  const edits = happeningsOf(story, 'edited').flatMap((edit) => (edit.monitor === monitor ? [edit.at] : []));
+  const resumes = paused.flatMap(({ to }) => (to < story.end && !truth.isPaused(monitor, to) ? [to] : []));
+  return { edits, all: [...edits, ...resumes].toSorted((a, b) => a - b) };
+};
+
 export const faultsOfUptime = (story: Story, truth: Truth, record: Record, database: Database, now: number): string[] =>
   story.monitors.flatMap(({ index, interval_ms, timeout_ms }) => {
     const end = now - unsettled;
     const allowed = 2 * interval_ms + timeout_ms;
     const made = (record.made[index] ?? []).filter((each) => each.counted > 0 && saysSomething(each));
-    const covered = [...made.map(({ at }) => ({ from: Math.max(at, story.start), to: at + allowed })), ...(record.calm[index] ?? [])];
-    const unknown = uncovered(story.start, end, covered);
     const paused = pausesOf(story, truth, index, end);
+    const changes = changesOf(story, index, paused, truth);
+    const until = (from: number, to: number) => Math.min(to, changes.all.find((time) => time > from) ?? to);
+    const seen = made.map(({ at, version }) => ({
+      from: Math.max(at, story.start),
+      to: Math.min(until(at, at + allowed), changes.edits[version - 1] ?? Number.POSITIVE_INFINITY),
+    }));
+    const covered = [
+      ...seen.filter(({ from, to }) => from < to),
+      ...(record.calm[index] ?? []).map(({ from, to }) => ({ from, to: until(from, to) })),
+    ];
+    const unknown = uncovered(story.start, end, covered);
+    // Time that a wrong clock was ahead by is told twice, or never.
+    const wasAhead = happeningsOf(story, 'clock ahead').length > 0;
+    // What came after two changes of its monitor is not told apart by which of them it was before.
+    const isBlurred =
+      wasAhead || made.some(({ at, decided_at }) => changes.all.filter((time) => time > at && time <= (decided_at ?? at)).length > 1);
     const incidents = [...database.incidents.values()].filter(
       ({ monitor, incident }) => monitor === index && incident.confirmed_at !== null,
     );
@@ -89,9 +117,13 @@ export const faultsOfUptime = (story: Story, truth: Truth, record: Record, datab
     });
     const sum = told.paused + told.maintenance + told.down + told.unknown + told.up;
     const faults = sum === end - story.start ? [] : [`monitor ${index}: the five states add up to ${sum} instead of ${end - story.start}`];
-    for (const name of names) {
+    for (const name of isBlurred ? [] : names) {
       if (told[name] !== expected[name]) faults.push(`monitor ${index}: ${name} for ${told[name]} ms instead of ${expected[name]} ms`);
     }
+    if (told.percent !== null && !isRoundedDown(told.percent, told.up, told.down))
+      faults.push(
+        `monitor ${index}: ${told.percent} % of ${told.up} ms up and ${told.down} ms down, which is not rounded down to four decimals`,
+      );
     const hasOutages = down.length > 0 && told.down > 0;
     if ((told.percent === 100) === hasOutages && told.up + told.down > 0)
       faults.push(`monitor ${index}: ${told.percent} % with ${told.down} ms of downtime`);

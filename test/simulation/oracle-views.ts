@@ -9,6 +9,7 @@ export type Known = {
   decided: Made[];
   /** Results before this moment belong to a life before a pause. */
   since: number;
+  isPaused: boolean;
 };
 
 /** A start so far ahead tells of the probe's clock. */
@@ -16,6 +17,9 @@ const ahead = 5_000;
 
 export const saysSomething = (made: Made): boolean =>
   made.outcome !== 'unknown' && !made.quarantined && made.decided_at !== null && made.at <= made.decided_at + ahead;
+
+/** Without what was seen at a time that is not yet. */
+export const forgetAhead = (list: readonly Made[], now: number): Made[] => list.filter(({ at }) => at <= now + ahead);
 
 /** The newest by start, of those that satisfy; of two that started together the failure. */
 export const newest = (list: readonly Made[], fits: (made: Made) => boolean): Made | undefined => {

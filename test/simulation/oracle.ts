@@ -4,11 +4,14 @@ import type { Agenda } from './agenda.ts';
 import type { Database } from './database.ts';
 import type { Network } from './network.ts';
 import { faultsOfAlerts, faultsOfPast } from './oracle-alerts.ts';
-import { faultsOfBeginning } from './oracle-beginnings.ts';
+import { faultsOfDates } from './oracle-beginnings.ts';
+import { faultsOfDecision } from './oracle-decisions.ts';
 import { faultsOf } from './oracle-incidents.ts';
 import { faultsOfOutages } from './oracle-outages.ts';
+import { createQuarantineOracle, faultsOfBelief } from './oracle-quarantine.ts';
+import { createQuestionsOracle, type Verifying } from './oracle-questions.ts';
 import { faultsOfUptime } from './oracle-uptime.ts';
-import { type Known, newest, newestByContinent, saysSomething } from './oracle-views.ts';
+import { forgetAhead, type Known, newest, newestByContinent, saysSomething } from './oracle-views.ts';
 import type { Record } from './record.ts';
 import type { Round } from './round.ts';
 import type { Story } from './story.ts';
@@ -16,6 +19,8 @@ import type { Truth } from './truth.ts';
 
 /** The oracle: knows what really was, and by the rules alone what must come of it. It watches every commit, looks around now and then, and sums up at the end. */
 export type Oracle = {
+  /** A coordinator begins. */
+  readonly onStart: () => void;
   readonly onCommit: (round: Round) => void;
   readonly audit: (coordinatorIsWell: boolean) => void;
   readonly atTheEnd: (end: number) => void;
@@ -35,14 +40,21 @@ const soon = 10_000;
 const settled = 60_000;
 
 export const createOracle = ({ story, truth, record, database, network, agenda }: Parts): Oracle => {
-  const known: Known[] = story.monitors.map(() => ({ version: 1, decided: [], since: story.start }));
+  const known: Known[] = story.monitors.map(() => ({ version: 1, decided: [], since: story.start, isPaused: false }));
+  const askedAt = story.monitors.map(() => Number.NEGATIVE_INFINITY);
+  const quarantine = createQuarantineOracle(database);
+  const questions = createQuestionsOracle();
   const incidents = new Map<string, Incident>();
   const open = story.monitors.map(() => new Set<string>());
+  const never = { at: Number.NEGATIVE_INFINITY, decided_at: Number.NEGATIVE_INFINITY };
+  const over = story.monitors.map(() => never);
   const confirmed = new Map<string, number>();
   const all = [...new Set(story.probes.map(({ continent }) => continent))];
   const places = story.monitors.map(({ continents }) => all.filter((place) => continents === null || continents.includes(place)));
   let drained = 0;
   let wellSince = Number.POSITIVE_INFINITY;
+  let startedAt = story.start;
+  let clock = story.start;
 
   const ableOf = (monitor: number, roster: Roster) =>
     (places[monitor] ?? []).filter((place) =>
@@ -73,16 +85,42 @@ export const createOracle = ({ story, truth, record, database, network, agenda }
         const sick = story.probes.findIndex(({ id }) => id === event.probe);
         about.decided = about.decided.filter(({ probe }) => probe !== sick);
       }
+      if (event.is === 'paused' || event.is === 'resumed') about.isPaused = event.is === 'paused';
       if (event.is === 'edited') about.version = event.watched.config_version;
-      if (event.is === 'edited' || event.is === 'resumed') about.decided = [];
-      if (event.is === 'resumed') about.since = event.at;
+      if (event.is !== 'edited' && event.is !== 'resumed') continue;
+      about.decided = [];
+      about.since = event.at;
     }
     drained = database.outboxDone;
   };
 
+  const openOf = (monitor: number): Incident | undefined => [...(open[monitor] ?? [])].map((id) => incidents.get(id)).at(0);
+
+  const verifying = (): Verifying[] =>
+    story.monitors.flatMap(({ interval_ms }, monitor) => {
+      const [incident, about] = [openOf(monitor), known[monitor]];
+      if (!incident || incident.confirmed_at !== null || incident.seen === null || !about) return [];
+      const able = ableOf(monitor, network.roster());
+      const areOthers = able.some((place) => place !== incident.seen?.continent);
+      return [{ incident, monitor, known: about, askedAt: askedAt[monitor] ?? 0, turn_ms: able.length * interval_ms, areOthers }];
+    });
+
+  /** Rule 1: what was known from beyond the present time of a clock that was set back is forgotten. */
+  const followClock = ({ decidedAt }: Round) => {
+    if (decidedAt < clock) {
+      for (const about of known) about.decided = forgetAhead(about.decided, decidedAt);
+      for (const [monitor, at] of askedAt.entries()) askedAt[monitor] = Math.min(at, decidedAt);
+    }
+    clock = decidedAt;
+  };
+
   const onCommit = (round: Round) => {
+    followClock(round);
     const fresh = learn(round);
-    const verifying = [...fresh.keys()].flatMap((monitor) => [...(open[monitor] ?? [])].flatMap((id) => incidents.get(id) ?? []));
+    record.violations.push(...quarantine.onCommit(round));
+    const openBefore = story.monitors.map((_, monitor) => openOf(monitor));
+    for (const { monitor, effect } of round.effects)
+      if (effect.is === 'look' && effect.why !== 'sample') askedAt[monitor] = round.decidedAt;
     for (const { monitor, effect } of round.effects) {
       if (effect.is !== 'incident') continue;
       const { incident } = effect;
@@ -103,16 +141,27 @@ export const createOracle = ({ story, truth, record, database, network, agenda }
       if (incident.confirmed_at !== null && (before?.confirmed_at ?? null) === null) confirmed.set(incident.id, round.decidedAt);
       incidents.set(incident.id, incident);
       if (incident.resolved_at === null) open[monitor]?.add(incident.id);
-      else open[monitor]?.delete(incident.id);
+      else {
+        open[monitor]?.delete(incident.id);
+        over[monitor] = { at: Math.max(over[monitor]?.at ?? 0, incident.resolved_at), decided_at: round.decidedAt };
+      }
       if ((open[monitor]?.size ?? 0) > 1) record.violations.push(`monitor ${monitor} has two open incidents at ${round.decidedAt}`);
     }
-    for (const before of verifying) {
-      const monitor = open.findIndex((_, index) => fresh.has(index) && database.incidents.get(before.id)?.monitor === index);
+    for (const monitor of fresh.keys()) {
+      const turn_ms = Math.max(1, ableOf(monitor, round.network).length) * (story.monitors[monitor]?.interval_ms ?? 0);
+      for (const id of open[monitor] ?? []) {
+        const incident = incidents.get(id);
+        const decided = known[monitor]?.decided ?? [];
+        if (incident) record.violations.push(...faultsOfDates({ incident, decided, turn_ms, over: over[monitor] ?? never }));
+      }
+    }
+    for (const [monitor, spec] of story.monitors.entries()) {
       const about = known[monitor];
-      const after = incidents.get(before.id);
-      if (!about || !after) continue;
-      const turn = Math.max(1, ableOf(monitor, round.network).length) * (story.monitors[monitor]?.interval_ms ?? 0);
-      record.violations.push(...faultsOfBeginning(before, after, about, fresh.get(monitor) ?? [], turn));
+      const [before, after] = [openBefore[monitor], openOf(monitor)];
+      if (!about || (!before && !after)) continue;
+      const [here, able] = [places[monitor] ?? [], ableOf(monitor, round.network)];
+      const decided = { monitor, known: about, places: here, able, interval_ms: spec.interval_ms, fresh: fresh.get(monitor) ?? [] };
+      record.violations.push(...faultsOfDecision({ ...decided, before, after, askedAt: askedAt[monitor] ?? 0 }, round));
     }
     followOperations();
   };
@@ -148,6 +197,10 @@ export const createOracle = ({ story, truth, record, database, network, agenda }
   };
 
   return {
+    onStart: () => {
+      startedAt = agenda.now();
+      questions.onStart(startedAt, verifying());
+    },
     onCommit,
     audit: (coordinatorIsWell) => {
       const now = agenda.now();
@@ -156,6 +209,13 @@ export const createOracle = ({ story, truth, record, database, network, agenda }
       if (!coordinatorIsWell || rough) wellSince = Number.POSITIVE_INFINITY;
       else wellSince = Math.min(wellSince, now);
       if (now - wellSince < settled) return;
+      record.violations.push(
+        ...(now - startedAt < settled ? [] : questions.settled(verifying())),
+        ...faultsOfBelief({
+          ...{ story, database, known, since: startedAt, now },
+          ableOf: (monitor) => ableOf(monitor, network.roster()),
+        }),
+      );
       for (const [monitor, ids] of open.entries()) {
         for (const id of ids) {
           const incident = incidents.get(id);

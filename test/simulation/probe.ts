@@ -1,4 +1,4 @@
-import { createWheel } from '../../probe/actors/wheel.ts';
+import { createWheel } from '../../probe/checking/wheel.ts';
 import type { Roster } from '../../shared/checks/assignment.ts';
 import { nextTurn, type Placed, shareOf, type Turns } from '../../shared/checks/placement.ts';
 import type { Outcome } from '../../shared/checks/result.ts';
@@ -118,7 +118,7 @@ export const createProbe = (spec: ProbeSpec, { story, agenda, truth, bus, record
     const took = isSlow
       ? (story.monitors[monitor]?.timeout_ms ?? 0)
       : Math.floor(20 + noise(story.seed, index * 64 + monitor, order, 7) * 180);
-    const at = started + truth.skew(index, started);
+    const at = started + truth.skew(index, started) + truth.ahead(started);
     const made: Made = {
       monitor,
       probe: index,

@@ -30,6 +30,8 @@ export type Delivered = {
   readonly event: 'down' | 'up' | 'closed';
   readonly channel: string;
   readonly at: number;
+  /** When the incident was confirmed, as known when it left: what left has left, though the incident is dated anew (rule 3). */
+  readonly confirmed_at: number | null;
 };
 
 export type Record = {

@@ -1,5 +1,5 @@
-import { inOrderOfTelling } from '../../coordinator/domain/ahead.ts';
 import { decide } from '../../coordinator/domain/decide.ts';
+import { byStart } from '../../coordinator/domain/handover.ts';
 import type { Effect, MonitorEvent, MonitorState } from '../../coordinator/domain/incident-types.ts';
 import type { Rules } from '../../coordinator/domain/rules.ts';
 import { countsAs } from '../../coordinator/domain/views.ts';
@@ -47,9 +47,8 @@ export const createRound = (parts: {
   readonly network: Roster;
   readonly rules: Rules;
   readonly name: string;
-  readonly past_until?: number | undefined;
 }): Round => {
-  const { story, database, now, network, rules, name, past_until } = parts;
+  const { story, database, now, network, rules, name } = parts;
   const states = [...parts.states];
   const results: Stored[] = [];
   const effects: { monitor: number; effect: Effect }[] = [];
@@ -68,7 +67,7 @@ export const createRound = (parts: {
   const decideOn = (monitor: number, event: MonitorEvent) => {
     const before = states[monitor];
     if (!before) return;
-    const decision = decide(before, event, { now, network, newId, rules, ...(past_until === undefined ? {} : { past_until }) });
+    const decision = decide(before, event, { now, network, newId, rules });
     states[monitor] = decision.state;
     for (const effect of decision.effects) {
       effects.push({ monitor, effect });
@@ -89,7 +88,7 @@ export const createRound = (parts: {
 
   const decideAll = (judged: readonly Stored[]) => {
     const past = new Set<number>();
-    for (const { seen, made } of inOrderOfTelling(judged, (monitor) => states[Number(monitor)]?.incident ?? null, now)) {
+    for (const { seen, made } of judged.toSorted((a, b) => byStart(a.seen, b.seen))) {
       results.push({ seen, made });
       decideOn(made.monitor, { is: 'result', result: seen });
       if (seen.handed_over) past.add(made.monitor);

@@ -35,6 +35,12 @@ export type Happening = Span &
     | { readonly is: 'continent cut off'; readonly continent: Continent }
     | { readonly is: 'coordinator killed'; readonly step: number }
     | { readonly is: 'coordinator frozen' }
+    /** The coordinator's clock, by which all probes go, is so far ahead, and is set back at the end. */
+    | { readonly is: 'clock ahead'; readonly by: number }
+    /** Nothing can be written for so long. */
+    | { readonly is: 'database refuses' }
+    /** The next commit is never answered; whether it was made, nobody is told. */
+    | { readonly is: 'call hangs' }
     | { readonly is: 'bus away' }
     | { readonly is: 'bus wiped' }
     | { readonly is: 'rough bus'; readonly drops: number; readonly repeats: number; readonly delays: number; readonly delay_ms: number }

@@ -1,6 +1,6 @@
 import type { MonitorState } from '../../coordinator/domain/incident-types.ts';
 import { observe, type Trust, trusting } from '../../coordinator/domain/quarantine.ts';
-import { reachOf } from '../../coordinator/domain/reach.ts';
+import { isOnlyOne, reachOf } from '../../coordinator/domain/reach.ts';
 import { shownBy } from '../../coordinator/domain/refutation.ts';
 import type { Agenda } from './agenda.ts';
 import type { Database } from './database.ts';
@@ -42,7 +42,8 @@ export const createProbeTrust = ({ story, agenda, database, network }: Parts): P
         for (const { probe, shown } of shownBy(seen, { state, reach, isSick })) {
           const before = trusts.get(probe);
           if (!before) continue;
-          const after = observe(before, { ...shown, target: String(made.monitor) }, story.monitors.length);
+          const observed = { targets: story.monitors.length, isOnly: isOnlyOne(probe, network.roster()), isAll: true };
+          const after = observe(before, { ...shown, target: String(made.monitor) }, observed);
           trusts.set(probe, after);
           if ((before.sick_since === null) !== (after.sick_since === null)) changed(probe, states);
         }

@@ -29,6 +29,9 @@ export type Truth = {
   readonly skew: (probe: number, time: number) => number;
   readonly roughness: (time: number) => Of<'rough bus'> | undefined;
   readonly isBusAway: (time: number) => boolean;
+  readonly isRefusing: (time: number) => boolean;
+  /** How far the coordinator's clock is ahead. */
+  readonly ahead: (time: number) => number;
   readonly isPaused: (monitor: number, time: number) => boolean;
   /** Stretches in which the monitor is covered by maintenance. */
   readonly covers: (monitor: number) => readonly { readonly from: number; readonly to: number }[];
@@ -70,6 +73,8 @@ export const createTruth = (story: Story): Truth => {
   const skews = happeningsOf(story, 'probe skewed');
   const rough = happeningsOf(story, 'rough bus');
   const away = happeningsOf(story, 'bus away');
+  const refusing = happeningsOf(story, 'database refuses');
+  const wrong = happeningsOf(story, 'clock ahead');
 
   const answers: Truth['answers'] = (monitor, continent, time) => {
     let answer: 'ok' | 'refused' | 'slow' = 'ok';
@@ -93,6 +98,8 @@ export const createTruth = (story: Story): Truth => {
     skew: (probe, time) => skews.find((skewed) => skewed.probe === probe && lasts(skewed, time))?.by ?? 0,
     roughness: (time) => rough.find((each) => lasts(each, time)),
     isBusAway: (time) => isIn(away, time),
+    isRefusing: (time) => isIn(refusing, time),
+    ahead: (time) => wrong.find((each) => lasts(each, time))?.by ?? 0,
     isPaused: (monitor, time) => (pauses[monitor] ?? []).some((pause) => lasts(pause, time)),
     covers: (monitor) => covers[monitor] ?? [],
     isCovered: (monitor, time) => (covers[monitor] ?? []).some(({ from, to }) => from <= time && time < to),

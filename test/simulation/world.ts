@@ -4,7 +4,8 @@ import { allRules, type Rules } from '../../coordinator/domain/rules.ts';
 import { createAgenda } from './agenda.ts';
 import { createBus } from './bus.ts';
 import { afterCalm, leadIn, probeById } from './calm.ts';
-import { type Coordinator, createCoordinator } from './coordinator.ts';
+import { createCoordinator } from './coordinator.ts';
+import type { Coordinator } from './coordinator-parts.ts';
 import { createDatabase, type Database } from './database.ts';
 import { createNetwork } from './network.ts';
 import { scheduleOperations } from './operations.ts';
@@ -24,6 +25,8 @@ const presenceTurns = 5;
 const auditEvery = 20_000;
 const leaseLasts = 8_000;
 const shortestJump = 15 * 60_000;
+/** Many times what the busiest story takes. */
+const mostSteps = 1_000_000;
 
 export const live = (story: Story, rules: Rules = allRules): Lived => {
   const agenda = createAgenda(story.start);
@@ -52,6 +55,7 @@ export const live = (story: Story, rules: Rules = allRules): Lived => {
   const startCoordinator = () => {
     owner += 1;
     record.restarts += 1;
+    oracle.onStart();
     const mine = owner;
     const made = createCoordinator({
       story,
@@ -64,6 +68,9 @@ export const live = (story: Story, rules: Rules = allRules): Lived => {
       rules,
       owner,
       isBusAway: () => truth.isBusAway(agenda.now()),
+      clock: () => agenda.now() + truth.ahead(agenda.now()),
+      isRefused: () => truth.isRefusing(agenda.now()),
+      onGivenUp: () => current ?? startCoordinator(),
       onDeath: () => {
         if (mine === owner) current = null;
       },
@@ -162,6 +169,8 @@ export const live = (story: Story, rules: Rules = allRules): Lived => {
       if (until > at + leaseLasts) agenda.at(at + leaseLasts, () => (current === stale ? startCoordinator() : undefined));
     });
   }
+  for (const { at, until } of happeningsOf(story, 'clock ahead')) for (const time of [at, until]) agenda.at(time, () => current?.wake());
+  for (const { at } of happeningsOf(story, 'call hangs')) agenda.at(at, () => current?.hangNextCall());
   for (const { until } of happeningsOf(story, 'bus away'))
     agenda.at(until, () => {
       network.beginListening();
@@ -182,7 +191,11 @@ export const live = (story: Story, rules: Rules = allRules): Lived => {
   }
   agenda.at(story.start, presence, true);
   agenda.at(story.start + auditEvery, audit, true);
-  while (agenda.now() < story.end && record.violations.length === 0 && agenda.step());
+  let steps = 0;
+  while (agenda.now() < story.end && record.violations.length === 0 && agenda.step()) {
+    steps += 1;
+    if (steps > mostSteps) record.violations.push(`it does not come to rest: ${steps} steps by ${agenda.now()}`);
+  }
   record.messages = bus.messages();
   if (record.violations.length === 0) oracle.atTheEnd(story.end);
   return { record, database };

@@ -4,6 +4,7 @@ import type { ProbesPart } from '../../coordinator/access/probes.ts';
 import { createRateLimiter } from '../../coordinator/access/rate-limit.ts';
 import { createSecretsAtRest } from '../../coordinator/access/secrets.ts';
 import { createTokens } from '../../coordinator/access/tokens.ts';
+import { noTrials } from '../../coordinator/access/trials.ts';
 import { restRoutes, restServerOptions } from '../../coordinator/faces/rest/index.ts';
 import { createOperations } from '../../coordinator/operations/index.ts';
 import { connect, type Sql } from '../../coordinator/store/database.ts';
@@ -12,6 +13,7 @@ import { continents } from '../../shared/base/continents.ts';
 import { newId } from '../../shared/base/ids.ts';
 import { createLog } from '../../shared/base/log.ts';
 import { partitionOf } from '../../shared/bus/subjects.ts';
+import { testChannels } from './channels.ts';
 import type { Heard } from './contract.ts';
 import { testSecretKey } from './people.ts';
 
@@ -45,7 +47,16 @@ export const openApi = async (url: string, { perMinute = 1_000_000 } = {}): Prom
   const tokens = createTokens({ sql, secretKey, clock, log });
   const limiter = createRateLimiter({ sql, clock, log, perMinute });
   const gate = createOperations({
-    ...{ sql, clock, secretKey, partitionOf, probes: noProbes, mintToken: tokens.mint },
+    ...{
+      sql,
+      clock,
+      secretKey,
+      partitionOf,
+      probes: noProbes,
+      trials: noTrials,
+      channels: testChannels(sql, secretKey),
+      mintToken: tokens.mint,
+    },
     secrets: createSecretsAtRest(secretKey),
     baseUrl: () => 'http://localhost',
   });

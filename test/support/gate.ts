@@ -3,8 +3,10 @@ import { afterAll, beforeAll } from 'vitest';
 import type { Caller } from '../../coordinator/access/caller.ts';
 import { createSecretsAtRest, type SecretsAtRest } from '../../coordinator/access/secrets.ts';
 import { createTokens } from '../../coordinator/access/tokens.ts';
-import { createProbeIdentities } from '../../coordinator/actors/probe-identities.ts';
+import { noTrials } from '../../coordinator/access/trials.ts';
+import type { Door } from '../../coordinator/operations/context.ts';
 import { createOperations, type Gate } from '../../coordinator/operations/index.ts';
+import { createProbeIdentities } from '../../coordinator/probes/identities.ts';
 import { connect, type Sql } from '../../coordinator/store/database.ts';
 import { InvalidInput } from '../../shared/api/errors.ts';
 import { type Operation, type OutputOf, rawInput } from '../../shared/api/operation.ts';
@@ -13,6 +15,7 @@ import { createLog } from '../../shared/base/log.ts';
 import { Refusal } from '../../shared/base/refusal.ts';
 import { createKey } from '../../shared/bus/identity.ts';
 import { partitionOf } from '../../shared/bus/subjects.ts';
+import { testChannels } from './channels.ts';
 import { type House, type Person, testSecretKey } from './people.ts';
 import { createDatabase, type TestDatabase } from './services.ts';
 
@@ -35,7 +38,7 @@ export type GateBench = {
 
 const callerOf = (who: Person | Caller): Caller => ('caller' in who ? who.caller : who);
 
-const createGateBench = async (): Promise<GateBench & { readonly close: () => Promise<void> }> => {
+const createGateBench = async (door?: Door): Promise<GateBench & { readonly close: () => Promise<void> }> => {
   const database = await createDatabase();
   const sql = connect(database.url, { name: 'gate bench', connections: 12 });
   const log = createLog({ name: 'gate bench', level: 'silent' });
@@ -45,8 +48,10 @@ const createGateBench = async (): Promise<GateBench & { readonly close: () => Pr
   const tokens = createTokens({ sql, secretKey: testSecretKey, clock, log });
   const probes = createProbeIdentities({ account: createKey('account'), clock, natsUrl: 'nats://127.0.0.1:4222' });
   const gate = createOperations({
-    ...{ sql, clock, secrets, probes, partitionOf, secretKey: testSecretKey },
+    ...{ sql, clock, secrets, probes, partitionOf, secretKey: testSecretKey, trials: noTrials },
+    channels: testChannels(sql, testSecretKey, clock),
     mintToken: tokens.mint,
+    ...(door === undefined ? {} : { door }),
     baseUrl: () => 'https://antipode.test',
   });
   const answer: GateBench['answer'] = (operation, who, input = {}) => gate.execute(operation, callerOf(who), rawInput(operation, input));
@@ -91,10 +96,10 @@ const createGateBench = async (): Promise<GateBench & { readonly close: () => Pr
 };
 
 /** A bench for all tests of a file, made before them and taken down after them. */
-export const gateBench = (): GateBench => {
+export const gateBench = (door?: Door): GateBench => {
   let made: Awaited<ReturnType<typeof createGateBench>> | undefined;
   beforeAll(async () => {
-    made = await createGateBench();
+    made = await createGateBench(door);
   });
   afterAll(() => made?.close());
   const bench = (): GateBench => {

@@ -4,10 +4,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { inject } from 'vitest';
 import { z } from 'zod';
-import { createProbeIdentities } from '../../coordinator/actors/probe-identities.ts';
-import type { Timing } from '../../coordinator/actors/timing.ts';
 import { type App, createApp, type Overrides } from '../../coordinator/app.ts';
 import { readConfig } from '../../coordinator/config.ts';
+import type { Timing } from '../../coordinator/house/timing.ts';
+import { createProbeIdentities } from '../../coordinator/probes/identities.ts';
 import { connect, type Sql, type Transaction } from '../../coordinator/store/database.ts';
 import { insertMonitor } from '../../coordinator/store/monitors.ts';
 import { enqueue } from '../../coordinator/store/outbox.ts';
@@ -46,8 +46,17 @@ export type Wanted = {
 
 export type MonitorChanges = { readonly target?: string; readonly interval_s?: number; readonly config?: Config };
 
-/** `url`: where the bus is for this probe, if not where everybody has it. `allow`: what its host allows, if not loopback. */
-export type ProbeMore = { readonly ear?: boolean; readonly url?: string; readonly allow?: string };
+/**
+ * `url`: where the bus is for this probe, if not where everybody has it. `allow`: what its host allows, if not loopback. `environment`: what
+ * it has besides. `isAlone`: it is not waited for until it has reached the bus.
+ */
+export type ProbeMore = {
+  readonly ear?: boolean;
+  readonly url?: string;
+  readonly allow?: string;
+  readonly environment?: Readonly<Record<string, string>>;
+  readonly isAlone?: boolean;
+};
 
 export type Network = {
   readonly sql: Sql;
@@ -124,6 +133,7 @@ export const createNetwork = async ({ busVia, services, baseUrl }: NetworkOption
     SECRET_KEY: testSecretKey,
     PORT: '0',
     LOG_LEVEL: 'silent',
+    ALERT_ALLOW_CIDRS: '127.0.0.0/8,::1',
     DATA_DIR: join(folder, 'coordinator'),
     ...(baseUrl === undefined ? {} : { BASE_URL: baseUrl }),
   };
@@ -148,7 +158,8 @@ export const createNetwork = async ({ busVia, services, baseUrl }: NetworkOption
     });
     return { ...made, name, continent, folder: join(folder, made.id) };
   };
-  const startProbe: Network['startProbe'] = async (made, { ear = false, url, allow = loopback.join() } = {}) => {
+  const startProbe: Network['startProbe'] = async (made, more = {}) => {
+    const { ear = false, url, allow = loopback.join() } = more;
     const config = readProbeConfig({
       PROBE_CREDENTIALS: made.credentials,
       PROBE_DATA_DIR: made.folder,
@@ -156,9 +167,11 @@ export const createNetwork = async ({ busVia, services, baseUrl }: NetworkOption
       ...(ear ? { PROBE_EAR_PORT: '0' } : {}),
       ...(url === undefined ? {} : { PROBE_NATS_URL: url }),
       LOG_LEVEL: 'silent',
+      ALERT_ALLOW_CIDRS: '127.0.0.0/8,::1',
+      ...more.environment,
     });
     const probe = await createProbe(config, { log, beatSettlingMs: 3_000 });
-    await probe.onBus;
+    if (!more.isAlone) await probe.onBus;
     return keep(probe);
   };
 

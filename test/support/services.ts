@@ -1,9 +1,9 @@
 /** For test files: a database and a bus account of their own, on the Postgres and the nats-server of the run. */
 import { randomBytes } from 'node:crypto';
-import { connect, credsAuthenticator } from '@nats-io/transport-node';
 import postgres from 'postgres';
 import { inject } from 'vitest';
 import { createAccountIdentity } from '../../deploy/local/nats.ts';
+import { dialOnce } from '../../shared/bus/dialling.ts';
 import type { Services } from './services-run.ts';
 
 export { freePort } from '../../deploy/local/ports.ts';
@@ -52,7 +52,7 @@ export type TestAccount = {
 
 /** Asks the server's resolver to take an account JWT: a new account, or revocations. @throws when it refuses. */
 export const pushAccount = async (url: string, systemCredentials: string, accountJwt: string): Promise<void> => {
-  const bus = await connect({ servers: url, authenticator: credsAuthenticator(new TextEncoder().encode(systemCredentials)) });
+  const bus = await dialOnce({ url, credentials: systemCredentials }, { reconnect: false });
   try {
     const answer = (await bus.request('$SYS.REQ.CLAIMS.UPDATE', accountJwt, { timeout: 5_000 })).string();
     if (!answer.includes('"code":200')) throw new Error(`the bus did not take the account: ${answer}`);

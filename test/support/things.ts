@@ -12,6 +12,8 @@ export type Things = {
   readonly window: string;
   readonly page: string;
   readonly incident: string;
+  /** Of whoever made it. */
+  readonly channel: string;
 };
 
 const idOf = (body: unknown): string => {
@@ -29,8 +31,9 @@ export const createThings = async (api: Api, { organisation, readWrite }: Person
   const monitor = await post('/api/v1/monitors', { type: 'https', target: 'https://example.org/', group });
   const otherMonitor = await post('/api/v1/monitors', { type: 'heartbeat', name: 'Backup' });
   const window = await post('/api/v1/maintenance', { starts_at: '2027-01-01', ends_at: '2027-01-02', monitors: [monitor] });
-  await api.sql`insert into incidents (id, organisation_id, monitor_id, started_at, seen_probe, seen_continent)
-    values (${incident}, ${organisation}, ${monitor}, now(), 'probe-Europe', 'Europe')`;
+  await api.sql`insert into incidents (id, organisation_id, monitor_id, started_at, confirmed_at, seen_probe, seen_continent)
+    values (${incident}, ${organisation}, ${monitor}, now(), now(), 'probe-Europe', 'Europe')`;
+  const channel = await post('/api/v1/channels', { kind: 'webhook', config: { url: 'https://hooks.example.org/' }, personal: true });
   if (options.published) await call(api, readWrite, { method: 'POST', url: `/api/v1/status-pages/${page}/groups`, payload: { group } });
-  return { monitor, otherMonitor, group, otherGroup, window, page, incident };
+  return { monitor, otherMonitor, group, otherGroup, window, page, incident, channel };
 };

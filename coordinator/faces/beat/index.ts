@@ -1,4 +1,4 @@
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { boundedBody } from '../../../shared/base/bounded-body.ts';
 import { takeAnyBody } from './any-body.ts';
 
@@ -25,20 +25,22 @@ export const beatRoutes = (
   app: FastifyInstance,
   { take, patienceMs = usualPatienceMs }: { readonly take: TakeBeat; readonly patienceMs?: number },
 ): void => {
-  app.register(async (scope) => {
-    // Whatever a job's tool says of its body, or says wrongly, it is only text to be kept.
-    takeAnyBody(scope);
-    scope.route({
-      method: ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'],
-      url: '/beat/*',
-      exposeHeadRoute: false,
-      handler: async ({ raw }, reply) => {
+  app.register(
+    async (scope) => {
+      // Whatever a job's tool says of its body, or says wrongly, it is only text to be kept.
+      takeAnyBody(scope);
+      const answer = async ({ raw }: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
         const body = boundedBody(raw, { keep: keptBodyBytes, most: mostBodyBytes, patienceMs });
         reply.type('text/plain; charset=utf-8').header('cache-control', 'no-store');
         const { status, text, headers } = await take({ method: raw.method ?? 'GET', address: raw.url ?? '/', body: body.read });
         if (!(await body.finish())) reply.header('connection', 'close');
         return reply.code(status).headers(headers).send(text);
-      },
-    });
-  });
+      };
+      const method = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
+      scope.route({ method, url: '/*', exposeHeadRoute: false, handler: answer });
+      // Methods that the router has no word for, such as QUERY, are refused in the same words as any other.
+      scope.setNotFoundHandler(answer);
+    },
+    { prefix: '/beat' },
+  );
 };

@@ -13,10 +13,13 @@ const entries: Readonly<Record<DownloadName, string>> = {
   'antipode-mcp.mjs': 'shared/client/antipode-mcp.ts',
 };
 
+/** The rooms that the bundles are made of. */
+export const downloadRooms = ['shared/client', 'shared/api', 'shared/checks', 'shared/base'];
+
 /** Everything that a bundle is made of decides its name, so that a cache is never out of date. */
 const contentHash = async (): Promise<string> => {
   const hash = createHash('sha256').update(version);
-  for (const room of ['shared/client', 'shared/api', 'shared/base']) {
+  for (const room of downloadRooms) {
     const files = (await readdir(join(root, room), { recursive: true })).filter((file) => file.endsWith('.ts')).toSorted();
     const texts = await Promise.all(files.map((file) => readFile(join(root, room, file))));
     for (const [index, file] of files.entries()) hash.update(`\0${room}/${file}\0`).update(texts[index] ?? '');

@@ -46,9 +46,10 @@ summary { cursor: pointer; font-weight: 600; padding: .2rem 0; }
   thead { position: absolute; left: -999rem; }
   tr { display: block; padding: .45rem 0; border-bottom: 1px solid var(--line); }
   th, td { display: inline; border: 0; padding: 0 .5rem 0 0; }
-  td:nth-child(3) { white-space: nowrap; }
-  td:nth-child(3)::before { content: "required: "; color: var(--faint); }
+  table:not(.keys) td:nth-child(3) { white-space: nowrap; }
+  table:not(.keys) td:nth-child(3)::before { content: "required: "; color: var(--faint); }
   td:last-child { display: block; }
+  .keys td { display: block; }
 }
 @media print { nav, .skip { display: none; } .page { display: block; } article { break-inside: avoid; } }
 `;

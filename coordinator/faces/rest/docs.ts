@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { isRecord } from '../../../shared/base/record.ts';
+import { configChapter } from './config-docs.ts';
 import { docsStyle } from './docs-style.ts';
 import { escapeHtml, prose } from './docs-text.ts';
 import { type ApiDocument, type OperationEntry, type Parameter, type Response, responseIn } from './openapi.ts';
@@ -31,10 +32,12 @@ const typeWords = (schema: unknown): string => {
   return schema.type === undefined ? 'anything' : escapeHtml(`${schema.format ?? schema.type}${bounds}`);
 };
 
-const row = (name: string, schema: unknown, required: boolean, description: unknown): string => {
+const row = (name: string, schema: unknown, required: boolean, description: unknown, hasChapter = false): string => {
   const initial =
     isRecord(schema) && schema.default !== undefined ? ` Default <code>${escapeHtml(JSON.stringify(schema.default))}</code>.` : '';
-  const words = typeof description === 'string' ? prose(description) : '';
+  // What stands in further paragraphs has a chapter of its own.
+  const [first = ''] = typeof description === 'string' ? description.split('\n\n', 1) : [];
+  const words = `${prose(first)}${hasChapter ? ' <a href="#config">Every key</a>' : ''}`;
   return `<tr><th scope="row"><code>${escapeHtml(name)}</code></th><td>${typeWords(schema)}</td><td>${required ? 'yes' : 'no'}</td><td>${words}${initial}</td></tr>`;
 };
 
@@ -95,7 +98,14 @@ const componentPart = (name: string, schema: unknown): string => {
   const required = Array.isArray(schema.required) ? schema.required : [];
   const words = typeof schema.description === 'string' ? `<p>${prose(schema.description)}</p>` : '';
   const rows = Object.entries(schema.properties).map(([key, field]) =>
-    row(key, field, required.includes(key), isRecord(field) ? field.description : undefined),
+    // A monitor's config has a chapter of its own; what a channel's holds depends on its kind.
+    row(
+      key,
+      field,
+      required.includes(key),
+      isRecord(field) ? field.description : undefined,
+      key === 'config' && name.startsWith('Monitor'),
+    ),
   );
   return `<section id="${escapeHtml(name)}"><h3>${escapeHtml(name)}</h3>${words}${table(`Fields of ${name}`, rows.join(''))}</section>`;
 };
@@ -135,7 +145,7 @@ export const docsPage = (document: ApiDocument): string => {
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
 <title>Antipode API, version 1</title><style>${docsStyle}</style></head>
 <body><a class="skip" href="#content">Skip to the content</a><div class="page">
-<nav aria-label="Contents">${contents}<p><a href="#objects">Objects</a></p></nav>
+<nav aria-label="Contents">${contents}<p><a href="#config">Keys of a config</a></p><p><a href="#objects">Objects</a></p></nav>
 <main id="content"><h1>Antipode API</h1><p class="faint">Version 1, document ${escapeHtml(String(document.info.version))}. For machines: <a href="/api/v1/openapi.json">openapi.json</a></p>
-${about}${chapters}<h2 id="objects">Objects</h2>${objects}</main></div></body></html>`;
+${about}${chapters}${configChapter()}<h2 id="objects">Objects</h2>${objects}</main></div></body></html>`;
 };

@@ -15,8 +15,13 @@ export const errorBody = (code: string, message: string) => ({ error: { code, me
 const refused = (refusal: Refusal): Answer => ({
   status: statusOf[refusal.kind],
   body: errorBody(refusal.code, refusal.message),
-  headers: refusal.kind === 'unauthenticated' ? { 'www-authenticate': challenge(refusal) } : {},
+  headers: headersOf(refusal),
 });
+
+const headersOf = (refusal: Refusal): Answer['headers'] => {
+  if (refusal.kind === 'unauthenticated') return { 'www-authenticate': challenge(refusal) };
+  return refusal.kind === 'unavailable' ? { 'retry-after': '5' } : {};
+};
 
 const challenge = ({ code }: Refusal): string => (code === 'token_missing' ? 'Bearer' : 'Bearer error="invalid_token"');
 

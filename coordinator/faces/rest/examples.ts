@@ -1,3 +1,4 @@
+import type { ChannelOut } from '../../../shared/api/channels.ts';
 import type { ValueOf } from '../../../shared/api/fields.ts';
 import type { GroupOut } from '../../../shared/api/groups.ts';
 import type { IncidentOut } from '../../../shared/api/incidents.ts';
@@ -12,6 +13,7 @@ const ids = {
   group: '019a9c11-2b7c-7d10-8f35-6e4b1a0c9d22',
   incident: '019aa1f0-63b5-7e08-a1c9-3d2e7f50b866',
   window: '019aa3c4-10de-7f93-b672-9a8b0c4d5e77',
+  channel: '019aa7d2-0b6e-7c34-9e58-1a2f4c6d8b90',
   page: '019a9c1a-77f1-7a25-8c04-2f6d3b9e1a55',
 } as const;
 
@@ -97,6 +99,13 @@ const pageGroup: ValueOf<typeof StatusPageGroupOut> = { group: ids.group, displa
 
 const page: ValueOf<typeof StatusPageOut> = { ...pageSummary, description: null, monitors: [pageMonitor], groups: [pageGroup] };
 
+const channel: ValueOf<typeof ChannelOut> = {
+  ...{ id: ids.channel, kind: 'webhook', name: 'Pager', config: { url: 'https://hooks.example.com/antipode', secret: '***' } },
+  ...{ enabled: true, verified: true, unsubscribed: false, covers: 'chosen', monitors: [ids.monitor], groups: [] },
+  ...{ delay_s: 300, reminder_s: null, hours: null, owner: null, delivering: true, failure: null, p95_ms: 412 },
+  ...{ last_taken_at: '2026-11-18T04:03:37.022Z', created_at },
+};
+
 const listed = (item: unknown) => ({ items: [item], next_cursor: null });
 
 /** An example of each request and answer, by the name of its component. */
@@ -122,6 +131,18 @@ export const examples: Readonly<Record<string, unknown>> = {
   GroupPage: listed(group),
   GroupIn: { name: 'Web', description: 'Everything that customers see' },
   GroupPatch: { description: 'Everything that customers see' },
+  AcknowledgementOut: { incident: ids.incident, acknowledged_at: '2026-11-18T04:05:12.200Z', acknowledged_by: 'Ada' },
+  ChannelOut: channel,
+  ChannelPage: listed(channel),
+  ChannelMadeOut: { ...channel, secret: 'whsec_cGxlYXNlIG1ha2Ugb25lIG9mIHlvdXIgb3duIGhlcmU=' },
+  ChannelIn: {
+    kind: 'webhook',
+    name: 'Pager',
+    config: { url: 'https://hooks.example.com/antipode' },
+    covers: 'chosen',
+    monitors: [ids.monitor],
+  },
+  ChannelPatch: { delay_s: 300 },
   StatusPagePage: listed(pageSummary),
   StatusPageOut: page,
   StatusPageMonitorOut: pageMonitor,

@@ -22,7 +22,7 @@ export const identify = async <Caller extends TokenCaller>(
   request: { readonly authorization: string | undefined; readonly address: string },
   reply: FastifyReply,
 ): Promise<Caller> => {
-  const caller = await parts.authenticate(request.authorization).catch(async (error: unknown) => {
+  const caller = await parts.authenticate(request.authorization, request.address).catch(async (error: unknown) => {
     if (!(error instanceof Refusal) || error.kind !== 'unauthenticated') throw error;
     const count = await parts.limiter.count(`address:${request.address}`);
     if (!count.allowed) noteCount(reply, count);

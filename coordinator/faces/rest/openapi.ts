@@ -3,6 +3,7 @@ import type { JsonSchema, NamedSchema, Shape } from '../../../shared/api/fields.
 import { restOperations } from '../../../shared/api/index.ts';
 import type { RestOperation } from '../../../shared/api/operation.ts';
 import type { RefusalCode } from '../../../shared/base/refusal.ts';
+import { withConfigKeys } from './config-docs.ts';
 import { examples, validationExample } from './examples.ts';
 import { meaningOf, statusOfCode } from './refusal-words.ts';
 
@@ -74,6 +75,7 @@ const extraHeaders: Readonly<Record<string, Json>> = {
   401: { 'WWW-Authenticate': header('WWW-Authenticate') },
   429: { 'Retry-After': header('Retry-After'), ...counted },
   431: {},
+  503: { 'Retry-After': header('Retry-After'), ...counted },
   500: { ...counted, 'X-Request-Id': header('X-Request-Id') },
 };
 
@@ -102,6 +104,7 @@ const shared: Readonly<Record<string, string>> = {
   body_too_large: 'BodyTooLarge',
   headers_too_large: 'HeadersTooLarge',
   rate_limited: 'TooManyCalls',
+  database_unavailable: 'Unavailable',
   internal: 'Internal',
 };
 
@@ -150,7 +153,7 @@ const entryOf = (operation: RestOperation): OperationEntry => ({
 
 /** Every named object that the operations speak of, and those inside them. */
 const componentsOf = (named: readonly NamedSchema[]): readonly (readonly [string, JsonSchema])[] =>
-  named.flatMap(({ name, schema, components }) => [[name, schema] as const, ...componentsOf(components)]);
+  named.flatMap(({ name, schema, components }) => [[name, withConfigKeys(name, schema)] as const, ...componentsOf(components)]);
 
 const about = `Watches targets from several continents and tells when one fails. What the web interface can do to monitors, incidents,
 maintenance windows, groups and status pages, this API can do with the same roles and the same limits of the plan.
@@ -172,6 +175,7 @@ const tags = [
   { name: 'Account', description: 'Whose token this is.' },
   { name: 'Monitors', description: 'What is watched, and how it is.' },
   { name: 'Incidents', description: 'Outages, as they were seen and confirmed.' },
+  { name: 'Channels', description: 'Who is told of outages, how and when.' },
   { name: 'Maintenance', description: 'Times in which what fails does not alert.' },
   { name: 'Groups', description: 'Monitors that share one status.' },
   { name: 'Status pages', description: 'What is shown to the public.' },

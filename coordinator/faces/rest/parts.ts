@@ -10,7 +10,7 @@ export type TokenCaller = { readonly token?: { readonly id: string } };
 export type RestParts<Caller extends TokenCaller> = {
   readonly execute: (operation: Operation, caller: Caller, raw: RawInput) => Promise<Answered>;
   /** Throws the refusals token_missing and token_invalid. */
-  readonly authenticate: (authorization: string | undefined) => Promise<Caller>;
+  readonly authenticate: (authorization: string | undefined, address: string) => Promise<Caller>;
   readonly limiter: { readonly count: (subject: string) => Count | Promise<Count> };
   readonly log: Pick<Logger, 'error'>;
   /** Where people reach the service, for the document; known only once the service listens. */

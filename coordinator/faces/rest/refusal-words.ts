@@ -9,6 +9,14 @@ const words: Partial<Record<RefusalCode, string>> = {
   role_insufficient: 'Your role in the organisation may not do this.',
   plan_limit_monitors: 'The plan allows no more monitors.',
   plan_limit_interval: 'The plan does not allow checks this often.',
+  plan_limit_channels: 'The plan allows no more channels.',
+  channel_not_found: 'There is no such channel.',
+  channel_kind_unknown: 'There is no such kind of channel.',
+  channel_invalid: 'The config is not what the kind asks for; the message names each field.',
+  hours_invalid: 'The hours are not days and times of a week.',
+  time_zone_invalid: 'The time zone is none of IANA.',
+  mail_missing: 'Mail is not set up on this installation.',
+  incident_over: 'The incident is over, or was never confirmed.',
   monitor_not_found: 'There is no such monitor.',
   incident_not_found: 'There is no such incident.',
   maintenance_window_not_found: 'There is no such maintenance window.',
@@ -35,6 +43,7 @@ const words: Partial<Record<RefusalCode, string>> = {
   body_too_large: 'The body is larger than 64 KiB.',
   headers_too_large: 'The headers are larger than 16 KiB.',
   rate_limited: 'Too many calls; wait as long as `Retry-After` says.',
+  database_unavailable: 'The database does not answer; wait as long as `Retry-After` says.',
   internal: 'Something went wrong on our side.',
 };
 

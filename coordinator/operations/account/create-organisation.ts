@@ -7,7 +7,7 @@ import { planNamed } from '../../domain/plan.ts';
 import { insertOrganisation } from '../../store/organisations.ts';
 import type { Answer, Context } from '../context.ts';
 
-export const createOrganisation = async ({ sql }: Context, input: InputOf<typeof operation>): Answer<OutputOf<typeof operation>> => {
+export const createOrganisation = async ({ sql, note }: Context, input: InputOf<typeof operation>): Answer<OutputOf<typeof operation>> => {
   const organisation = {
     id: newId(),
     name: nameFrom(input.name),
@@ -15,5 +15,6 @@ export const createOrganisation = async ({ sql }: Context, input: InputOf<typeof
     time_zone: timeZoneFrom(input.time_zone),
   };
   await insertOrganisation(sql, organisation);
+  note({ organisation: organisation.id });
   return { id: organisation.id, name: organisation.name, plan: organisation.plan };
 };

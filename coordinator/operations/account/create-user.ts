@@ -4,11 +4,12 @@ import { newId } from '../../../shared/base/ids.ts';
 import { hashPassword } from '../../access/passwords.ts';
 import { emailFrom, passwordFrom, roleFrom } from '../../domain/organisation.ts';
 import { mayHaveOneMore } from '../../domain/plan.ts';
+import { insertFirstChannel } from '../../store/channels.ts';
 import { countMembers, insertMember, insertUser } from '../../store/users.ts';
 import type { Answer, InOrganisation } from '../context.ts';
 
 export const createUser = async (
-  { sql, organisation }: InOrganisation,
+  { sql, organisation, now }: InOrganisation,
   input: InputOf<typeof operation>,
 ): Answer<OutputOf<typeof operation>> => {
   const email = emailFrom(input.email);
@@ -18,5 +19,7 @@ export const createUser = async (
   const id = newId();
   await insertUser(sql, { id, email, password_hash: await hashPassword(password) });
   await insertMember(sql, organisation.id, id, role);
+  // Whoever makes the account vouches for its address.
+  if (role === 'owner') await insertFirstChannel(sql, { organisation: organisation.id, email, at: new Date(now) });
   return { id, email, role };
 };

@@ -20,6 +20,7 @@ export const setMemberRole = async (context: InOrganisation, input: InputOf<type
     await insertMember(sql, organisation.id, user.id, role);
     return { id: user.id, email: user.email, role };
   }
+  context.note({ before: { email: member.email, role: member.role }, after: { email: member.email, role } });
   if (member.role !== role) {
     await refuseLastOwner(context, member);
     await writeRole(sql, organisation.id, member.user_id, role);

@@ -9,7 +9,7 @@ import { groupOut } from './group-out.ts';
 
 /** What is null stays; an empty description takes the old one away. */
 export const updateGroup = async (
-  { sql, organisation }: InOrganisation,
+  { sql, organisation, note }: InOrganisation,
   input: InputOf<typeof operation>,
 ): Answer<OutputOf<typeof operation>> => {
   const before = found(await groupById(sql, organisation.id, input.group_id), 'group_not_found');
@@ -17,5 +17,6 @@ export const updateGroup = async (
   const description = input.description === null ? before.description : descriptionFrom(input.description);
   if (!(await writeGroup(sql, before.id, name, description)))
     throw new Refusal('name_taken', `name: there is a group "${name}" already; choose another name.`);
+  note({ before: { name: before.name, description: before.description }, after: { name, description } });
   return groupOut({ ...before, name, description });
 };

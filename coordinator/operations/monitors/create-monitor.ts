@@ -16,7 +16,7 @@ import { sealSecrets } from './monitor-secrets.ts';
 
 /** The domain says what a monitor may be, the plan how many there may be; a heartbeat gets a token of its own. */
 export const createMonitor = async (
-  { sql, organisation, with: { secrets, partitionOf } }: InOrganisation,
+  { sql, organisation, note, with: { secrets, partitionOf } }: InOrganisation,
   input: InputOf<typeof operation>,
 ): Answer<OutputOf<typeof operation>> => {
   const { id: of, plan } = organisation;
@@ -33,5 +33,7 @@ export const createMonitor = async (
     await insertBeatToken(sql, { fingerprint: beatFingerprint(token), monitor: id, organisation: of, box });
   }
   await tellOwner(sql, { organisation: of, partition }, { monitor: id, change: 'created', what_is_checked_changed: false });
-  return monitorOut(row);
+  const made = monitorOut(row);
+  note({ after: made });
+  return made;
 };

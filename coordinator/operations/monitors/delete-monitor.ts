@@ -4,13 +4,15 @@ import { endBeatTokens } from '../../store/beat-tokens.ts';
 import { monitorForChange, removeMonitor, tellOwner } from '../../store/monitors.ts';
 import type { InOrganisation } from '../context.ts';
 import { found } from '../not-found.ts';
+import { monitorOut } from './monitor-out.ts';
 
 /** Gone at once, with what refers to it; the bulk of its history follows in small bites (see forgotten_monitors). */
 export const deleteMonitor = async (
-  { sql, organisation }: InOrganisation,
+  { sql, organisation, note }: InOrganisation,
   { monitor_id: id }: InputOf<typeof operation>,
 ): Promise<void> => {
   const row = found(await monitorForChange(sql, organisation.id, id), 'monitor_not_found');
+  note({ before: monitorOut(row) });
   await endBeatTokens(sql, organisation.id, id);
   await tellOwner(
     sql,

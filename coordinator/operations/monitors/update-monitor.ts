@@ -18,7 +18,7 @@ const monitorFrom = (row: StoredMonitor, organisation: string, secrets: Secrets)
 
 /** Only what is mentioned changes; the owner of its partition hears of what concerns the checks. */
 export const updateMonitor = async (
-  { sql, organisation, with: { secrets } }: InOrganisation,
+  { sql, organisation, note, with: { secrets } }: InOrganisation,
   { monitor_id: id, ...patch }: InputOf<typeof operation>,
 ): Answer<OutputOf<typeof operation>> => {
   const of = organisation.id;
@@ -33,8 +33,10 @@ export const updateMonitor = async (
     throw notFound('group_not_found');
   const written = await writeMonitor(sql, id, monitor, await sealSecrets(secrets, sql, id, monitor.secrets));
   if (moved) await writeMembership(sql, of, id, monitor.group);
+  const [was, is] = [monitorOut(row), monitorOut(written)];
+  note({ before: was, after: is });
   const owner = { organisation: of, partition: row.partition };
   if (edited) await tellOwner(sql, owner, { monitor: id, change: 'edited', what_is_checked_changed });
   if (switched) await tellOwner(sql, owner, { monitor: id, change: switched, what_is_checked_changed: false });
-  return monitorOut(written);
+  return is;
 };

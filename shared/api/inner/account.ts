@@ -18,6 +18,7 @@ export const createOrganisation = innerOperation({
 export const createUser = innerOperation({
   id: 'createUser',
   access: 'manage',
+  dangerous: true,
   summary: 'Create a user as a member of the organisation',
   body: object('UserIn', { email: string(), password: string(), role: string() }),
   response: MemberOut,
@@ -27,6 +28,7 @@ export const createUser = innerOperation({
 export const setMemberRole = innerOperation({
   id: 'setMemberRole',
   access: 'manage',
+  dangerous: true,
   summary: 'Give a member another role, which ends their tokens',
   body: object('MemberRoleIn', { email: string(), role: string() }),
   response: MemberOut,
@@ -36,6 +38,7 @@ export const setMemberRole = innerOperation({
 export const removeMember = innerOperation({
   id: 'removeMember',
   access: 'manage',
+  dangerous: true,
   summary: 'Take a member out of the organisation, and their tokens with them',
   body: object('MemberIn', { email: string() }),
   response: object('RemovedOut', { id: uuid() }),
@@ -45,6 +48,7 @@ export const removeMember = innerOperation({
 export const createToken = innerOperation({
   id: 'createToken',
   access: 'read',
+  dangerous: true,
   summary: 'Create an API token, which is shown once',
   body: object('TokenIn', {
     email: maybe(string(), { description: 'Whose token; only the operator makes one for somebody else.' }),
@@ -59,6 +63,7 @@ export const createToken = innerOperation({
 export const revokeToken = innerOperation({
   id: 'revokeToken',
   access: 'read',
+  does: 'acts',
   summary: 'End an API token',
   params: { token_id: uuid() },
   response: object('RevokedTokenOut', { id: uuid() }),

@@ -1,8 +1,52 @@
 import { createOrganisation, createToken, createUser, removeMember, revokeToken, setMemberRole } from './account.ts';
+import { acknowledgeByLink, confirmChannel, showAcknowledgement, showUnsubscribing, unsubscribe } from './alert-links.ts';
+import { explainAlerts, listMessages, listTold, muteAlerts, showMessage, showMute, unmuteAlerts } from './alerts.ts';
 import { getBeatAddress, listBeats, rotateBeatAddress } from './beats.ts';
-import { showIncident } from './incidents.ts';
+import { getChannelChoices, listChannelKinds, testChannel, tryChannel } from './channels.ts';
+import { createSignInLink, enter, finishSignIn, signIn } from './coming-in.ts';
+import { changeMonitors, countOpenIncidents, listDashboard } from './dashboard.ts';
+import { addIncidentNote, getIncidentEvidence, shareIncident, withdrawIncidentShare } from './incidents.ts';
+import { inviteMember, listInvitations, listMembers, withdrawInvitation } from './members.ts';
+import { explainUptime, getMonitorChoices, listMonitorResults } from './monitors.ts';
+import {
+  addPasskey,
+  beginPasskey,
+  beginPasskeySignIn,
+  beginProof,
+  listPasskeys,
+  proveByPasskey,
+  removePasskey,
+  signInByPasskey,
+} from './passkeys.ts';
+import {
+  acceptInvitation,
+  changeEmail,
+  changePassword,
+  endOtherSessions,
+  endSession,
+  listOwnOrganisations,
+  listSessions,
+  proveAgain,
+  showProfile,
+  signOut,
+  switchOrganisation,
+  updateProfile,
+} from './people.ts';
 import { createProbe, listProbes, revokeProbe, rotateProbe } from './probes.ts';
+import { search } from './search.ts';
+import { endSecondFactor, proposeSecondFactor, replaceRecoveryCodes, showSecondFactor, startSecondFactor } from './second-factor.ts';
+import {
+  finishSignUp,
+  requestPasswordReset,
+  resetPassword,
+  showDoor,
+  showInvitation,
+  showLink,
+  signUp,
+  verifyEmail,
+} from './signing-up.ts';
 import { createStatusPage } from './status-pages.ts';
+import { hearTrial, tryMonitor } from './trials.ts';
 import { dropSetAside, listNotices, listRefused, listSetAside, retrySetAside, showSetAside } from './upkeep.ts';
 
 /** What the API does not offer and pages and the operator's commands need; kept apart, so that the programs on people's machines do without. */
@@ -12,18 +56,95 @@ export const innerOperations = {
   createUser,
   setMemberRole,
   removeMember,
+  listMembers,
+  listInvitations,
+  inviteMember,
+  withdrawInvitation,
   createToken,
   revokeToken,
   createStatusPage,
   getBeatAddress,
   rotateBeatAddress,
   listBeats,
-  showIncident,
+  getIncidentEvidence,
+  addIncidentNote,
+  shareIncident,
+  withdrawIncidentShare,
+  explainUptime,
+  listMonitorResults,
+  getMonitorChoices,
+  tryMonitor,
+  hearTrial,
+  listDashboard,
+  countOpenIncidents,
+  changeMonitors,
+  search,
+  listChannelKinds,
+  getChannelChoices,
+  testChannel,
+  tryChannel,
+  listMessages,
+  showMessage,
+  explainAlerts,
+  listTold,
+  muteAlerts,
+  unmuteAlerts,
+  showMute,
+} as const;
+
+/** Done by a person to what is their own, in no organisation. */
+export const personOperations = {
+  listSessions,
+  signOut,
+  endSession,
+  endOtherSessions,
+  proveAgain,
+  listOwnOrganisations,
+  switchOrganisation,
+  acceptInvitation,
+  showProfile,
+  updateProfile,
+  changeEmail,
+  changePassword,
+  showSecondFactor,
+  proposeSecondFactor,
+  startSecondFactor,
+  replaceRecoveryCodes,
+  endSecondFactor,
+  listPasskeys,
+  beginPasskey,
+  addPasskey,
+  removePasskey,
+  beginProof,
+  proveByPasskey,
+} as const;
+
+/** Done by somebody who is not signed in. */
+export const visitorOperations = {
+  signIn,
+  finishSignIn,
+  beginPasskeySignIn,
+  signInByPasskey,
+  enter,
+  signUp,
+  finishSignUp,
+  requestPasswordReset,
+  resetPassword,
+  verifyEmail,
+  showLink,
+  showInvitation,
+  showDoor,
+  showAcknowledgement,
+  acknowledgeByLink,
+  confirmChannel,
+  showUnsubscribing,
+  unsubscribe,
 } as const;
 
 /** Done to the installation, by the operator alone. */
 export const installationOperations = {
   createOrganisation,
+  createSignInLink,
   createProbe,
   rotateProbe,
   revokeProbe,

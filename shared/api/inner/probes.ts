@@ -40,6 +40,7 @@ export const revokeProbe = innerOperation({
 export const listProbes = innerOperation({
   id: 'listProbes',
   access: 'manage',
+  does: 'looks',
   summary: 'List probes, revoked ones included',
   response: object('ProbeListOut', {
     items: array(

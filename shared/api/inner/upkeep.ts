@@ -8,6 +8,7 @@ const days = optional(integer({ ge: 1, le: 400 }), 7);
 export const listNotices = innerOperation({
   id: 'listNotices',
   access: 'manage',
+  does: 'looks',
   summary: 'List what the operator is told: all that is open, and what ended in the last days',
   query: { days },
   response: object('NoticeListOut', {
@@ -29,6 +30,7 @@ export const listNotices = innerOperation({
 export const listRefused = innerOperation({
   id: 'listRefused',
   access: 'manage',
+  does: 'looks',
   summary: 'List what was refused on the bus in the last days, by day, probe and reason',
   query: { days, probe_id: maybe(uuid()) },
   response: object('RefusedListOut', {
@@ -60,6 +62,7 @@ const setAside = {
 export const listSetAside = innerOperation({
   id: 'listSetAside',
   access: 'manage',
+  does: 'looks',
   summary: 'List messages that could not be worked on',
   response: object('SetAsideListOut', { items: array(object('SetAsideOut', setAside)), count: integer() }),
 });
@@ -67,6 +70,7 @@ export const listSetAside = innerOperation({
 export const showSetAside = innerOperation({
   id: 'showSetAside',
   access: 'manage',
+  does: 'looks',
   summary: 'Show a message that could not be worked on, with its bytes',
   params: { set_aside_id: integer() },
   response: object('SetAsideDetailsOut', {

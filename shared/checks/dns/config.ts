@@ -1,13 +1,12 @@
 import { z } from 'zod';
 import type { Config } from '../assignment.ts';
-import { type ConfigFault, everyKindsKeys, type KeyTable, type KindConfig, keyFaults } from '../kind-config.ts';
+import { type ConfigFault, everyKindSchemas, type KeySchemas, type KindConfig, keyFaults } from '../kind-config.ts';
+import { dnsKeys, matches, transports } from './keys.ts';
 import { dnsAddress, questionName } from './name.ts';
-import { isRcode, isRecordType, type Rcode, type RecordType, rcodes, recordTypes } from './record-types.ts';
+import { isRcode, isRecordType, type Rcode, type RecordType } from './record-types.ts';
 import { type Expectation, exampleOf, expectation } from './values.ts';
 
-const matches = ['any', 'all', 'exact'] as const;
 export type Match = (typeof matches)[number];
-const transports = ['udp', 'tcp'] as const;
 export type Transport = (typeof transports)[number];
 
 export type Resolver = { readonly address: string; readonly port: number; readonly family: 4 | 6 };
@@ -25,29 +24,20 @@ export const parseResolver = (text: string): Resolver | undefined => {
 
 const value = z.string().min(1).max(4_096);
 
-const dnsKeys = {
-  ...everyKindsKeys,
-  record_type: { schema: z.custom(isRecordType), remedy: `give one of ${Object.keys(recordTypes).join(', ')}` },
-  resolver: {
-    schema: z
-      .string()
-      .max(64)
-      .refine((text) => parseResolver(text) !== undefined),
-    remedy: 'give an IP address, with a port if it is not 53, such as "192.0.2.53" or "[2001:db8::53]:5353"',
-  },
-  transport: { schema: z.enum(transports), remedy: 'give "udp" or "tcp"' },
-  expected_values: {
-    schema: z.union([value, z.array(value).max(100)]),
-    remedy: 'give a list of at most 100 texts of 1 to 4,096 characters',
-  },
-  match: {
-    schema: z.enum(matches),
-    remedy: 'give "any" (one of the values is enough), "all" (each must be there) or "exact" (these and no others)',
-  },
-  expected_rcode: { schema: z.custom(isRcode), remedy: `give one of ${Object.keys(rcodes).join(', ')}` },
-  min_ttl: { schema: z.int().min(0).max(2_147_483_647), remedy: 'give a whole number of seconds from 0 to 2,147,483,647' },
-  require_authenticated_data: { schema: z.boolean(), remedy: 'give true or false' },
-} satisfies KeyTable;
+const schemas = {
+  ...everyKindSchemas,
+  record_type: z.custom(isRecordType),
+  resolver: z
+    .string()
+    .max(64)
+    .refine((text) => parseResolver(text) !== undefined),
+  transport: z.enum(transports),
+  expected_values: z.union([value, z.array(value).max(100)]),
+  match: z.enum(matches),
+  expected_rcode: z.custom(isRcode),
+  min_ttl: z.int().min(0).max(2_147_483_647),
+  require_authenticated_data: z.boolean(),
+} satisfies KeySchemas<keyof typeof dnsKeys>;
 
 /** A DNS check as it is performed and judged. */
 export type DnsTerms = {
@@ -96,9 +86,9 @@ const clashes = (config: Config, target: string): ConfigFault[] => {
 };
 
 export const dnsConfig: KindConfig = {
-  keys: Object.keys(dnsKeys),
+  schemas,
   faults: (config, { target }) => {
-    const own = keyFaults(dnsKeys, config);
+    const own = keyFaults(schemas, dnsKeys, config);
     return own.length > 0 ? own : clashes(config, target);
   },
   secretPaths: () => [],

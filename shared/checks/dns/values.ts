@@ -87,6 +87,18 @@ const binding = (words: readonly string[]): Expectation | undefined => {
   return read && { ...read, set: true };
 };
 
+/**
+ * The fields as `dig` prints them: with or without the owner before them, on one line or on several with remarks. A dot that belongs to the keeper's
+ * mailbox keeps its `\`, which tells it from those between labels.
+ */
+const authorityWords = (text: string): string[] =>
+  text
+    .replaceAll(/;.*/g, ' ')
+    .replace(/^\s*\S+\s+(?:[0-9]+\s+)?IN\s+SOA\s+/i, '')
+    .replaceAll(/[()]/g, ' ')
+    .trim()
+    .split(/\s+/);
+
 const authority = (words: readonly string[]): Expectation | undefined => {
   if (words.length === 1 && /^[0-9]+$/.test(words[0] ?? '')) return all(null, null, number(words[0], u32));
   if (words.length > 7) return undefined;
@@ -122,7 +134,7 @@ export const expectation = (type: RecordType, text: string): Expectation | undef
     case 'SRV':
       return service(words);
     case 'SOA':
-      return authority(words);
+      return authority(authorityWords(text));
     case 'CAA':
       return issuer(words);
     case 'HTTPS':

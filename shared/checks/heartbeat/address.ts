@@ -13,7 +13,8 @@ export type BeatCallFault = 'no_such_address' | 'rid_malformed';
 /** At most this much of a body is kept with the beat; the rest is read and dropped. */
 export const keptBodyBytes = 10_000;
 
-const grammar = /^\/beat\/([A-Za-z0-9_-]{16,64})(?:\/(start|fail|log|[0-9]{1,3}))?$/;
+/** One slash at the end is what many write behind every address, and means nothing. */
+const grammar = /^\/beat\/([A-Za-z0-9_-]{16,64})(?:\/(start|fail|log|[0-9]{1,3}))?\/?$/;
 
 /** A request through a proxy names the whole address, and every server has to take that (RFC 9112). */
 const place = /^https?:\/\/[^/?]*/i;

@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import type { Config } from '../assignment.ts';
-import { type ConfigFault, everyKindsKeys, type KeyTable, type KindConfig, keyFaults } from '../kind-config.ts';
+import { type ConfigFault, everyKindSchemas, type KeySchemas, type KindConfig, keyFaults } from '../kind-config.ts';
 import { type Cron, parseCron } from './cron.ts';
+import { heartbeatKeys } from './keys.ts';
 import { isTimeZone } from './schedule.ts';
 
 const cronText = z
@@ -9,14 +10,13 @@ const cronText = z
   .max(100)
   .refine((text) => typeof parseCron(text) !== 'string');
 
-/** The keys of a heartbeat's config with their shapes. */
-const heartbeatKeys = {
-  ...everyKindsKeys,
-  grace_s: { schema: z.int().min(0).max(31_536_000), remedy: 'give a whole number of seconds from 0 to 31,536,000' },
-  schedule: { schema: cronText, remedy: 'give a cron expression of five fields, such as "30 2 * * *"' },
-  timezone: { schema: z.string().max(64).refine(isTimeZone), remedy: 'give a zone of the IANA database, such as "Europe/Berlin"' },
-  max_run_s: { schema: z.int().min(1).max(2_592_000), remedy: 'give a whole number of seconds from 1 to 2,592,000 (30 days)' },
-} satisfies KeyTable;
+const schemas = {
+  ...everyKindSchemas,
+  grace_s: z.int().min(0).max(31_536_000),
+  schedule: cronText,
+  timezone: z.string().max(64).refine(isTimeZone),
+  max_run_s: z.int().min(1).max(2_592_000),
+} satisfies KeySchemas<keyof typeof heartbeatKeys>;
 
 const clashes = (config: Config): ConfigFault[] =>
   typeof config.timezone === 'string' && typeof config.schedule !== 'string'
@@ -31,9 +31,9 @@ const explained = (fault: ConfigFault, config: Config): ConfigFault => {
 };
 
 export const heartbeatConfig: KindConfig = {
-  keys: Object.keys(heartbeatKeys),
+  schemas,
   faults: (config) => {
-    const own = keyFaults(heartbeatKeys, config).map((fault) => explained(fault, config));
+    const own = keyFaults(schemas, heartbeatKeys, config).map((fault) => explained(fault, config));
     return own.length > 0 ? own : clashes(config);
   },
   secretPaths: () => [],

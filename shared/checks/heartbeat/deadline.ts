@@ -5,7 +5,7 @@ import type { Beat, BeatState, Mark } from './state.ts';
 
 /** How a heartbeat stands at one instant (rule 20). */
 export type Judgement =
-  /** No beat has come yet: there is nothing that could be late. */
+  /** Neither a good beat nor a start has come yet: there is nothing that could be late. */
   | { readonly is: 'pending' }
   | { readonly is: 'good'; readonly until: number }
   /** `since` is the deadline, or when the bad beat came: the start of the outage. The cause names it too, with the beat it counts from. */
@@ -23,7 +23,7 @@ export const deadlineAfter = (terms: BeatTerms, beat: number): number =>
   graceAfter(terms, terms.schedule ? nextDue(terms.schedule.cron, terms.schedule.zone, beat) : beat + terms.interval_ms);
 
 /** Of a beat that came before the watch began anew, what it came for stays done: the deadline is the later of the two. */
-const deadlineOf = (terms: BeatTerms, { at }: Mark, from: number | null): number =>
+const deadlineOf = (terms: BeatTerms, { at }: Pick<Mark, 'at'>, from: number | null): number =>
   Math.max(deadlineAfter(terms, at), from === null ? 0 : deadlineFrom(terms, from));
 
 /** Until when a beat says that all is in order (rule 22): the next is due before; a run that it begins has its own limit; a log says nothing. */
@@ -43,28 +43,32 @@ const lapseOf = (state: BeatState, max_run_ms: number): number | undefined => {
   return state.open.map(({ at }) => at + max_run_ms).find((lapse) => lapse > after);
 };
 
+/** What the deadline counts from: the newest good beat, and before any the first start, so that a job that never comes to its end is missed. */
+const countedFrom = (state: BeatState): Pick<Mark, 'at'> | undefined => state.good ?? state.open[0];
+
 export const judgeBeats = (state: BeatState, terms: BeatTerms, now: number): Judgement => {
   const from = state.from ?? 0;
   if (state.latest === 'bad' && state.bad && state.bad.at >= from)
     return { is: 'failing', since: state.bad.at, cause: badBeatCause(state.bad) };
 
   const lapse = terms.max_run_ms === null ? undefined : lapseOf(state, terms.max_run_ms);
-  const deadline = state.good ? deadlineOf(terms, state.good, state.from) : undefined;
+  const last = countedFrom(state);
+  const deadline = last && deadlineOf(terms, last, state.from);
   // A run that began in time and is still within its limit is no lateness; its own limit is then the deadline.
   const underWay = lapse !== undefined && terms.max_run_ms !== null && deadline !== undefined && lapse - terms.max_run_ms <= deadline;
   const until = underWay ? lapse : Math.min(deadline ?? Number.POSITIVE_INFINITY, lapse ?? Number.POSITIVE_INFINITY);
 
   if (until <= now) {
-    const missed = { deadline: until, ...(state.good ? { after: state.good.at } : {}) };
+    const missed = { deadline: until, ...(last ? { after: last.at } : {}) };
     if (until === lapse) {
       const params = { ...missed, max_run_ms: terms.max_run_ms ?? 0 };
       return { is: 'failing', since: until, cause: { class: 'heartbeat_unfinished', params } };
     }
-    const silent_ms = now - (state.good?.at ?? from);
+    const silent_ms = now - (last?.at ?? from);
     const expected = terms.schedule ? { schedule: terms.schedule.text } : { every_ms: terms.interval_ms };
     return { is: 'failing', since: until, cause: { class: 'heartbeat_late', params: { ...missed, silent_ms, ...expected } } };
   }
-  return state.good || lapse !== undefined ? { is: 'good', until } : { is: 'pending' };
+  return last ? { is: 'good', until } : { is: 'pending' };
 };
 
 /** What fails is looked at so often at least: its end is told by a beat, but a record that was lost and came back is not. */

@@ -47,8 +47,13 @@ export const noBeats: BeatState = {
   ended: [],
 };
 
-/** More runs at once than this are not told apart: the oldest are forgotten. */
+/** More runs at once than this are not told apart: the oldest are forgotten, but for the one that the first deadline counts from. */
 const mostRuns = 16;
+
+const mostOf = (open: readonly Run[], good: Mark | null): readonly Run[] => {
+  if (open.length <= mostRuns) return open;
+  return good === null ? [...open.slice(0, 1), ...open.slice(1 - mostRuns)] : open.slice(-mostRuns);
+};
 
 /**
  * Two ears date the start and the end of one named run by clocks that differ a little: an end so little before its start is its end all the
@@ -64,7 +69,7 @@ const started = (state: BeatState, { rid, at }: Run): BeatState => {
   if (state.ended.some((run) => run.rid === rid && run.at + slack(rid) >= at)) return state;
   if (state.open.some((run) => run.rid === rid && run.at === at)) return state;
   const open = [...state.open, { rid, at }].toSorted((one, other) => one.at - other.at);
-  return { ...state, open: open.slice(-mostRuns) };
+  return { ...state, open: mostOf(open, state.good) };
 };
 
 /**

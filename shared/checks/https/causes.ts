@@ -14,6 +14,7 @@ const phaseWords: Readonly<Record<string, string>> = {
   tcp: 'while connecting',
   tls: 'during the TLS handshake',
   first_byte: 'waiting for the response',
+  head: 'while reading the headers of the response',
   body: 'while reading the body',
 };
 
@@ -64,6 +65,7 @@ export const httpsCauses = {
   response_missing: { layer: 'http', sentence: () => 'Connection closed without a response' },
   response_malformed: { layer: 'http', sentence: () => 'The response is not valid HTTP' },
   response_headers_too_large: { layer: 'http', sentence: () => 'The response headers are too large' },
+  response_framing_too_large: { layer: 'http', sentence: () => 'The framing of the response outweighs its body' },
   response_incomplete: { layer: 'http', sentence: () => 'Connection closed before the whole response had come' },
   redirect_limit: { layer: 'http', sentence: ({ limit }) => `More than ${limit} redirects` },
   redirect_loop: { layer: 'http', sentence: () => 'Redirects lead in a circle' },
@@ -80,6 +82,10 @@ export const httpsCauses = {
   header_mismatch: { layer: 'assertion', sentence: ({ header, text }) => `Header ${header} does not contain "${text}"` },
   body_lacks: { layer: 'assertion', sentence: (params) => `Body does not contain "${params.text}"${judgedPart(params)}` },
   body_has: { layer: 'assertion', sentence: ({ text }) => `Body contains "${text}"` },
+  body_has_untold: {
+    layer: 'assertion',
+    sentence: ({ text }) => `Body is too long to tell that it does not contain "${text}": it is not in the first 1 MiB, more was not read`,
+  },
   body_not_json: {
     layer: 'assertion',
     sentence: ({ truncated }) => (truncated === 1 ? 'Body is too long to be judged as JSON (more than 1 MiB)' : 'Body is not valid JSON'),
@@ -93,7 +99,10 @@ export const httpsCauses = {
   },
   certificate_expires_soon: {
     layer: 'assertion',
-    sentence: ({ days: left, within }) => `Certificate expires in ${days(left)} (fewer than ${within})`,
+    sentence: ({ days: left, within, whose, redirect }) => {
+      const which = whose === 'issuer' ? "A certificate of the certificate's issuer" : 'Certificate';
+      return `${which}${redirect ? ` before redirect ${redirect}` : ''} expires in ${days(left)} (fewer than ${within})`;
+    },
   },
 } satisfies Record<string, CauseRow>;
 

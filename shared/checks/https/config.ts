@@ -1,27 +1,19 @@
 import { z } from 'zod';
 import type { Config } from '../assignment.ts';
-import { type ConfigFault, everyKindsKeys, type KeyTable, type KindConfig, keyFaults } from '../kind-config.ts';
+import {
+  type ConfigContext,
+  type ConfigFault,
+  everyKindSchemas,
+  type KeySchemas,
+  type KindConfig,
+  keyFaults,
+  timeoutMs,
+} from '../kind-config.ts';
 import { expectedStatusSchema } from './expected-status.ts';
 import { parseJsonPath } from './json-path.ts';
+import { httpsKeys, ipFamilies, methods, reservedHeaders } from './keys.ts';
 
-export const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const;
 export type Method = (typeof methods)[number];
-
-/** Headers that the check itself must write, or that would change how the connection works. */
-const reservedHeaders = [
-  'connection',
-  'content-length',
-  'expect',
-  'http2-settings',
-  'keep-alive',
-  'proxy-authorization',
-  'proxy-connection',
-  'te',
-  'trailer',
-  'transfer-encoding',
-  'upgrade',
-  'user-agent',
-];
 
 const headerName = z
   .string()
@@ -55,57 +47,38 @@ const jsonAssertion = z
 
 const headerMap = (most: number) => z.record(headerName, headerValue).refine((map) => Object.keys(map).length <= most);
 
-/** The keys of an https config with their shapes. `expected_status` and `json` are read once more when the check is prepared. */
-const httpsKeys = {
-  ...everyKindsKeys,
-  method: { schema: z.enum(methods), remedy: `give one of ${methods.join(', ')}` },
-  headers: {
-    schema: headerMap(50).refine((map) => Object.keys(map).every((name) => !reservedHeaders.includes(name.toLowerCase()))),
-    remedy: `give an object of at most 50 header names with texts as values, without line breaks; the check itself writes ${reservedHeaders.join(', ')}`,
-  },
-  secret_headers: { schema: z.array(headerName).max(50), remedy: 'give a list of names of headers that `headers` has' },
-  body: { schema: z.string(), remedy: 'give a text' },
-  expected_status: {
-    schema: expectedStatusSchema,
-    remedy: 'give a list of numbers (200), ranges ("200-299") and classes ("2xx") between 100 and 599',
-  },
-  follow_redirects: { schema: z.boolean(), remedy: 'give true or false' },
-  max_redirects: { schema: z.int().min(0).max(10), remedy: 'give a whole number from 0 to 10' },
-  body_contains: { schema: texts, remedy: 'give a text of 1 to 1,024 characters, or a list of at most 20 (all must be there)' },
-  body_not_contains: { schema: texts, remedy: 'give a text of 1 to 1,024 characters, or a list of at most 20 (none may be there)' },
-  json: {
-    schema: z.array(jsonAssertion).min(1).max(20),
-    remedy:
-      'give a list of at most 20 objects, each with a `path` such as "$.items[0].state" and at least one of `equals`, `contains` (text), `gt`, `lt` (numbers), `exists` (true or false)',
-  },
-  header_contains: {
-    schema: headerMap(20).refine((map) => Object.keys(map).length > 0),
-    remedy: 'give an object of header names with the text that each must contain ("" if the header must only be there)',
-  },
-  verify_tls: { schema: z.boolean(), remedy: 'give true or false' },
-  tls_expires_within_days: { schema: z.int().min(0).max(365), remedy: 'give a whole number of days from 0 to 365' },
-  ip_family: { schema: z.union([z.enum(['any', '4', '6']), z.literal([4, 6])]), remedy: 'give "any", "4" or "6"' },
-  basic_auth: {
-    schema: z.strictObject({
-      username: z
-        .string()
-        .max(256)
-        .regex(/^[^:]*$/)
-        .regex(noLineBreak),
-      password: z.string().max(1_024).regex(noLineBreak),
-    }),
-    remedy: 'give an object with `username` (without a colon) and `password`, both texts',
-  },
-  bearer_token: {
-    schema: z
+/** The shapes of the keys. `expected_status` and `json` are read once more when the check is prepared. */
+const schemas = {
+  ...everyKindSchemas,
+  method: z.enum(methods),
+  headers: headerMap(50).refine((map) => Object.keys(map).every((name) => !reservedHeaders.includes(name.toLowerCase()))),
+  secret_headers: z.array(headerName).max(50),
+  body: z.string(),
+  expected_status: expectedStatusSchema,
+  follow_redirects: z.boolean(),
+  max_redirects: z.int().min(0).max(10),
+  body_contains: texts,
+  body_not_contains: texts,
+  json: z.array(jsonAssertion).min(1).max(20),
+  header_contains: headerMap(20).refine((map) => Object.keys(map).length > 0),
+  verify_tls: z.boolean(),
+  tls_expires_within_days: z.int().min(0).max(365),
+  ip_family: z.union([z.enum(ipFamilies), z.literal([4, 6])]),
+  basic_auth: z.strictObject({
+    username: z
       .string()
-      .min(1)
-      .max(4_096)
-      .regex(/^[\x21-\x7e]+$/),
-    remedy: 'give a text without blanks',
-  },
-  max_response_ms: { schema: z.int().min(1).max(60_000), remedy: 'give a whole number of milliseconds from 1 to 60,000' },
-} satisfies KeyTable;
+      .max(256)
+      .regex(/^[^:]*$/)
+      .regex(noLineBreak),
+    password: z.string().max(1_024).regex(noLineBreak),
+  }),
+  bearer_token: z
+    .string()
+    .min(1)
+    .max(4_096)
+    .regex(/^[\x21-\x7e]+$/),
+  max_response_ms: z.int().min(1).max(60_000),
+} satisfies KeySchemas<keyof typeof httpsKeys>;
 
 const given = (config: Config, key: string): boolean => config[key] !== undefined && config[key] !== null;
 
@@ -120,7 +93,7 @@ const secretHeaders = (config: Config): string[] => {
 };
 
 /** What is wrong between keys that are each in order. */
-const clashes = (config: Config, target: string): ConfigFault[] => {
+const clashes = (config: Config, { target, interval_s }: ConfigContext): ConfigFault[] => {
   const faults: ConfigFault[] = [];
   const method = config.method ?? 'GET';
   const names = headerNames(config, 'headers').map((name) => name.toLowerCase());
@@ -143,8 +116,10 @@ const clashes = (config: Config, target: string): ConfigFault[] => {
   }
   const judgesBody = ['body_contains', 'body_not_contains', 'json'].find((key) => given(config, key));
   if (method === 'HEAD' && judgesBody !== undefined) say(judgesBody, 'set `method` to GET; HEAD brings no body to judge');
-  const [slow, timeout] = [config.max_response_ms, config.timeout_ms];
-  if (typeof slow === 'number' && typeof timeout === 'number' && slow > timeout) say('max_response_ms', 'stay at or below `timeout_ms`');
+  // The check is over by then, so that nothing slower could ever be told from no answer at all.
+  const limit = timeoutMs(config, interval_s);
+  if (typeof config.max_response_ms === 'number' && config.max_response_ms > limit)
+    say('max_response_ms', `stay at or below the time limit of ${limit.toLocaleString('en')} ms, or give a longer \`timeout_ms\``);
   if (given(config, 'tls_expires_within_days') && /^http:/i.test(target) && config.follow_redirects === false) {
     say('tls_expires_within_days', 'use an https:// target; an http:// one shows no certificate');
   }
@@ -152,10 +127,10 @@ const clashes = (config: Config, target: string): ConfigFault[] => {
 };
 
 export const httpsConfig: KindConfig = {
-  keys: Object.keys(httpsKeys),
-  faults: (config, { target }) => {
-    const own = keyFaults(httpsKeys, config);
-    return own.length > 0 ? own : clashes(config, target);
+  schemas,
+  faults: (config, context) => {
+    const own = keyFaults(schemas, httpsKeys, config);
+    return own.length > 0 ? own : clashes(config, context);
   },
   secretPaths: (config) => {
     const secret = secretHeaders(config);

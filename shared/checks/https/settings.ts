@@ -1,8 +1,9 @@
 import type { Config } from '../assignment.ts';
 import type { Json } from '../result.ts';
-import { type Method, methods } from './config.ts';
+import type { Method } from './config.ts';
 import { type ExpectedStatus, expectedStatus } from './expected-status.ts';
 import { type JsonPath, parseJsonPath } from './json-path.ts';
+import { methods } from './keys.ts';
 
 export type JsonAssertion = {
   readonly path: JsonPath;
@@ -22,7 +23,7 @@ export type HttpsSettings = {
   readonly body: string | null;
   readonly credentials: string | null;
   readonly expected: ExpectedStatus;
-  /** Whether the owner said which statuses are right: then also a block page's status may be. */
+  /** Whether the owner said which statuses are right, other than what is usual: then also a block page's status may be. */
   readonly expected_given: boolean;
   readonly follow_redirects: boolean;
   readonly max_redirects: number;
@@ -48,6 +49,9 @@ const asPairs = (json: Json | undefined): [string, string][] =>
   typeof json === 'object' && json !== null && !Array.isArray(json)
     ? Object.entries(json).flatMap(([name, value]): [string, string][] => (typeof value === 'string' ? [[name, value]] : []))
     : [];
+
+/** What is expected of a status if nothing is said; to say it oneself changes nothing. */
+const usual = '2xx';
 
 /** Without case, as header names are compared. */
 const lower = (text: string): string => text.toLowerCase();
@@ -83,8 +87,8 @@ export const httpsSettings = (config: Config): HttpsSettings => {
     headers,
     body: asText(config.body) ?? null,
     credentials: basicCredentials !== undefined ? `Basic ${basicCredentials}` : bearer !== undefined ? `Bearer ${bearer}` : null,
-    expected: expectedStatus(expected.length > 0 ? expected : ['2xx']),
-    expected_given: expected.length > 0,
+    expected: expectedStatus(expected.length > 0 ? expected : [usual]),
+    expected_given: expected.length > 0 && !(expected.length === 1 && String(expected[0]).trim().toLowerCase() === usual),
     follow_redirects: asFlag(config.follow_redirects, true),
     max_redirects: asNumber(config.max_redirects) ?? 5,
     body_contains: asTexts(config.body_contains),

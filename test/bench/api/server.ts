@@ -4,12 +4,14 @@ import type { ProbesPart } from '../../../coordinator/access/probes.ts';
 import { createRateLimiter } from '../../../coordinator/access/rate-limit.ts';
 import { createSecretsAtRest } from '../../../coordinator/access/secrets.ts';
 import { createTokens } from '../../../coordinator/access/tokens.ts';
+import { noTrials } from '../../../coordinator/access/trials.ts';
 import { restRoutes, restServerOptions } from '../../../coordinator/faces/rest/index.ts';
 import { createOperations } from '../../../coordinator/operations/index.ts';
 import { connect } from '../../../coordinator/store/database.ts';
 import { systemClock as clock } from '../../../shared/base/clock.ts';
 import { createLog } from '../../../shared/base/log.ts';
 import { partitionOf } from '../../../shared/bus/subjects.ts';
+import { testChannels } from '../../support/channels.ts';
 
 const { DATABASE_URL = '', SECRET_KEY: secretKey = '' } = process.env;
 
@@ -20,7 +22,17 @@ const sql = connect(DATABASE_URL, { name: 'bench', connections: 20 });
 const log = createLog({ name: 'bench', level: 'warn' });
 const tokens = createTokens({ sql, secretKey, clock, log });
 const gate = createOperations({
-  ...{ sql, clock, secretKey, probes, partitionOf, mintToken: tokens.mint, baseUrl: () => '' },
+  ...{
+    sql,
+    clock,
+    secretKey,
+    probes,
+    trials: noTrials,
+    channels: testChannels(sql, secretKey),
+    partitionOf,
+    mintToken: tokens.mint,
+    baseUrl: () => '',
+  },
   secrets: createSecretsAtRest(secretKey),
 });
 const app = fastify({ ...restServerOptions, logger: false });

@@ -5,13 +5,13 @@
 import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { startEar } from '../../../probe/actors/ear.ts';
+import { startEar } from '../../../probe/pings/receiver.ts';
 import { systemClock } from '../../../shared/base/clock.ts';
 import { createLog } from '../../../shared/base/log.ts';
-import { createBeatCarrier, createBeatDesk } from '../../../shared/bus/beat-desk.ts';
-import { createBeatRecords } from '../../../shared/bus/beat-records.ts';
-import { openBeatSpool } from '../../../shared/bus/beat-spool.ts';
 import { connectBus } from '../../../shared/bus/nats.ts';
+import { createBeatCarrier, createBeatDesk } from '../../../shared/bus/ping-intake.ts';
+import { createBeatRecords } from '../../../shared/bus/ping-records.ts';
+import { openBeatSpool } from '../../../shared/bus/ping-spool.ts';
 import { beatFingerprint } from '../../../shared/checks/heartbeat/token.ts';
 
 type Order = {

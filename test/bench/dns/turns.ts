@@ -2,8 +2,9 @@
  * The DNS check with what the runner does around it, from a monitor's turn to its report: as many monitors as are to be in flight, each with its next turn
  * as soon as the last was reported. The schedule, the spool and the bus are left out.
  */
-import { createRunner } from '../../../probe/actors/runner.ts';
-import { createWitness } from '../../../probe/actors/witness.ts';
+
+import { createWitness } from '../../../probe/checking/reachability.ts';
+import { createRunner } from '../../../probe/checking/runner.ts';
 import { createDnsCheck } from '../../../probe/checks/dns.ts';
 import { createUdpSockets } from '../../../probe/checks/dns-sockets.ts';
 import { createGuard } from '../../../probe/checks/guard.ts';

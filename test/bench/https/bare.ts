@@ -3,6 +3,7 @@
 import { readFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { told } from '../../../probe/checks/check.ts';
+import { createUdpSockets } from '../../../probe/checks/dns-sockets.ts';
 import { createGuard } from '../../../probe/checks/guard.ts';
 import { createHttpsCheck } from '../../../probe/checks/https.ts';
 import { createLookup, watchFamilies } from '../../../probe/checks/https-lookup.ts';
@@ -17,7 +18,7 @@ const [authority = ''] = process.argv.slice(2);
 const families = watchFamilies();
 const check = createHttpsCheck({
   resolver: { works: async () => true },
-  lookup: createLookup(families),
+  lookup: createLookup({ families, sockets: createUdpSockets() }),
   families,
   trust: createTrust([readFileSync(authority, 'utf8')]),
 });

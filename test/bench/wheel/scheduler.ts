@@ -4,7 +4,7 @@
  */
 import { existsSync, openSync, readSync } from 'node:fs';
 import { parseArgs } from 'node:util';
-import { createSchedule } from '../../../probe/actors/schedule.ts';
+import { createSchedule } from '../../../probe/checking/schedule.ts';
 import { systemClock } from '../../../shared/base/clock.ts';
 import { newId } from '../../../shared/base/ids.ts';
 import { createLog } from '../../../shared/base/log.ts';

@@ -335,10 +335,227 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/incidents/{incident_id}/acknowledge": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Acknowledge an incident
+         * @description Ends reminders and later channels, and is told to whoever was told of the outage. Asking again changes nothing.
+         */
+        post: operations["acknowledgeIncident"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/channels": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List channels
+         * @description Who is told of outages. Oldest first.
+         */
+        get: operations["listChannels"];
+        put?: never;
+        /**
+         * Create a channel
+         * @description Owners and admins make channels of the organisation, other members their own. A mailbox is asked first.
+         */
+        post: operations["createChannel"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/channels/{channel_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get a channel */
+        get: operations["getChannel"];
+        put?: never;
+        post?: never;
+        /**
+         * Delete a channel
+         * @description What waits for it is told to it no more. What it told stays, without the address that it went to.
+         */
+        delete: operations["deleteChannel"];
+        options?: never;
+        head?: never;
+        /** Change a channel */
+        patch: operations["updateChannel"];
+        trace?: never;
+    };
 }
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
+        AcknowledgementOut: {
+            /** Format: uuid */
+            incident: string;
+            /** Format: date-time */
+            acknowledged_at: string;
+            acknowledged_by: string;
+        };
+        ChannelHours: {
+            /** @description An IANA time zone; null means the organisation's. */
+            zone?: string | null;
+            spans: components["schemas"]["ChannelSpan"][];
+        };
+        ChannelIn: {
+            kind: string;
+            name?: string | null;
+            config: {
+                [key: string]: unknown;
+            };
+            /** @default true */
+            enabled: boolean;
+            /**
+             * @default all
+             * @enum {string}
+             */
+            covers: "all" | "chosen";
+            /**
+             * @description With `covers: chosen`.
+             * @default []
+             */
+            monitors: string[];
+            /**
+             * @description With `covers: chosen`.
+             * @default []
+             */
+            groups: string[];
+            /** @default 0 */
+            delay_s: number;
+            reminder_s?: number | null;
+            hours?: components["schemas"]["ChannelHours"] | null;
+            /**
+             * @description Your own, and not the organisation’s: any member may have some.
+             * @default false
+             */
+            personal: boolean;
+        };
+        ChannelMadeOut: {
+            /** Format: uuid */
+            id: string;
+            /** @description Such as `email`, `slack` or `webhook`. */
+            kind: string;
+            name: string;
+            /** @description What its kind asks for; `***` stands for a secret. */
+            config: {
+                [key: string]: unknown;
+            };
+            enabled: boolean;
+            /** @description Whether a mailbox said that it wants this; other kinds always are. */
+            verified: boolean;
+            /** @description Whether its address wants no more. */
+            unsubscribed: boolean;
+            /** @description `all` monitors, or those that were `chosen`. */
+            covers: string;
+            monitors: string[];
+            groups: string[];
+            /** @description It is told so much later, if the incident is then still open and not acknowledged. */
+            delay_s: number;
+            /** @description After so long it is reminded, then at doubling distances; null: never. */
+            reminder_s: number | null;
+            /** @description When it may be told; null: at any hour. */
+            hours: components["schemas"]["ChannelHours"] | null;
+            /** @description The member whose own it is; null when it is the organisation’s. */
+            owner: string | null;
+            /** @description False once it refused for good, or failed for an hour. */
+            delivering: boolean;
+            /** @description What was wrong with the last attempt. */
+            failure: string | null;
+            last_taken_at: string | null;
+            /** @description From due to taken, 95 in 100 messages of the last week took no longer. */
+            p95_ms: number | null;
+            /** Format: date-time */
+            created_at: string;
+            /** @description What the messages of a webhook are signed with (`whsec_…`). It is shown once. */
+            secret: string | null;
+        };
+        ChannelOut: {
+            /** Format: uuid */
+            id: string;
+            /** @description Such as `email`, `slack` or `webhook`. */
+            kind: string;
+            name: string;
+            /** @description What its kind asks for; `***` stands for a secret. */
+            config: {
+                [key: string]: unknown;
+            };
+            enabled: boolean;
+            /** @description Whether a mailbox said that it wants this; other kinds always are. */
+            verified: boolean;
+            /** @description Whether its address wants no more. */
+            unsubscribed: boolean;
+            /** @description `all` monitors, or those that were `chosen`. */
+            covers: string;
+            monitors: string[];
+            groups: string[];
+            /** @description It is told so much later, if the incident is then still open and not acknowledged. */
+            delay_s: number;
+            /** @description After so long it is reminded, then at doubling distances; null: never. */
+            reminder_s: number | null;
+            /** @description When it may be told; null: at any hour. */
+            hours: components["schemas"]["ChannelHours"] | null;
+            /** @description The member whose own it is; null when it is the organisation’s. */
+            owner: string | null;
+            /** @description False once it refused for good, or failed for an hour. */
+            delivering: boolean;
+            /** @description What was wrong with the last attempt. */
+            failure: string | null;
+            last_taken_at: string | null;
+            /** @description From due to taken, 95 in 100 messages of the last week took no longer. */
+            p95_ms: number | null;
+            /** Format: date-time */
+            created_at: string;
+        };
+        ChannelPage: {
+            items: components["schemas"]["ChannelOut"][];
+            /** @description Send it back as `cursor` for the next page; null when the walk is over. */
+            next_cursor?: string | null;
+        };
+        /** @description A field that is not sent, or null, stays as it is. */
+        ChannelPatch: {
+            name?: string | null;
+            /** @description The whole of it. `***` keeps a secret, as long as its host stays. */
+            config?: {
+                [key: string]: unknown;
+            } | null;
+            enabled?: boolean | null;
+            covers?: ("all" | "chosen") | null;
+            monitors?: string[] | null;
+            groups?: string[] | null;
+            delay_s?: number | null;
+            /** @description 0 ends reminders. */
+            reminder_s?: number | null;
+            /** @description Without spans: at any hour. */
+            hours?: components["schemas"]["ChannelHours"] | null;
+        };
+        ChannelSpan: {
+            /** @description 1 is Monday. */
+            days: number[];
+            /** @description Such as 09:00. */
+            from: string;
+            /** @description Such as 17:00; earlier than `from` means the next day. */
+            to: string;
+        };
         ErrorDetail: {
             /** @description Stable; branch on it. */
             code: string;
@@ -462,7 +679,59 @@ export interface components {
             name: string;
             /** @description Seconds; 60 or the floor of the plan when not given. */
             interval_s?: number | null;
-            /** @description Settings of the type. Secret values come back as `***`; sending `***` leaves them as they are. */
+            /**
+             * @description Settings of the type. Secret values come back as `***`; sending `***` leaves them as they are. Keys that the type does not know are kept and do nothing.
+             *
+             *     Keys of `https`:
+             *
+             *     - `timeout_ms`: How long a check may take, in milliseconds; after that it has failed. Give a whole number of milliseconds from 1,000 to 60,000, below the interval. Not given: the smaller of 10,000 and half the interval.
+             *     - `continents`: The continents that check and confirm. Give a list with at least one of Africa, Antarctica, Asia, Europe, North America, Oceania, South America, none twice. Not given: all that have probes.
+             *     - `probe`: The one private probe that checks, and nobody else; it wins over `continents`. Give the id (a UUID) of a private probe of your organisation. Not given: the public probes check.
+             *     - `alert_after_s`: How long an outage must last after it is confirmed before anybody is alerted, in seconds. Give a whole number of seconds from 0 to 3,600. Not given: `0`.
+             *     - `method`: The method of the request. Give one of GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS. Not given: `"GET"`.
+             *     - `headers`: Headers that are sent besides those of the check itself; after a redirect to another host only those that say nothing about who asks. Give an object of at most 50 header names with texts of at most 4,096 characters as values, without line breaks; the check itself writes connection, content-length, expect, http2-settings, keep-alive, proxy-authorization, proxy-connection, te, trailer, transfer-encoding, upgrade, user-agent. Not given: none.
+             *     - `secret_headers`: Names of headers whose values are stored encrypted, and shown as `***`. Give a list of at most 50 names of headers that `headers` has. Not given: none.
+             *     - `body`: The body of the request. Give a text. Not given: none.
+             *     - `expected_status`: The statuses that are right; of redirects that are followed the last answer counts. Give a list of at most 30 numbers (200), ranges ("200-299") and classes ("2xx") between 100 and 599. Not given: `["2xx"]`.
+             *     - `follow_redirects`: Whether redirects are followed. Give true or false. Not given: `true`.
+             *     - `max_redirects`: How many redirects are followed. Give a whole number from 0 to 10. Not given: `5`.
+             *     - `body_contains`: What the body must contain; upper and lower case count. Give a text of 1 to 1,024 characters, or a list of at most 20 (all must be there). Not given: nothing.
+             *     - `body_not_contains`: What the body must not contain. Give a text of 1 to 1,024 characters, or a list of at most 20 (none may be there). Not given: nothing.
+             *     - `json`: What the body, read as JSON, must have at a path. Give a list of at most 20 objects, each with a `path` such as "$.items[0].state" (at most 512 characters) and at least one of `equals`, `contains` (texts of at most 1,024), `gt`, `lt` (numbers), `exists` (true or false). Not given: nothing.
+             *     - `header_contains`: What headers of the answer must contain. Give an object of at most 20 header names with the text of at most 4,096 characters that each must contain ("" if the header must only be there). Not given: nothing.
+             *     - `verify_tls`: Whether the certificate must be valid for the name. Give true or false. Not given: `true`.
+             *     - `tls_expires_within_days`: Fails when the certificate ends within so many days. Give a whole number of days from 0 to 365. Not given: fails only when it has ended.
+             *     - `ip_family`: Which addresses of the target are tried. Give "any", "4" or "6". Not given: `"any"`.
+             *     - `basic_auth`: User name and password; the password is stored encrypted, and shown as `***`. Give an object with `username` (at most 256 characters, without a colon) and `password` (at most 1,024). Not given: none.
+             *     - `bearer_token`: Sent as `Authorization: Bearer …`; stored encrypted, and shown as `***`. Give a text of 1 to 4,096 characters without blanks. Not given: none.
+             *     - `max_response_ms`: Fails when the whole check took longer, in milliseconds. Give a whole number of milliseconds from 1 to 60,000, at most the time limit. Not given: fails only at the time limit.
+             *
+             *     Keys of `dns`:
+             *
+             *     - `timeout_ms`: How long a check may take, in milliseconds; after that it has failed. Give a whole number of milliseconds from 1,000 to 60,000, below the interval. Not given: the smaller of 10,000 and half the interval.
+             *     - `continents`: The continents that check and confirm. Give a list with at least one of Africa, Antarctica, Asia, Europe, North America, Oceania, South America, none twice. Not given: all that have probes.
+             *     - `probe`: The one private probe that checks, and nobody else; it wins over `continents`. Give the id (a UUID) of a private probe of your organisation. Not given: the public probes check.
+             *     - `alert_after_s`: How long an outage must last after it is confirmed before anybody is alerted, in seconds. Give a whole number of seconds from 0 to 3,600. Not given: `0`.
+             *     - `record_type`: The type of the records that are asked for. Give one of A, NS, CNAME, SOA, PTR, MX, TXT, AAAA, SRV, DS, DNSKEY, TLSA, SVCB, HTTPS, CAA. Not given: `"A"`.
+             *     - `resolver`: The name server that is asked. Give an IP address, with a port if it is not 53, such as "192.0.2.53" or "[2001:db8::53]:5353". Not given: the probe's own.
+             *     - `transport`: How it is asked; what does not fit into UDP is asked again over TCP. Give "udp" or "tcp". Not given: `"udp"`.
+             *     - `expected_values`: Values that the records must have, written as `dig` prints them. Give a list of at most 100 texts of 1 to 4,096 characters. Not given: any record will do.
+             *     - `match`: How the records must agree with `expected_values`. Give "any" (one of the values is enough), "all" (each must be there) or "exact" (these and no others). Not given: `"any"`.
+             *     - `expected_rcode`: The answer code that is right; NXDOMAIN watches that a name does not exist. Give one of NOERROR, FORMERR, SERVFAIL, NXDOMAIN, NOTIMP, REFUSED, YXDOMAIN, YXRRSET, NXRRSET, NOTAUTH, NOTZONE, BADVERS, BADCOOKIE. Not given: `"NOERROR"`.
+             *     - `min_ttl`: Fails when the lowest TTL on the way to the records is lower, in seconds. Give a whole number of seconds from 0 to 2,147,483,647. Not given: any TTL will do.
+             *     - `require_authenticated_data`: Whether the resolver must say that it verified the answer by DNSSEC (the AD flag). Give true or false. Not given: `false`.
+             *
+             *     Keys of `heartbeat`:
+             *
+             *     - `timeout_ms`: How long a check may take, in milliseconds; after that it has failed. Give a whole number of milliseconds from 1,000 to 60,000, below the interval. Not given: the smaller of 10,000 and half the interval.
+             *     - `continents`: The continents that check and confirm. Give a list with at least one of Africa, Antarctica, Asia, Europe, North America, Oceania, South America, none twice. Not given: all that have probes.
+             *     - `probe`: The one private probe that checks, and nobody else; it wins over `continents`. Give the id (a UUID) of a private probe of your organisation. Not given: the public probes check.
+             *     - `alert_after_s`: How long an outage must last after it is confirmed before anybody is alerted, in seconds. Give a whole number of seconds from 0 to 3,600. Not given: `0`.
+             *     - `grace_s`: How much later than agreed a ping may come, in seconds. Give a whole number of seconds from 0 to 31,536,000. Not given: a fifth of the interval, at least 30.
+             *     - `schedule`: When pings are due, instead of the interval. Give a cron expression of five fields, such as "30 2 * * *". Not given: every interval.
+             *     - `timezone`: The time zone of the `schedule`. Give a zone of the IANA database, such as "Europe/Berlin". Not given: UTC.
+             *     - `max_run_s`: How long a run may take from its `/start` to its end, in seconds; one that has not ended by then has failed. Give a whole number of seconds from 1 to 2,592,000 (30 days). Not given: any time.
+             */
             config?: {
                 [key: string]: unknown;
             } | null;
@@ -482,7 +751,7 @@ export interface components {
             interval_s: number;
             /** @description False while paused. */
             enabled: boolean;
-            /** @description Settings of the type. Secret values come back as `***`; sending `***` leaves them as they are. */
+            /** @description Settings of the type. Secret values come back as `***`; sending `***` leaves them as they are. Every key stands at `config` of `MonitorIn`. */
             config: {
                 [key: string]: unknown;
             };
@@ -503,7 +772,7 @@ export interface components {
             name?: string | null;
             target?: string | null;
             interval_s?: number | null;
-            /** @description Settings of the type. Secret values come back as `***`; sending `***` leaves them as they are. */
+            /** @description Settings of the type. Secret values come back as `***`; sending `***` leaves them as they are. What is sent replaces the whole. Keys that the type does not know are kept and do nothing. Every key stands at `config` of `MonitorIn`. */
             config?: {
                 [key: string]: unknown;
             } | null;
@@ -656,6 +925,18 @@ export interface components {
                 "application/json": components["schemas"]["ErrorOut"];
             };
         };
+        /** @description `database_unavailable`: The database does not answer; wait as long as `Retry-After` says. */
+        Unavailable: {
+            headers: {
+                "Retry-After": components["headers"]["Retry-After"];
+                "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["ErrorOut"];
+            };
+        };
         /** @description `internal`: Something went wrong on our side. */
         Internal: {
             headers: {
@@ -783,6 +1064,7 @@ export interface operations {
             429: components["responses"]["TooManyCalls"];
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
         };
     };
     listMonitors: {
@@ -843,6 +1125,7 @@ export interface operations {
             429: components["responses"]["TooManyCalls"];
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
         };
     };
     createMonitor: {
@@ -967,6 +1250,7 @@ export interface operations {
             429: components["responses"]["TooManyCalls"];
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
         };
     };
     getMonitor: {
@@ -1030,6 +1314,7 @@ export interface operations {
             429: components["responses"]["TooManyCalls"];
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
         };
     };
     deleteMonitor: {
@@ -1073,6 +1358,7 @@ export interface operations {
             429: components["responses"]["TooManyCalls"];
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
         };
     };
     updateMonitor: {
@@ -1191,6 +1477,7 @@ export interface operations {
             429: components["responses"]["TooManyCalls"];
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
         };
     };
     getMonitorStatus: {
@@ -1252,6 +1539,7 @@ export interface operations {
             429: components["responses"]["TooManyCalls"];
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
         };
     };
     listIncidents: {
@@ -1330,6 +1618,7 @@ export interface operations {
             429: components["responses"]["TooManyCalls"];
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
         };
     };
     getIncident: {
@@ -1395,6 +1684,7 @@ export interface operations {
             429: components["responses"]["TooManyCalls"];
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
         };
     };
     listMaintenanceWindows: {
@@ -1449,6 +1739,7 @@ export interface operations {
             429: components["responses"]["TooManyCalls"];
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
         };
     };
     createMaintenanceWindow: {
@@ -1543,6 +1834,7 @@ export interface operations {
             429: components["responses"]["TooManyCalls"];
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
         };
     };
     getMaintenanceWindow: {
@@ -1600,6 +1892,7 @@ export interface operations {
             429: components["responses"]["TooManyCalls"];
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
         };
     };
     deleteMaintenanceWindow: {
@@ -1643,6 +1936,7 @@ export interface operations {
             429: components["responses"]["TooManyCalls"];
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
         };
     };
     listGroups: {
@@ -1693,6 +1987,7 @@ export interface operations {
             429: components["responses"]["TooManyCalls"];
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
         };
     };
     createGroup: {
@@ -1781,6 +2076,7 @@ export interface operations {
             429: components["responses"]["TooManyCalls"];
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
         };
     };
     getGroup: {
@@ -1834,6 +2130,7 @@ export interface operations {
             429: components["responses"]["TooManyCalls"];
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
         };
     };
     deleteGroup: {
@@ -1877,6 +2174,7 @@ export interface operations {
             429: components["responses"]["TooManyCalls"];
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
         };
     };
     updateGroup: {
@@ -1968,6 +2266,7 @@ export interface operations {
             429: components["responses"]["TooManyCalls"];
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
         };
     };
     listStatusPages: {
@@ -2018,6 +2317,7 @@ export interface operations {
             429: components["responses"]["TooManyCalls"];
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
         };
     };
     getStatusPage: {
@@ -2087,6 +2387,7 @@ export interface operations {
             429: components["responses"]["TooManyCalls"];
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
         };
     };
     addStatusPageMonitor: {
@@ -2182,6 +2483,7 @@ export interface operations {
             429: components["responses"]["TooManyCalls"];
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
         };
     };
     removeStatusPageMonitor: {
@@ -2230,6 +2532,7 @@ export interface operations {
             429: components["responses"]["TooManyCalls"];
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
         };
     };
     addStatusPageGroup: {
@@ -2322,6 +2625,7 @@ export interface operations {
             429: components["responses"]["TooManyCalls"];
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
         };
     };
     removeStatusPageGroup: {
@@ -2370,6 +2674,523 @@ export interface operations {
             429: components["responses"]["TooManyCalls"];
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    acknowledgeIncident: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                incident_id: string;
+            };
+            cookie?: {
+                /** @description Accepted and ignored: only a bearer token authenticates here. */
+                svc_session?: string | null;
+            };
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What was asked for. */
+            200: {
+                headers: {
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "incident": "019aa1f0-63b5-7e08-a1c9-3d2e7f50b866",
+                     *       "acknowledged_at": "2026-11-18T04:05:12.200Z",
+                     *       "acknowledged_by": "Ada"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["AcknowledgementOut"];
+                };
+            };
+            400: components["responses"]["Unreadable"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["MayNotWrite"];
+            /** @description `incident_not_found`: There is no such incident. */
+            404: {
+                headers: {
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorOut"];
+                };
+            };
+            /** @description `incident_over`: The incident is over, or was never confirmed. */
+            409: {
+                headers: {
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorOut"];
+                };
+            };
+            422: components["responses"]["ValidationFailure"];
+            429: components["responses"]["TooManyCalls"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listChannels: {
+        parameters: {
+            query?: {
+                /** @description How many items the page may hold. */
+                limit?: number;
+                /** @description The `next_cursor` of the page before. */
+                cursor?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: {
+                /** @description Accepted and ignored: only a bearer token authenticates here. */
+                svc_session?: string | null;
+            };
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What was asked for. */
+            200: {
+                headers: {
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "items": [
+                     *         {
+                     *           "id": "019aa7d2-0b6e-7c34-9e58-1a2f4c6d8b90",
+                     *           "kind": "webhook",
+                     *           "name": "Pager",
+                     *           "config": {
+                     *             "url": "https://hooks.example.com/antipode",
+                     *             "secret": "***"
+                     *           },
+                     *           "enabled": true,
+                     *           "verified": true,
+                     *           "unsubscribed": false,
+                     *           "covers": "chosen",
+                     *           "monitors": [
+                     *             "019a9c12-8d3a-7c61-b4e0-5f7a9c2d1b44"
+                     *           ],
+                     *           "groups": [],
+                     *           "delay_s": 300,
+                     *           "reminder_s": null,
+                     *           "hours": null,
+                     *           "owner": null,
+                     *           "delivering": true,
+                     *           "failure": null,
+                     *           "p95_ms": 412,
+                     *           "last_taken_at": "2026-11-18T04:03:37.022Z",
+                     *           "created_at": "2026-11-02T09:30:00.000Z"
+                     *         }
+                     *       ],
+                     *       "next_cursor": null
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ChannelPage"];
+                };
+            };
+            400: components["responses"]["Unreadable"];
+            401: components["responses"]["Unauthenticated"];
+            422: components["responses"]["ValidationFailure"];
+            429: components["responses"]["TooManyCalls"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    createChannel: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: {
+                /** @description Accepted and ignored: only a bearer token authenticates here. */
+                svc_session?: string | null;
+            };
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "kind": "webhook",
+                 *       "name": "Pager",
+                 *       "config": {
+                 *         "url": "https://hooks.example.com/antipode"
+                 *       },
+                 *       "covers": "chosen",
+                 *       "monitors": [
+                 *         "019a9c12-8d3a-7c61-b4e0-5f7a9c2d1b44"
+                 *       ]
+                 *     }
+                 */
+                "application/json": components["schemas"]["ChannelIn"];
+            };
+        };
+        responses: {
+            /** @description Created. */
+            201: {
+                headers: {
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "019aa7d2-0b6e-7c34-9e58-1a2f4c6d8b90",
+                     *       "kind": "webhook",
+                     *       "name": "Pager",
+                     *       "config": {
+                     *         "url": "https://hooks.example.com/antipode",
+                     *         "secret": "***"
+                     *       },
+                     *       "enabled": true,
+                     *       "verified": true,
+                     *       "unsubscribed": false,
+                     *       "covers": "chosen",
+                     *       "monitors": [
+                     *         "019a9c12-8d3a-7c61-b4e0-5f7a9c2d1b44"
+                     *       ],
+                     *       "groups": [],
+                     *       "delay_s": 300,
+                     *       "reminder_s": null,
+                     *       "hours": null,
+                     *       "owner": null,
+                     *       "delivering": true,
+                     *       "failure": null,
+                     *       "p95_ms": 412,
+                     *       "last_taken_at": "2026-11-18T04:03:37.022Z",
+                     *       "created_at": "2026-11-02T09:30:00.000Z",
+                     *       "secret": "whsec_cGxlYXNlIG1ha2Ugb25lIG9mIHlvdXIgb3duIGhlcmU="
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ChannelMadeOut"];
+                };
+            };
+            /**
+             * @description `channel_kind_unknown`: There is no such kind of channel.
+             *
+             *     `channel_invalid`: The config is not what the kind asks for; the message names each field.
+             *
+             *     `name_invalid`: The name is empty or too long.
+             *
+             *     `hours_invalid`: The hours are not days and times of a week.
+             *
+             *     `time_zone_invalid`: The time zone is none of IANA.
+             *
+             *     `request_malformed`: The request could not be read.
+             */
+            400: {
+                headers: {
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorOut"];
+                };
+            };
+            401: components["responses"]["Unauthenticated"];
+            /**
+             * @description `scope_insufficient`: The token may only read.
+             *
+             *     `role_insufficient`: Your role in the organisation may not do this.
+             *
+             *     `plan_limit_channels`: The plan allows no more channels.
+             */
+            403: {
+                headers: {
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorOut"];
+                };
+            };
+            /**
+             * @description `monitor_not_found`: There is no such monitor.
+             *
+             *     `group_not_found`: There is no such group.
+             */
+            404: {
+                headers: {
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorOut"];
+                };
+            };
+            /** @description `mail_missing`: Mail is not set up on this installation. */
+            409: {
+                headers: {
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorOut"];
+                };
+            };
+            413: components["responses"]["BodyTooLarge"];
+            422: components["responses"]["ValidationFailure"];
+            429: components["responses"]["TooManyCalls"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    getChannel: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                channel_id: string;
+            };
+            cookie?: {
+                /** @description Accepted and ignored: only a bearer token authenticates here. */
+                svc_session?: string | null;
+            };
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What was asked for. */
+            200: {
+                headers: {
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "019aa7d2-0b6e-7c34-9e58-1a2f4c6d8b90",
+                     *       "kind": "webhook",
+                     *       "name": "Pager",
+                     *       "config": {
+                     *         "url": "https://hooks.example.com/antipode",
+                     *         "secret": "***"
+                     *       },
+                     *       "enabled": true,
+                     *       "verified": true,
+                     *       "unsubscribed": false,
+                     *       "covers": "chosen",
+                     *       "monitors": [
+                     *         "019a9c12-8d3a-7c61-b4e0-5f7a9c2d1b44"
+                     *       ],
+                     *       "groups": [],
+                     *       "delay_s": 300,
+                     *       "reminder_s": null,
+                     *       "hours": null,
+                     *       "owner": null,
+                     *       "delivering": true,
+                     *       "failure": null,
+                     *       "p95_ms": 412,
+                     *       "last_taken_at": "2026-11-18T04:03:37.022Z",
+                     *       "created_at": "2026-11-02T09:30:00.000Z"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ChannelOut"];
+                };
+            };
+            400: components["responses"]["Unreadable"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description `channel_not_found`: There is no such channel. */
+            404: {
+                headers: {
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorOut"];
+                };
+            };
+            422: components["responses"]["ValidationFailure"];
+            429: components["responses"]["TooManyCalls"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    deleteChannel: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                channel_id: string;
+            };
+            cookie?: {
+                /** @description Accepted and ignored: only a bearer token authenticates here. */
+                svc_session?: string | null;
+            };
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done; no body. */
+            204: {
+                headers: {
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["Unreadable"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["MayNotWrite"];
+            /** @description `channel_not_found`: There is no such channel. */
+            404: {
+                headers: {
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorOut"];
+                };
+            };
+            422: components["responses"]["ValidationFailure"];
+            429: components["responses"]["TooManyCalls"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    updateChannel: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                channel_id: string;
+            };
+            cookie?: {
+                /** @description Accepted and ignored: only a bearer token authenticates here. */
+                svc_session?: string | null;
+            };
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "delay_s": 300
+                 *     }
+                 */
+                "application/json": components["schemas"]["ChannelPatch"];
+            };
+        };
+        responses: {
+            /** @description What was asked for. */
+            200: {
+                headers: {
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "019aa7d2-0b6e-7c34-9e58-1a2f4c6d8b90",
+                     *       "kind": "webhook",
+                     *       "name": "Pager",
+                     *       "config": {
+                     *         "url": "https://hooks.example.com/antipode",
+                     *         "secret": "***"
+                     *       },
+                     *       "enabled": true,
+                     *       "verified": true,
+                     *       "unsubscribed": false,
+                     *       "covers": "chosen",
+                     *       "monitors": [
+                     *         "019a9c12-8d3a-7c61-b4e0-5f7a9c2d1b44"
+                     *       ],
+                     *       "groups": [],
+                     *       "delay_s": 300,
+                     *       "reminder_s": null,
+                     *       "hours": null,
+                     *       "owner": null,
+                     *       "delivering": true,
+                     *       "failure": null,
+                     *       "p95_ms": 412,
+                     *       "last_taken_at": "2026-11-18T04:03:37.022Z",
+                     *       "created_at": "2026-11-02T09:30:00.000Z"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ChannelOut"];
+                };
+            };
+            /**
+             * @description `channel_invalid`: The config is not what the kind asks for; the message names each field.
+             *
+             *     `name_invalid`: The name is empty or too long.
+             *
+             *     `hours_invalid`: The hours are not days and times of a week.
+             *
+             *     `time_zone_invalid`: The time zone is none of IANA.
+             *
+             *     `request_malformed`: The request could not be read.
+             */
+            400: {
+                headers: {
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorOut"];
+                };
+            };
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["MayNotWrite"];
+            /**
+             * @description `channel_not_found`: There is no such channel.
+             *
+             *     `monitor_not_found`: There is no such monitor.
+             *
+             *     `group_not_found`: There is no such group.
+             */
+            404: {
+                headers: {
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorOut"];
+                };
+            };
+            /** @description `mail_missing`: Mail is not set up on this installation. */
+            409: {
+                headers: {
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorOut"];
+                };
+            };
+            413: components["responses"]["BodyTooLarge"];
+            422: components["responses"]["ValidationFailure"];
+            429: components["responses"]["TooManyCalls"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
         };
     };
 }

@@ -48,6 +48,14 @@ describe('rule 25: when a "down" goes out', () => {
     expect(settle(downs([], ['mail'], 90), 'up', 80)).toEqual([{ event: 'down', channel: 'mail', state: 'dropped', due_at: 90 }]);
   });
 
+  test('rule 25: one that waits follows what confirmed it; one that left has left', () => {
+    const waits = { event: 'down', channel: 'mail', state: 'held', due_at: 90 } as const;
+    const left = { event: 'down', channel: 'chat', state: 'due', due_at: 90 } as const;
+    expect(downs([waits, left], ['mail', 'chat', 'page'], 95)).toEqual([{ ...waits, due_at: 95 }]);
+    expect(downs([waits, left], ['mail', 'chat'], 90)).toEqual([]);
+    expect(downs([{ ...waits, state: 'dropped' }], ['mail'], 95)).toEqual([]);
+  });
+
   test('rule 25: an "up" goes to exactly the channels that took the "down"', () => {
     const rows = [
       { event: 'down', channel: 'mail', state: 'sent', due_at: 90 },
@@ -68,12 +76,12 @@ describe('rule 25: when a "down" goes out', () => {
       { event: 'down', channel: 'mail', state: 'held', due_at: 90 },
       { event: 'down', channel: 'chat', state: 'held', due_at: 90 },
     ]);
-    expect(downs(first, ['mail', 'chat'], 95)).toEqual([]);
+    expect(downs(first, ['mail', 'chat'], 90)).toEqual([]);
   });
 
   test('rule 28: also where there is one channel, and no event is told again', () => {
     const [only] = downs([], ['mail'], 90);
-    expect(only && downs([only], ['mail'], 95)).toEqual([]);
+    expect(only && downs([only], ['mail'], 90)).toEqual([]);
   });
 
   test('rule 4: a "down" may be told when the past has been decided, or the target told us itself', () => {

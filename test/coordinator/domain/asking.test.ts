@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { decide } from '../../../coordinator/domain/decide.ts';
 import { checkpointOf, restore } from '../../../coordinator/domain/restore.ts';
-import { at, refused, rosterOf, story } from './story.ts';
+import { at, inTime, refused, rosterOf, story } from './story.ts';
 
 /** Whom the core asks, when, and how often: sampling, and what was asked before a restart. */
 
@@ -118,13 +118,13 @@ describe('after a restart', () => {
 
   test('rule 20: a heartbeat that the target itself told of is sampled by nobody', () => {
     const told = story(['Europe', 'Asia'], { kind: 'heartbeat' });
-    told.tell({ is: 'beat', beat: { at: at(10), is: 'bad', covers_until: at(10), cause: refused, evidence: null } }, 10);
+    told.tell({ is: 'beat', beat: { ...inTime(10), is: 'bad', covers_until: at(10), cause: refused, evidence: null } }, 10);
     expect(told.state().incident).toMatchObject({ confirmed_at: at(10), progress: { sampling: { next_at: null }, below_since: null } });
   });
 
   test('what the target itself told of is asked of nobody', () => {
     const told = story(['Europe', 'Asia'], { kind: 'heartbeat' });
-    told.tell({ is: 'beat', beat: { at: at(10), is: 'bad', covers_until: at(10), cause: refused, evidence: null } }, 10);
+    told.tell({ is: 'beat', beat: { ...inTime(10), is: 'bad', covers_until: at(10), cause: refused, evidence: null } }, 10);
     expect(asked(restarted(told), 20).why).toEqual([]);
   });
 });

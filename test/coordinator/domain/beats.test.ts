@@ -1,13 +1,13 @@
 import { describe, expect, test } from 'vitest';
 import type { SeenBeat } from '../../../coordinator/domain/incident-types.ts';
-import { at, story } from './story.ts';
+import { at, inTime, story } from './story.ts';
 
 /** Rule 20: beats and judgements of a heartbeat, on the lines that the rule draws. */
 
 const heartbeat = () => story(['Europe', 'Asia'], { kind: 'heartbeat', interval_ms: 300_000, sampled: false });
 const beat = (second: number, is: SeenBeat['is'] = 'good', covers = 360): { is: 'beat'; beat: SeenBeat } => ({
   is: 'beat',
-  beat: { at: at(second), is, covers_until: at(second + covers), cause: { class: 'heartbeat_failed', params: {} }, evidence: null },
+  beat: { ...inTime(second), is, covers_until: at(second + covers), cause: { class: 'heartbeat_failed', params: {} }, evidence: null },
 });
 const judged = (params: Readonly<Record<string, number>>) => ({ cause: { class: 'heartbeat_late', params } });
 
@@ -85,6 +85,58 @@ describe('rule 20: a good beat', () => {
     expect(late.effects('look').at(-1)).toMatchObject({ why: 'recovery', continents: ['Asia', 'Europe'] });
   });
 
+  test('that comes late ended the outage that a later one seemed to end, and what went wrong after it is another', () => {
+    const told = heartbeat();
+    told.tell(beat(300), 300);
+    told.tell(beat(310, 'bad'), 310);
+    told.tell(beat(900), 900);
+    const { beat: seen } = beat(400);
+    for (let time = 0; time < 2; time += 1) told.tell({ is: 'beat', beat: { ...seen, next_good_at: at(900), fails_at: at(760) } }, 901);
+    expect(told.incidents()).toMatchObject([
+      { started_at: at(310), resolved_at: at(400), note: null },
+      { started_at: at(760), confirmed_at: at(760), resolved_at: at(900), cause: { class: 'heartbeat_late' } },
+    ]);
+    expect(told.effects('alert').map(({ event }) => event)).toEqual(['down', 'up']);
+  });
+
+  test('that comes late parts what was missed before it from what the job said after it, which confirmed that', () => {
+    const told = heartbeat();
+    told.tell(beat(300), 300);
+    const { beat: failed } = beat(900, 'bad');
+    told.tell({ is: 'beat', beat: { ...failed, began_at: at(660) } }, 900);
+    told.tell(beat(1_000), 1_000);
+    const { beat: seen } = beat(700);
+    told.tell({ is: 'beat', beat: { ...seen, next_good_at: at(1_000), fails_at: at(900) } }, 1_001);
+    expect(told.incidents()).toMatchObject([
+      { started_at: at(660), confirmed_at: at(700), resolved_at: at(700) },
+      { started_at: at(900), confirmed_at: at(900), resolved_at: at(1_000) },
+    ]);
+  });
+
+  test('that ended a run whose start comes only now ended what that run’s limit began, or nothing at all', () => {
+    const start = (told: ReturnType<typeof heartbeat>, fails_at: number | null) => {
+      const { beat: seen } = beat(400, 'mark');
+      told.tell({ is: 'beat', beat: { ...seen, next_good_at: at(900), fails_at } }, 901);
+      return told.incidents();
+    };
+    const late = () => {
+      const told = heartbeat();
+      told.tell(beat(300), 300);
+      told.fail('Europe', 661, judged({ deadline: at(660), after: at(300) }));
+      told.fail('Asia', 662, judged({ deadline: at(660), after: at(300) }));
+      told.tell(beat(900), 900);
+      return told;
+    };
+    expect(start(late(), at(660))).toMatchObject([{ started_at: at(660), resolved_at: at(900), note: null }]);
+    expect(start(late(), at(445))).toMatchObject([{ started_at: at(445), resolved_at: at(900), note: null }]);
+    expect(start(late(), at(800))).toMatchObject([{ started_at: at(800), confirmed_at: at(800), resolved_at: at(900) }]);
+    expect(start(late(), null)).toMatchObject([{ started_at: at(660), note: 'the beat had come in time and reached us late' }]);
+    const well = heartbeat();
+    well.tell(beat(300), 300);
+    well.tell(beat(900), 900);
+    expect(start(well, at(445))).toEqual([]);
+  });
+
   test('moves the clock forward and never back', () => {
     const told = heartbeat();
     told.tell(beat(300), 300);
@@ -104,16 +156,54 @@ describe('rule 20: a good beat', () => {
 });
 
 describe('rule 20: a bad beat', () => {
-  test('is heard unless a good one is newer; one as old counts', () => {
-    for (const [second, opens] of [
-      [299.999, 0],
-      [300, 1],
+  test('leaves its incident, open or made up for by a good one that is newer; one as old is of now', () => {
+    for (const [second, resolved_at, downs] of [
+      [299.999, at(300), 0],
+      [300, null, 1],
     ] as const) {
       const told = heartbeat();
       told.tell(beat(300), 300);
-      told.tell(beat(second, 'bad'), 301);
-      expect(told.incidents()).toHaveLength(opens);
+      for (let time = 0; time < 2; time += 1) told.tell(beat(second, 'bad'), 301);
+      expect(told.incidents()).toMatchObject([{ started_at: at(second), confirmed_at: at(second), resolved_at }]);
+      expect(told.effects('alert')).toHaveLength(downs);
     }
+  });
+
+  const bad = (told: ReturnType<typeof heartbeat>, second: number, more: Partial<SeenBeat>, arrives: number) => {
+    const { beat: seen } = beat(second, 'bad');
+    told.tell({ is: 'beat', beat: { ...seen, ...more } }, arrives);
+  };
+
+  test('that comes after the deadline begins the outage at the deadline, whoever saw it first', () => {
+    const first = heartbeat();
+    bad(first, 400, { began_at: at(360) }, 400);
+    expect(first.incidents()).toMatchObject([
+      { started_at: at(360), confirmed_at: at(400), seen: null, cause: { class: 'heartbeat_failed' } },
+    ]);
+    const seen = heartbeat();
+    seen.fail('Europe', 401, judged({ deadline: at(400) }));
+    bad(seen, 400, { began_at: at(360) }, 402);
+    expect(seen.incidents()).toMatchObject([{ started_at: at(360), confirmed_at: at(400), confirmed: null }]);
+  });
+
+  test('that was made up for by then is of the outage that the same good one ended, and dates it by what came first', () => {
+    const told = heartbeat();
+    told.tell(beat(500, 'bad'), 500);
+    told.tell(beat(600), 600);
+    bad(told, 450, { next_good_at: at(600) }, 700);
+    expect(told.incidents()).toMatchObject([{ started_at: at(450), confirmed_at: at(450), resolved_at: at(600) }]);
+    bad(told, 300, { next_good_at: at(350) }, 701);
+    expect(told.incidents()).toMatchObject([{ started_at: at(450) }, { started_at: at(300), resolved_at: at(350) }]);
+  });
+
+  test('that a good one parts from what went wrong before begins the outage later, open or over', () => {
+    const told = heartbeat();
+    bad(told, 500, { began_at: at(400) }, 500);
+    bad(told, 500, { began_at: at(450) }, 501);
+    expect(told.incidents()).toMatchObject([{ started_at: at(450), confirmed_at: at(500), resolved_at: null }]);
+    told.tell(beat(600), 600);
+    bad(told, 500, { began_at: at(470), next_good_at: at(600) }, 601);
+    expect(told.incidents()).toMatchObject([{ started_at: at(470), confirmed_at: at(500), resolved_at: at(600) }]);
   });
 
   test('is one outage with the next, and confirms what a probe has seen so far', () => {
@@ -137,7 +227,7 @@ describe('rule 20: a bad beat', () => {
     told.tell(beat(29.999, 'bad'), 31);
     told.tell(beat(35, 'mark'), 35);
     expect(told.incidents()).toEqual([]);
-    expect(told.state().covered_until).toBe(at(29.999 + 360));
+    expect(told.state().covered_until).toBe(at(30));
     told.tell(beat(30, 'bad'), 36);
     expect(told.incidents()).toHaveLength(1);
   });

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { Cause } from '../../../shared/checks/cause.ts';
 import { at, story } from './story.ts';
 
-/** Rule 3: where an unconfirmed incident begins when older failures come, to the millisecond. */
+/** Rule 3: where an unconfirmed incident begins when older failures come, to the millisecond: as if all had come in order of start. */
 
 const expired: Cause = { class: 'certificate_expired', params: {} };
 const beginsAt = (told: ReturnType<typeof story>) => told.incidents().map(({ started_at }) => (started_at - at(0)) / 1000);
@@ -21,13 +21,17 @@ describe('rule 3: an older failure', () => {
     expect(told.effects('incident').at(-1)?.change).toBe('moved');
   });
 
-  test('moves the beginning back two turns at most', () => {
+  test('moves the beginning back as far as its continent was observed all the while: two turns from one to the next', () => {
     const told = story(['Europe', 'Asia']);
     told.fail('Europe', 500);
     told.fail('Europe', 259.999, { arrives: 501 });
     expect(beginsAt(told)).toEqual([500]);
     told.fail('Europe', 260, { arrives: 501 });
-    expect(beginsAt(told)).toEqual([260]);
+    expect(beginsAt(told)).toEqual([259.999]);
+    const alone = story(['Europe', 'Asia']);
+    alone.fail('Europe', 500);
+    alone.fail('Europe', 260, { arrives: 501 });
+    expect(beginsAt(alone)).toEqual([260]);
   });
 
   test('is parted from the incident by a pass between them, and by none that started with one of the two', () => {
@@ -45,7 +49,7 @@ describe('rule 3: an older failure', () => {
     expect(parted(20)).toEqual([10]);
   });
 
-  test('is parted by passes of the continents concerned alone', () => {
+  test('is parted by passes of its own continent alone', () => {
     const third = story(['Europe', 'Asia', 'Africa']);
     third.pass('Africa', 15);
     third.fail('Europe', 20);
@@ -55,7 +59,9 @@ describe('rule 3: an older failure', () => {
     seeing.pass('Europe', 15);
     seeing.fail('Europe', 20);
     seeing.fail('Asia', 10, { arrives: 21 });
-    expect(seeing.incidents()).toMatchObject([{ started_at: at(20), confirmed_at: at(20) }]);
+    expect(seeing.incidents()).toMatchObject([
+      { started_at: at(10), seen: { continent: 'Asia' }, confirmed_at: at(20), confirmed: { continent: 'Europe' } },
+    ]);
     const other = story(['Europe', 'Asia', 'Africa']);
     other.fail('Europe', 200);
     other.pass('Asia', 130, { arrives: 201 });
@@ -75,12 +81,14 @@ describe('rule 3: an older failure', () => {
     expect(told.incidents()).toMatchObject([{ started_at: at(200), seen: { continent: 'Europe' }, confirmed_at: null }]);
   });
 
-  test('moves nothing when its own continent has passed since: only what leads up to a failure that still stands belongs to it', () => {
+  test('is the beginning also when its own continent has passed since: two had seen it by then', () => {
     const told = story(['Europe', 'Asia', 'Africa']);
     told.fail('Europe', 20);
     told.pass('Asia', 30);
     told.fail('Asia', 15, { probe: 'second', arrives: 31 });
-    expect(beginsAt(told)).toEqual([20]);
+    expect(told.incidents()).toMatchObject([{ started_at: at(15), confirmed_at: at(20), confirmed: { continent: 'Europe' } }]);
+    // Not an outage of now: one of the two passes.
+    expect(told.effects('alert')).toEqual([]);
   });
 
   test('leaves it refuted if it was, and refutes it if somebody had passed since', () => {

@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest';
 import type { SeenBeat } from '../../../coordinator/domain/incident-types.ts';
-import { at, story } from './story.ts';
+import { at, inTime, story } from './story.ts';
 
 const heartbeat = () => story(['Europe', 'Asia'], { kind: 'heartbeat', interval_ms: 300_000, sampled: false });
 const beat = (second: number, is: SeenBeat['is'] = 'good'): { is: 'beat'; beat: SeenBeat } => ({
   is: 'beat',
   beat: {
-    at: at(second),
+    ...inTime(second),
     is,
     covers_until: at(second + 360),
     cause: is === 'bad' ? { class: 'heartbeat_failed', params: {} } : null,

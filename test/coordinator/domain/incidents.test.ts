@@ -76,12 +76,14 @@ describe('rule 10: confirmed from another continent', () => {
     expect(told.state().incident?.confirmed_at !== null).toBe(confirms);
   });
 
-  test('rule 10: a check that started before the first failure confirms no earlier than started_at', () => {
+  test('rule 10: a check that started before the first failure is the beginning, which that confirms', () => {
     const told = story(['Europe', 'Asia']);
     told.pass('Europe', 5);
     told.fail('Europe', 10);
     told.fail('Asia', 4, { arrives: 12 });
-    expect(told.incidents()).toMatchObject([{ started_at: at(10), confirmed_at: at(10), confirmed: { continent: 'Asia' } }]);
+    expect(told.incidents()).toMatchObject([
+      { started_at: at(4), seen: { continent: 'Asia' }, confirmed_at: at(10), confirmed: { continent: 'Europe' } },
+    ]);
   });
 
   test('rule 10: after a refutation the lonely failure closes, and the confirmed incident is a new one from its latest failure', () => {

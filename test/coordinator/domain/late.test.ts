@@ -5,7 +5,7 @@ import { at, story } from './story.ts';
 
 /**
  * What a probe that was lost hands over when it is back (rules 3, 4, 22 and 24): nobody waited for it, so it is judged by its own order, dates
- * what is still unconfirmed, changes nothing that is confirmed or over, alerts nobody, and turns unknown time into what it saw.
+ * what is still open, changes nothing that is over, alerts nobody, and turns unknown time into what it saw.
  */
 
 const places = ['Africa', 'Asia', 'Europe'] as const satisfies readonly Continent[];
@@ -20,14 +20,16 @@ describe('a probe that was lost hands over what it saw', () => {
     expect(told.incidents()).toMatchObject([{ started_at: at(95), seen: { continent: 'Europe' }, confirmed_at: at(100) }]);
   });
 
-  test('rule 3: failures before those of a confirmed incident move nothing, nor does their continent’s pass end it', () => {
+  test('rule 3: failures before those of a confirmed incident are its beginning, and the first of them that two saw confirmed it', () => {
     const told = story(places);
     told.fail('Asia', 100);
     told.fail('Africa', 101);
     told.fail('Europe', 90, { ...late, arrives: 150 });
     told.fail('Europe', 105, { ...late, arrives: 150 });
     told.pass('Europe', 149, { arrives: 150 });
-    expect(told.incidents()).toMatchObject([{ started_at: at(100), confirmed_at: at(101), resolved_at: null }]);
+    expect(told.incidents()).toMatchObject([
+      { started_at: at(90), seen: { continent: 'Europe' }, confirmed_at: at(100), confirmed: { continent: 'Asia' }, resolved_at: null },
+    ]);
     // What it saw counts for the scope all the same.
     expect(told.incidents()[0]?.scope).toBe('everywhere');
   });

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import type { Effect, Gap, LedgerRow } from '../../../coordinator/domain/incident-types.ts';
 import { cover, gapNoticed, passTime } from '../../../coordinator/domain/ledger.ts';
 import { createState } from '../../../coordinator/domain/restore.ts';
-import { at, story } from './story.ts';
+import { at, inTime, story } from './story.ts';
 
 const rowsOf = (effects: readonly Effect[]): LedgerRow[] => {
   const rows = new Map<number, LedgerRow>();
@@ -97,5 +97,81 @@ describe('rule 22: unknown is time without a usable result', () => {
         }
       }),
     );
+  });
+});
+
+describe('rule 18: from a resume or an edit of what is checked on', () => {
+  const hourly = () => story(['Europe', 'Asia'], { interval_ms: 3_600_000 });
+  const unknown = (told: ReturnType<typeof story>) => {
+    const rows = new Map<number, number | null>();
+    for (const { kind, put, drop } of told.effects('ledger')) {
+      if (kind !== 'unknown') continue;
+      for (const began of drop) rows.delete(began);
+      for (const { began_at, ended_at } of put) rows.set(began_at, ended_at);
+    }
+    return [...rows];
+  };
+  const edit = (told: ReturnType<typeof story>, second: number) => {
+    const { watched } = told.state();
+    told.tell({ is: 'edited', at: at(second), watched: { ...watched, config_version: watched.config_version + 1 }, changed: true }, second);
+  };
+
+  test('nobody knows how it is until somebody has looked again, however long what was seen before would have counted', () => {
+    const told = hourly();
+    told.pass('Europe', 0);
+    told.tell({ is: 'paused', at: at(60) }, 60);
+    told.tell({ is: 'resumed', at: at(70) }, 70);
+    expect(unknown(told)).toEqual([[at(70), null]]);
+    told.pass('Asia', 75);
+    expect(unknown(told)).toEqual([[at(70), at(75)]]);
+    edit(told, 100);
+    expect(told.state().covered_until).toBe(at(100));
+    told.pass('Europe', 104);
+    expect(unknown(told)).toEqual([
+      [at(70), at(75)],
+      [at(100), at(104)],
+    ]);
+  });
+
+  test('what was seen before, or of what was checked before, tells of the time before alone', () => {
+    const told = hourly();
+    told.pass('Europe', 0);
+    edit(told, 100);
+    told.pass('Asia', 99, { config_version: 1, arrives: 101 });
+    told.pass('Europe', 100.5, { config_version: 1, arrives: 101 });
+    expect(unknown(told)).toEqual([[at(100), null]]);
+    told.pass('Europe', 103);
+    expect(unknown(told)).toEqual([[at(100), at(103)]]);
+  });
+
+  test('a stretch that nobody knew before goes on, also one that ended with what was seen while the change was on its way', () => {
+    const told = story(['Europe', 'Asia'], { interval_ms: 10_000 });
+    told.pass('Europe', 0);
+    told.tick(60);
+    edit(told, 70);
+    expect(unknown(told)).toEqual([[at(30), null]]);
+    told.pass('Europe', 80);
+    told.tick(150);
+    told.pass('Europe', 160.5);
+    edit(told, 160.2);
+    expect(unknown(told)).toEqual([
+      [at(30), at(80)],
+      [at(110), null],
+    ]);
+  });
+
+  test('a heartbeat waits for its next ping', () => {
+    const told = story(['Europe', 'Asia'], { kind: 'heartbeat', interval_ms: 300_000 });
+    const ping = (second: number) =>
+      told.tell(
+        { is: 'beat', beat: { ...inTime(second), is: 'good', covers_until: at(second + 360), cause: null, evidence: null } },
+        second,
+      );
+    ping(0);
+    edit(told, 100);
+    expect(unknown(told)).toEqual([[at(100), null]]);
+    ping(200);
+    expect(unknown(told)).toEqual([[at(100), at(200)]]);
+    expect(told.state().covered_until).toBe(at(560));
   });
 });

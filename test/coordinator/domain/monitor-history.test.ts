@@ -6,8 +6,9 @@ const noon = Date.parse('2026-11-20T12:00Z');
 
 const nightly: MonitorHistory = {
   ...{ id: 'backup', kind: 'heartbeat', interval_s: 60, config: { schedule: '0 12 * * *', grace_s: 600 }, created_at: noon - 48 * hour },
-  ...{ paused_at: null, paused: [], cover: [], down: [], unknown: [], incident: null, gap_since: null, resumed_at: null },
+  ...{ paused_at: null, paused: [], cover: [], causedCover: [], down: [], unknown: [], incident: null, gap_since: null, resumed_at: null },
   ...{ last_result_at: null, last_covering_at: null, last_beat_at: null, last_resolved_at: null, last_gap_ended_at: null },
+  begins_anew_at: null,
 };
 
 describe('the time that the last beat of a scheduled job covers', () => {

@@ -160,7 +160,10 @@ describe('rule 16: trust', () => {
     ...{ target, at: time, ok, others },
     turn_ms: 180_000,
   });
-  const sick = ['a', 'b', 'c', 'd'].reduce((trust, target, index) => observe(trust, shown(target, index, false), 8), trusting);
+  const sick = ['a', 'b', 'c', 'd'].reduce(
+    (trust, target, index) => observe(trust, shown(target, index, false), { targets: 8, isOnly: false, isAll: true }),
+    trusting,
+  );
 
   test('rule 16: a large share of distinct targets refuted by other continents quarantines', () => {
     expect(sick.sick_since).toBe(3);
@@ -168,42 +171,49 @@ describe('rule 16: trust', () => {
 
   test('rule 16: one target many times, few of many, or failures that others see too do not', () => {
     let trust = trusting;
-    for (let time = 0; time < 50; time += 1) trust = observe(trust, shown('a', time, false), 8);
-    for (const target of ['a', 'b', 'c', 'd']) trust = observe(trust, shown(target, 60, false), 100);
-    for (const target of ['e', 'f', 'g', 'h']) trust = observe(trust, shown(target, 70, false, 'fail'), 8);
+    for (let time = 0; time < 50; time += 1) trust = observe(trust, shown('a', time, false), { targets: 8, isOnly: false, isAll: true });
+    for (const target of ['a', 'b', 'c', 'd'])
+      trust = observe(trust, shown(target, 60, false), { targets: 100, isOnly: false, isAll: true });
+    for (const target of ['e', 'f', 'g', 'h'])
+      trust = observe(trust, shown(target, 70, false, 'fail'), { targets: 8, isOnly: false, isAll: true });
     expect(trust.sick_since).toBeNull();
   });
 
   test('rule 16: what passed since, or is long ago, does not count', () => {
     let trust = trusting;
     for (const target of ['a', 'b', 'c']) {
-      trust = observe(trust, shown(target, 0, false), 8);
-      trust = observe(trust, shown(target, 1, true), 8);
+      trust = observe(trust, shown(target, 0, false), { targets: 8, isOnly: false, isAll: true });
+      trust = observe(trust, shown(target, 1, true), { targets: 8, isOnly: false, isAll: true });
     }
-    trust = observe(trust, shown('d', 1, false), 8);
-    for (const target of ['e', 'f', 'g']) trust = observe(trust, shown(target, 700_000, false), 8);
+    trust = observe(trust, shown('d', 1, false), { targets: 8, isOnly: false, isAll: true });
+    for (const target of ['e', 'f', 'g']) trust = observe(trust, shown(target, 700_000, false), { targets: 8, isOnly: false, isAll: true });
     expect(trust.sick_since).toBeNull();
   });
 
   test('rule 16: a probe whose targets are all checked seldom is found out too', () => {
     const hour = 3_600_000;
     const seldom = ['a', 'b', 'c', 'd'].map((target, index) => ({ ...shown(target, (index + 1) * hour, false), turn_ms: 4 * hour }));
-    expect(seldom.reduce((trust, each) => observe(trust, each, 10), trusting).sick_since).toBe(4 * hour);
+    expect(seldom.reduce((trust, each) => observe(trust, each, { targets: 10, isOnly: false, isAll: true }), trusting).sick_since).toBe(
+      4 * hour,
+    );
   });
 
   test('rule 16: it returns after a run of clean shadow checks, and a wrong one begins the run anew', () => {
     let trust = sick;
-    for (let time = 10; time < 29; time += 1) trust = observe(trust, shown(`t${time % 5}`, time, true), 8);
+    for (let time = 10; time < 29; time += 1)
+      trust = observe(trust, shown(`t${time % 5}`, time, true), { targets: 8, isOnly: false, isAll: true });
     expect(trust.sick_since).not.toBeNull();
-    trust = observe(trust, shown('t1', 30, false), 8);
-    for (let time = 31; time < 50; time += 1) trust = observe(trust, shown(`t${time % 5}`, time, true), 8);
+    trust = observe(trust, shown('t1', 30, false), { targets: 8, isOnly: false, isAll: true });
+    for (let time = 31; time < 50; time += 1)
+      trust = observe(trust, shown(`t${time % 5}`, time, true), { targets: 8, isOnly: false, isAll: true });
     expect(trust.sick_since).not.toBeNull();
-    expect(observe(trust, shown('t3', 50, true), 8)).toEqual(trusting);
+    expect(observe(trust, shown('t3', 50, true), { targets: 8, isOnly: false, isAll: true })).toEqual(trusting);
   });
 
   test('rule 16: shadow checks that nobody else can speak to prove nothing', () => {
     let trust = sick;
-    for (let time = 10; time < 100; time += 1) trust = observe(trust, shown(`t${time % 5}`, time, true, 'nothing'), 8);
+    for (let time = 10; time < 100; time += 1)
+      trust = observe(trust, shown(`t${time % 5}`, time, true, 'nothing'), { targets: 8, isOnly: false, isAll: true });
     expect(trust.sick_since).toBe(3);
   });
 
@@ -212,18 +222,20 @@ describe('rule 16: trust', () => {
     ['fail as others do, for whoever fails everything agrees in a great outage', false],
   ])('rule 16: nor do those that %s', (_, ok) => {
     let trust = sick;
-    for (let time = 10; time < 100; time += 1) trust = observe(trust, shown(`t${time % 5}`, time, ok, 'fail'), 8);
+    for (let time = 10; time < 100; time += 1)
+      trust = observe(trust, shown(`t${time % 5}`, time, ok, 'fail'), { targets: 8, isOnly: false, isAll: true });
     expect(trust.sick_since).toBe(3);
   });
 
   test('rule 16: a coordinator goes by what another has written down, and lets the probe return itself', () => {
-    const own = observe(trusting, shown('a', 0, false), 8);
+    const own = observe(trusting, shown('a', 0, false), { targets: 8, isOnly: false, isAll: true });
     expect(asWritten(own, null)).toBe(own);
     const taken = asWritten(own, 5);
     expect(taken).toEqual({ ...trusting, sick_since: 5 });
     let trust = taken;
-    for (let time = 10; time < 29; time += 1) trust = asWritten(observe(trust, shown(`t${time % 5}`, time, true), 8), 5);
-    expect(observe(trust, shown('t1', 30, true), 8)).toBe(trusting);
+    for (let time = 10; time < 29; time += 1)
+      trust = asWritten(observe(trust, shown(`t${time % 5}`, time, true), { targets: 8, isOnly: false, isAll: true }), 5);
+    expect(observe(trust, shown('t1', 30, true), { targets: 8, isOnly: false, isAll: true })).toBe(trusting);
     expect(asWritten(taken, null)).toBe(trusting);
   });
 });

@@ -90,14 +90,6 @@ describe('rule 3: repeats, order and versions', () => {
     expect(told.incidents()).toMatchObject([{ started_at: at(20) }]);
   });
 
-  test('rule 3: once confirmed, an older failure moves nothing', () => {
-    const told = story(['Europe', 'Asia']);
-    told.fail('Europe', 20);
-    told.fail('Asia', 21);
-    told.fail('Europe', 10, { arrives: 22 });
-    expect(told.incidents()).toMatchObject([{ started_at: at(20), confirmed_at: at(21) }]);
-  });
-
   test('rule 3: results of an older config version go to the charts only', () => {
     const told = story(['Europe', 'Asia'], { config_version: 2 });
     told.fail('Europe', 20, { config_version: 1 });
@@ -179,6 +171,15 @@ describe('rule 4: the past is decided as the past', () => {
     expect(told.effects('alert')).toEqual([]);
     told.fail('Europe', 221);
     expect(told.effects('alert')).toMatchObject([{ event: 'down' }]);
+  });
+
+  test('rule 9: a failure of now asks all others, however lately one of the past asked nobody', () => {
+    const told = story(['Europe', 'Asia'], { interval_ms: 10_000 });
+    told.fail('Europe', 100, { handed_over: true, arrives: 145 });
+    told.tick(145);
+    expect(told.effects('look')).toEqual([]);
+    told.fail('Europe', 144.9, { arrives: 145.1 });
+    expect(told.effects('look').at(-1)).toMatchObject({ continents: ['Asia'], why: 'again' });
   });
 
   test('rule 4: a lonely failure of the past asks nobody until the past has been decided, then it does', () => {

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { Watched } from '../../../coordinator/domain/incident-types.ts';
 import { nextSample } from '../../../coordinator/domain/sampling.ts';
 import { type Allowances, emptyBudget, spend } from '../../../coordinator/domain/sampling-budget.ts';
+import { isForgotten, mayAsk, neverAsked } from '../../../coordinator/domain/target-budget.ts';
 import { story } from './story.ts';
 
 /** Rule 13: when an open incident is looked at next, and how many looks there are at most. */
@@ -102,5 +103,36 @@ describe('rule 13: the budget', () => {
         ['c', 1],
       ]),
     ).toEqual([true, false, true, false]);
+  });
+});
+
+describe('rule 13: what one monitor may get, whoever wishes for it', () => {
+  const grantedOf = (isSample: boolean, everyMs: number, forMs: number): number[] => {
+    let asked = neverAsked;
+    const granted: number[] = [];
+    for (let now = 0; now < forMs; now += everyMs) {
+      const next = mayAsk(asked, isSample, now);
+      asked = next.asked;
+      if (next.granted) granted.push(now);
+    }
+    return granted;
+  };
+
+  test('samples are four seconds apart at least, and none that comes in its time is left out', () => {
+    expect(grantedOf(true, 100, 20_000)).toEqual([0, 4_000, 8_000, 12_000, 16_000]);
+    expect(grantedOf(true, 5_000, 20_000)).toHaveLength(4);
+  });
+
+  test('others are asked twelve times at once, and then once in two seconds', () => {
+    const granted = grantedOf(false, 50, 40_000);
+    expect(granted.filter((time) => time < 1_000)).toHaveLength(12);
+    expect(granted.length).toBe(12 + 19);
+  });
+
+  test('samples and questions are counted each for themselves, and what is long ago is forgotten', () => {
+    const sampled = mayAsk(neverAsked, true, 0).asked;
+    expect(mayAsk(sampled, false, 1).granted).toBe(true);
+    expect(isForgotten(mayAsk(sampled, false, 1).asked, 1_000)).toBe(false);
+    expect(isForgotten(mayAsk(sampled, false, 1).asked, 10_000)).toBe(true);
   });
 });

@@ -12,6 +12,15 @@ import type { Outcome } from '../../../shared/checks/result.ts';
 const epoch = 1_800_000_000_000;
 export const at = (second: number): number => epoch + Math.round(second * 1000);
 
+/** Of a beat that comes in its order. */
+export const inTime = (second: number) => ({
+  id: `beat-${second}`,
+  at: at(second),
+  began_at: at(second),
+  next_good_at: null,
+  fails_at: null,
+});
+
 export const refused: Cause = { class: 'connection_refused', params: {} };
 
 export const rosterOf = (places: readonly Continent[], lost: readonly Continent[] = []): Roster => ({

@@ -8,8 +8,8 @@ const shown = (target: string, at: number, ok: boolean, others: Shown['others'] 
   ...{ target, at, ok, others },
   turn_ms: turn,
 });
-const trustAfter = (checks: readonly Shown[], targets: number, trust: Trust = trusting): Trust =>
-  checks.reduce((known, each) => observe(known, each, targets), trust);
+const trustAfter = (checks: readonly Shown[], targets: number, trust: Trust = trusting, isOnly = false): Trust =>
+  checks.reduce((known, each) => observe(known, each, { targets, isOnly, isAll: true }), trust);
 const refuted = (...targets: string[]) => targets.map((target, index) => shown(target, index, false));
 
 describe('rule 16: a probe is quarantined', () => {
@@ -21,6 +21,16 @@ describe('rule 16: a probe is quarantined', () => {
   test('with four in ten of its targets, not with fewer', () => {
     expect(trustAfter(refuted('a', 'b', 'c', 'd'), 10).sick_since).toBe(3);
     expect(trustAfter(refuted('a', 'b', 'c', 'd'), 11).sick_since).toBeNull();
+  });
+
+  test('the only one of its continent with half of its targets or with twenty, not with fewer', () => {
+    const sickOf = (wrong: number, targets: number) =>
+      trustAfter(refuted(...Array.from({ length: wrong }, (_, index) => `host-${index}`)), targets, trusting, true).sick_since !== null;
+    expect([sickOf(2, 2), sickOf(3, 6)]).toEqual([false, true]);
+    expect([sickOf(4, 9), sickOf(5, 9)]).toEqual([false, true]);
+    expect([sickOf(19, 40), sickOf(20, 40)]).toEqual([false, true]);
+    // A large share all the same.
+    expect([sickOf(20, 51), sickOf(20, 50)]).toEqual([false, true]);
   });
 
   test('by what is not older than ten minutes, or two turns where those are longer', () => {
@@ -42,9 +52,9 @@ describe('rule 16: a probe is quarantined', () => {
     }
     expect(trustAfter([...refuted('a', 'b'), shown('a', 10, false, 'fail'), shown('c', 11, false)], 3).sick_since).toBeNull();
     const known = trustAfter(refuted('a', 'b'), 3);
-    expect(observe(known, shown('a', 10, false, 'nothing'), 3)).toBe(known);
-    expect(observe(known, shown('c', 10, false, 'nothing'), 3)).toBe(known);
-    expect(observe(known, shown('c', 10, true), 3)).toBe(known);
+    expect(observe(known, shown('a', 10, false, 'nothing'), { targets: 3, isOnly: false, isAll: true })).toBe(known);
+    expect(observe(known, shown('c', 10, false, 'nothing'), { targets: 3, isOnly: false, isAll: true })).toBe(known);
+    expect(observe(known, shown('c', 10, true), { targets: 3, isOnly: false, isAll: true })).toBe(known);
   });
 });
 
@@ -73,13 +83,13 @@ describe('rule 16: a probe in quarantine', () => {
   });
 
   test('is judged by checks that started since, the first of them in that very moment', () => {
-    expect(observe(sick, shown('a', 99, true), 8)).toBe(sick);
-    expect(observe(sick, shown('a', 100, true), 8).clean).toBe(1);
+    expect(observe(sick, shown('a', 99, true), { targets: 8, isOnly: false, isAll: true })).toBe(sick);
+    expect(observe(sick, shown('a', 100, true), { targets: 8, isOnly: false, isAll: true }).clean).toBe(1);
   });
 });
 
 test('rule 16: what is written down of a probe wins over what one coordinator believes', () => {
-  const own = observe(trusting, shown('a', 0, false), 8);
+  const own = observe(trusting, shown('a', 0, false), { targets: 8, isOnly: false, isAll: true });
   const sick: Trust = { ...trusting, sick_since: 5, clean: 7 };
   expect(asWritten(undefined, null)).toBe(trusting);
   expect(asWritten(undefined, 9)).toEqual({ ...trusting, sick_since: 9 });

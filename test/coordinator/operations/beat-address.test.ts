@@ -81,7 +81,13 @@ describe('listBeats', () => {
     const { id } = await bench.call(createMonitor, house.owner, { type: 'heartbeat', name: 'Backup', interval_s: 300 });
     expect(await bench.call(listBeats, house.viewer, { monitor_id: id })).toEqual({ items: [] });
     const beats = Array.from({ length: keptBeats + 5 }, (_, index) => ({
-      ...{ id: newId(), monitor: id, kind: index % 2 === 0 ? 'start' : 'success', exit_code: null, at: 1_800_000_000_000 + index * 1_000 },
+      ...{
+        id: newId(),
+        monitor: id,
+        kind: index % 2 === 0 ? ('start' as const) : ('success' as const),
+        exit_code: null,
+        at: 1_800_000_000_000 + index * 1_000,
+      },
       ...{ rid: null, run_ms: index % 2 === 0 ? null : 1_000, method: 'POST', body: `line ${index}`, ear: 'eu-1' },
     }));
     await bench.sql.begin((tx) => writeBeats(tx, beats));
@@ -89,7 +95,7 @@ describe('listBeats', () => {
     const { items } = await bench.call(listBeats, house.viewer, { monitor_id: id });
     expect(items).toHaveLength(keptBeats);
     expect(items[0]).toMatchObject({ body: `line ${keptBeats + 4}`, kind: 'start', taken_by: 'eu-1' });
-    expect(items[1]).toMatchObject({ kind: 'success', run_ms: 1_000 });
+    expect(items[1]).toMatchObject({ kind: 'success' as const, run_ms: 1_000 });
     expect(await bench.refusal(listBeats, stranger.owner, { monitor_id: id })).toBe('monitor_not_found');
   });
 });

@@ -1,9 +1,11 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { createTokens, type Tokens } from '../../../coordinator/access/tokens.ts';
 import { organisationHandlers } from '../../../coordinator/operations/handlers.ts';
+import { createChannel } from '../../../shared/api/channels.ts';
 import { createGroup } from '../../../shared/api/groups.ts';
 import { operations } from '../../../shared/api/index.ts';
 import { innerOperations } from '../../../shared/api/inner/index.ts';
+import { inviteMember } from '../../../shared/api/inner/members.ts';
 import { createStatusPage } from '../../../shared/api/inner/status-pages.ts';
 import { createMaintenanceWindow } from '../../../shared/api/maintenance.ts';
 import { createMonitor } from '../../../shared/api/monitors.ts';
@@ -35,8 +37,19 @@ const estate = async (): Promise<Estate> => {
   await bench.call(addStatusPageGroup, as, { page_id, group: group_id });
   const incident_id = newId();
   await bench.sql`insert into incidents (id, organisation_id, monitor_id, started_at) values (${incident_id}, ${house.organisation}, ${monitor_id}, now())`;
+  const hook = { kind: 'webhook', config: { url: 'https://hooks.example.org/' } };
+  const channel_id = (await bench.call(createChannel, as, hook)).id;
+  const message_id = newId();
+  const told = JSON.stringify({ sentence: 'It is down.', monitors: [] });
+  await bench.sql`insert into messages (id, organisation_id, channel_id, event, thread_id, told, state, due_at, created_at, next_at)
+    values (${message_id}, ${house.organisation}, ${channel_id}, 'down', ${message_id}, ${told}::text::jsonb, 'taken', now(), now(), now())`;
+  const invitation_id = (await bench.call(inviteMember, as, { email: `${newId()}@example.org`, role: 'viewer' })).id;
   const [token] = await bench.sql<{ id: string }[]>`select id from tokens where organisation_id = ${house.organisation} limit 1`;
-  return { house, ids: { group_id, monitor_id, window_id, page_id, incident_id, token_id: token?.id ?? '' } };
+  const token_id = token?.id ?? '';
+  return {
+    house,
+    ids: { group_id, monitor_id, window_id, page_id, incident_id, invitation_id, token_id, trial_id: newId(), channel_id, message_id },
+  };
 };
 
 beforeAll(async () => {
@@ -60,6 +73,11 @@ const bodies = (ids: Readonly<Record<string, string>>): Readonly<Record<string, 
     monitors: [ids.monitor_id],
     groups: [ids.group_id],
   },
+  createChannel: { kind: 'webhook', config: { url: 'https://hooks.example.org/' }, covers: 'chosen', monitors: [ids.monitor_id] },
+  updateChannel: { name: 'x' },
+  tryChannel: { kind: 'webhook', config: { url: 'https://hooks.example.org/' }, channel: ids.channel_id },
+  listMessages: { channel: ids.channel_id },
+  muteAlerts: { minutes: 5 },
   createGroup: { name: 'x' },
   updateGroup: { name: 'x' },
   addStatusPageMonitor: { monitor: ids.monitor_id },
@@ -68,7 +86,11 @@ const bodies = (ids: Readonly<Record<string, string>>): Readonly<Record<string, 
   setMemberRole: { email: 'x@example.org', role: 'viewer' },
   removeMember: { email: 'x@example.org' },
   createToken: { name: 'x', scope: 'read' },
+  inviteMember: { email: `${newId()}@example.org`, role: 'viewer' },
+  changeMonitors: { monitors: [ids.monitor_id], change: 'pause' },
   createStatusPage: { name: 'x', slug: newId() },
+  addIncidentNote: { text: 'x' },
+  tryMonitor: { type: 'heartbeat', target: '', monitor: ids.monitor_id },
 });
 
 const inputFor = ({ id, params }: Operation, { ids }: Estate): object => ({
@@ -79,7 +101,9 @@ const inputFor = ({ id, params }: Operation, { ids }: Estate): object => ({
 /** Operations that name nothing of the caller's organisation: for a stranger they are calls in the stranger's own. */
 const namesNothing = [
   ...['whoami', 'listMonitors', 'listMaintenanceWindows', 'listGroups', 'listStatusPages', 'createGroup', 'createUser', 'createToken'],
-  ...['createStatusPage', 'setMemberRole', 'removeMember'],
+  ...['createStatusPage', 'setMemberRole', 'removeMember', 'listMembers', 'listInvitations', 'inviteMember'],
+  ...['listDashboard', 'countOpenIncidents', 'search', 'getMonitorChoices'],
+  ...['listChannels', 'listChannelKinds', 'getChannelChoices', 'muteAlerts', 'unmuteAlerts', 'showMute'],
 ];
 
 test('every operation has its handler, and every handler its operation', () => {
@@ -99,7 +123,7 @@ describe('another organisation', () => {
   );
 
   test('sees nothing of ours in any list', async () => {
-    for (const operation of every.filter(({ id, params }) => id.startsWith('list') && Object.keys(params).length === 0)) {
+    for (const operation of every.filter(({ id, params }) => /^(?:list|search)/.test(id) && Object.keys(params).length === 0)) {
       const text = JSON.stringify(await bench.answer(operation, theirs.house.owner));
       for (const id of Object.values(ours.ids)) expect(text).not.toContain(id);
     }
@@ -131,8 +155,8 @@ describe('a viewer and a read token', () => {
     'may %s',
     async (id, operation) => {
       const outcome = await bench.refusal(operation, reading(ours.house.viewer), inputFor(operation, ours));
-      // A viewer's token does not end those of others.
-      expect(outcome).toBe(id === 'revokeToken' ? 'token_not_found' : 'taken');
+      // A viewer's token does not end those of others, nor does it hear what somebody else tries.
+      expect(outcome).toBe({ revokeToken: 'token_not_found', hearTrial: 'trial_not_found' }[id] ?? 'taken');
     },
   );
 });

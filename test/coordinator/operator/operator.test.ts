@@ -141,7 +141,7 @@ describe('the operator', () => {
       values (${id}, 'matrix', 'Asia', 'Singapore', now(), 0, 12.5, null), (${id}, 'seen', 'Europe', 'Oslo', now(), 1, 99, '{"status":503}')`;
     expect(await json('incident', 'show', '--id', id)).toMatchObject({
       ...{ id, monitor_name: 'Seen', cause: 'The probe failed in its own code', scope: 'everywhere', layer: 'http' },
-      evidence: [
+      checks: [
         { part: 'seen', probe: 'Oslo', outcome: 'fail', evidence: { status: 503 } },
         { part: 'matrix', probe: 'Singapore', outcome: 'ok', evidence: null },
       ],

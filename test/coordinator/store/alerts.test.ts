@@ -1,7 +1,8 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import { heldAlerts, type Owned, releaseAlerts } from '../../../coordinator/store/alerts-release.ts';
-import { writeAlerts } from '../../../coordinator/store/alerts-write.ts';
+import { writeAlerts, writeDowns } from '../../../coordinator/store/alerts-write.ts';
 import { takeLeases } from '../../../coordinator/store/leases.ts';
+import { executeAll } from '../../../coordinator/store/statements.ts';
 import { inTransaction } from '../../../coordinator/store/transactions.ts';
 import { newId } from '../../../shared/base/ids.ts';
 import { ownDatabase } from '../../support/own-database.ts';
@@ -30,6 +31,8 @@ const rows = () =>
   sql<{ event: string; state: string; settled: boolean }[]>`
     select event, state, settled_at is not null as settled from alerts where incident_id = ${incident} order by id`;
 const write = (...writes: Parameters<typeof writeAlerts>[1]) => inTransaction(sql, (transaction) => writeAlerts(transaction, writes));
+type Down = Parameters<typeof writeDowns>[1][number];
+const writeOnly = (...writes: Down[]) => inTransaction(sql, (transaction) => executeAll(writeDowns(transaction, writes)));
 const down = { event: 'down', due_at: time } as const;
 const up = { event: 'up', at: time + 60_000 } as const;
 const ids = async () => (await sql<{ id: number }[]>`select id from alerts where incident_id = ${incident}`).map(({ id }) => id);
@@ -39,6 +42,21 @@ describe('alerts', () => {
     await write({ ...down, incident });
     await write({ ...down, incident, due_at: time + 1 }, { ...down, incident });
     expect(await rows()).toEqual([{ event: 'down', state: 'held', settled: false }]);
+  });
+
+  test.each([
+    ['beside others', write],
+    ['in one trip', writeOnly],
+  ])('rule 25: one that waits is due when its incident is dated anew, written %s; one that left has left', async (_, tell) => {
+    const dueAt = async () =>
+      (await sql<{ due_at: Date }[]>`select due_at from alerts where incident_id = ${incident}`)[0]?.due_at.getTime();
+    await tell({ ...down, incident });
+    await tell({ ...down, incident, due_at: time + 1 }, { ...down, incident, due_at: time + 2 });
+    expect(await dueAt()).toBe(time + 2);
+    expect(await releaseAlerts(sql, owned, await ids())).toBe(1);
+    await tell({ ...down, incident, due_at: time + 3 });
+    expect(await dueAt()).toBe(time + 2);
+    expect(await rows()).toEqual([{ event: 'down', state: 'due', settled: false }]);
   });
 
   test('rule 25: what is over before it was due is dropped, and nobody is told', async () => {

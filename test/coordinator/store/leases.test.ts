@@ -1,6 +1,6 @@
-import { afterEach, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, describe, expect, test } from 'vitest';
 import { commitUnits, emptyUnit } from '../../../coordinator/store/commit.ts';
-import { connect } from '../../../coordinator/store/database.ts';
+import { connect, wayOf } from '../../../coordinator/store/database.ts';
 import {
   beAlive,
   Fenced,
@@ -16,6 +16,8 @@ import { eventually } from '../../support/eventually.ts';
 import { ownDatabase } from '../../support/own-database.ts';
 
 const { database, sql } = await ownDatabase();
+const lane = wayOf(sql).openLane();
+afterAll(lane.end);
 const [ada, bob] = [newId(), newId()];
 
 afterEach(async () => {
@@ -86,7 +88,7 @@ describe('leases', () => {
     const [newer] = await takeLeases(sql, ada, 1, 60_000);
     if (!older || !newer) throw new Error('no lease');
     expect(newer.epoch).toBeGreaterThan(older.epoch);
-    const commit = commitUnits(sql, ada, [emptyUnit(older), emptyUnit(newer)]);
+    const commit = commitUnits({ sql, lane }, ada, [emptyUnit(older), emptyUnit(newer)]);
     await expect(commit).rejects.toMatchObject({ name: 'Fenced', partitions: [older.partition] });
   });
 
@@ -94,11 +96,11 @@ describe('leases', () => {
     const [lease] = await takeLeases(sql, ada, 1, 60_000);
     if (!lease) throw new Error('no lease');
     const unit = { ...emptyUnit(lease), staleHours: [3_600_000] };
-    await commitUnits(sql, ada, [unit]);
+    await commitUnits({ sql, lane }, ada, [unit]);
     await expire();
     await takeLeases(sql, bob, 1, 60_000);
-    await expect(commitUnits(sql, ada, [unit])).rejects.toThrow(Fenced);
-    await expect(commitUnits(sql, bob, [{ ...unit, staleHours: [7_200_000] }])).rejects.toThrow(Fenced);
+    await expect(commitUnits({ sql, lane }, ada, [unit])).rejects.toThrow(Fenced);
+    await expect(commitUnits({ sql, lane }, bob, [{ ...unit, staleHours: [7_200_000] }])).rejects.toThrow(Fenced);
     expect(await sql`select hour from stale_hours`).toEqual([{ hour: new Date(3_600_000) }]);
   });
 

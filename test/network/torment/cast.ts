@@ -94,10 +94,15 @@ const savedOf = async (made: MadeProbe): Promise<Saved[]> => {
 
 export const probeVictim = (
   made: MadeProbe,
-  options: { readonly folder: string; readonly onKilled: (probe: string, at: number, saved: readonly Saved[]) => void },
+  options: {
+    readonly folder: string;
+    readonly environment: Readonly<Record<string, string>>;
+    readonly onKilled: (probe: string, at: number, saved: readonly Saved[]) => void;
+  },
 ): Victim => {
   const log = join(options.folder, `${made.name}.log`);
   const env = {
+    ...options.environment,
     PROBE_CREDENTIALS: made.credentials,
     PROBE_DATA_DIR: made.folder,
     PROBE_ALLOW_CIDRS: '127.0.0.0/8',

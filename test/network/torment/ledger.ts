@@ -4,10 +4,19 @@
  * A check that was under way when its probe was killed was seen by the target and by nobody else: it is counted as `in_flight`, never as
  * lost. It may be excused so only if the kill came within a moment after the request, and if the dead probe's disk does not hold it.
  */
+import type { Continent } from '../../../shared/base/continents.ts';
 import type { Saved } from './cast.ts';
 import type { Seen } from './truth.ts';
 
-export type Row = { readonly probe: string; readonly place: string; readonly at: number; readonly took_ms: number };
+export type Row = {
+  readonly probe: string;
+  readonly continent: Continent;
+  readonly place: string;
+  readonly at: number;
+  readonly took_ms: number;
+  /** Null: the probe's own fault. */
+  readonly ok: boolean | null;
+};
 export type Kill = { readonly probe: string; readonly at: number };
 
 export type Balance = {

@@ -1,186 +1,213 @@
-/** The torment itself: kills everything at random for a time, lets it all come back, and compares the ledgers. */
-import { copyFile, mkdtemp, readdir } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+/**
+ * The torment itself: everything that can go wrong goes wrong for a time, at random; then all comes back, and what is stored is compared with
+ * what was.
+ *
+ * Which check finds which of the defects that strangers found (tried by putting each back):
+ *
+ * | put back | found by |
+ * |---|---|
+ * | queries that never settle after a reset: a partition stands in silence | `partitions that stood` (reset) |
+ * | each redelivery asks everybody anew while the database refuses | `targets that were flooded` (full) |
+ * | a `/fail` before a later success is worked on leaves no incident; `resolved_at` by order of handing over | `heartbeats that were misjudged` (full, silence) |
+ * | dates computed from the newest failure of each view alone | `dates that no stored check has` (silence) |
+ * | a down monitor is up after an edit or a resume | not here, where nobody edits: the simulation (`npm run simulate`, oracle of uptime) |
+ */
 import { setTimeout as pause } from 'node:timers/promises';
-import type { Sql } from '../../../coordinator/store/database.ts';
-import { type Chance, createChance } from '../../simulation/chance.ts';
-import { startMortalServices } from '../../support/mortal-services.ts';
-import { createNetwork, type Network } from '../../support/network.ts';
-import { freePort } from '../../support/services.ts';
-import { coordinatorVictim, probeVictim, type Saved, serverVictim, type Victim } from './cast.ts';
-import { type Balance, balance, type Kill, type Row } from './ledger.ts';
-import { createTruth, type Truth } from './truth.ts';
-import { judge, readIncidents, type Verdict } from './verdict.ts';
+import { connectBus } from '../../../shared/bus/nats.ts';
+import { beatsConsumer, partitionConsumer, streams } from '../../../shared/bus/streams.ts';
+import { partitionCount } from '../../../shared/bus/subjects.ts';
+import { createChance } from '../../simulation/chance.ts';
+import type { Network } from '../../support/network.ts';
+import { crookedDates } from './dates.ts';
+import { allFaults, choose, type Fault, type FaultKind, faultKinds } from './faults.ts';
+import { balance } from './ledger.ts';
+import { judgePings } from './pings.ts';
+import { readMoment, readPings, type StoredPing } from './records.ts';
+import { faultsOf, holds, type Report } from './report.ts';
+import { floods, type Upheaval } from './requests.ts';
+import { deadlineMs, intervalMs, keepLogs, poll, type Stage, setStage } from './stage.ts';
+import { findStanding } from './standing.ts';
+import { judge } from './verdict.ts';
 
 export type TormentOptions = {
   readonly seed: number;
-  /** How long things are killed; starting, settling and comparing come on top. */
+  /** How long there are faults; starting, settling and comparing come on top. */
   readonly seconds: number;
   readonly coordinators?: number;
+  readonly faults?: readonly FaultKind[];
   /** How long everything may take to come to rest at the end. */
   readonly restSeconds?: number;
   readonly say: (line: string) => void;
 };
 
-export type Report = {
-  readonly seed: number;
-  readonly rounds: number;
-  readonly kills: Readonly<Record<Victim['kind'], number>>;
-  readonly freezes: number;
-  /** From the last start of anything to equal ledgers; null when they never became equal. */
-  readonly rest_ms: number | null;
-  readonly balance: Balance;
-  readonly verdict: Verdict;
-  /** How often the machine had no turn for the targets for a second and more; incidents that begin then are not false. */
-  readonly stalls: number;
+const lookMs = 1_000;
+/** Incidents of that age are judged as they are; the results that they hang on are read with them. */
+const lookedBackMs = 150_000;
+const roundsBetweenCalms = 6;
+/** Processes start, leases lapse, and whoever was cut off dials again. */
+const wholeWithinMs = 60_000;
+
+/** Looks at the database once a second, for what must be right at every moment and for what is not kept long. */
+const watchDates = ({ network, truth, placeOf }: Stage) => {
+  const found = new Set<string>();
+  const pings = new Map<string, StoredPing>();
+  const lookAtPings = async (): Promise<void> => {
+    for (const ping of await readPings(network.sql, placeOf)) pings.set(ping.id, ping);
+  };
+  let looks = 0;
+  let isOver = false;
+  const run = async (): Promise<void> => {
+    for (; !isOver; await pause(lookMs)) {
+      const since = Date.now() - lookedBackMs;
+      try {
+        const { incidents, rows } = await readMoment(network.sql, placeOf, since);
+        const young = incidents.filter(({ started_at }) => started_at > since + 30_000);
+        for (const fault of crookedDates(young, truth.outages(), rows)) found.add(fault);
+        await lookAtPings();
+        looks += 1;
+      } catch {
+        // The database is away, as it should be now and then.
+      }
+    }
+  };
+  const running = run();
+  return {
+    found: () => [...found],
+    looks: () => looks,
+    lookAtPings,
+    pings: () => [...pings.values()].toSorted((a, b) => a.at - b.at),
+    stop: async () => {
+      isOver = true;
+      await running;
+    },
+  };
 };
 
-const places = ['Europe', 'Asia', 'North America'] as const;
-/** Longer than a lease lasts, so that partitions move. */
-const frozenMs = 7_500;
-
-const readRows = async (sql: Sql, placeOf: (monitor: string) => string | undefined): Promise<Row[]> => {
-  const rows = await sql<{ probe: string; monitor: string; at: number; took_ms: number }[]>`
-    select p.name as probe, m.id as monitor, (extract(epoch from r.at) * 1000)::float8 as at, r.took_ms
-    from results r join probes p on p.key = r.probe_key join monitors m on m.key = r.monitor_key`;
-  return rows.flatMap(({ probe, monitor, at, took_ms }) => {
-    const place = placeOf(monitor);
-    return place === undefined ? [] : [{ probe, place, at: Math.round(at), took_ms }];
-  });
-};
-
-const poll = async (isSo: () => Promise<boolean>, withinMs: number): Promise<boolean> => {
-  for (const end = performance.now() + withinMs; performance.now() < end; await pause(500))
-    if (await isSo().catch(() => false)) return true;
-  return false;
-};
-
-/** Who dies in this round: mostly one, sometimes two or three, sometimes all. */
-const choose = (chance: Chance, cast: readonly Victim[]): readonly Victim[] => {
-  const share = chance.next();
-  if (share < 0.1) return cast;
-  const count = share < 0.6 ? 1 : share < 0.85 ? 2 : 3;
-  return chance.some(cast, count, count);
-};
-
-const isEven = ({ lost, doubled, invented }: Balance): boolean => lost.length + doubled.length + invented.length === 0;
-
-const isTrue = ({ missed, false_alerts, crooked }: Verdict): boolean => missed.length + false_alerts.length + crooked.length === 0;
-
-export const holds = ({ rest_ms, balance: ledger, verdict }: Report): boolean => rest_ms !== null && isEven(ledger) && isTrue(verdict);
-
-type Stage = {
-  readonly network: Network;
-  readonly truth: Truth;
-  readonly cast: readonly Victim[];
-  readonly kills: Kill[];
-  readonly saved: Saved[];
-};
-
-const torment = async ({ truth, cast }: Stage, options: TormentOptions, chance: Chance) => {
-  const kills = { coordinator: 0, probe: 0, bus: 0, database: 0 };
-  let freezes = 0;
-  let rounds = 0;
+const torment = async (stage: Stage, options: TormentOptions, problems: () => number) => {
+  const { truth, network, cast, ways } = stage;
+  const chance = createChance(options.seed);
+  const faults = allFaults({ cast, ways, sql: network.sql, chance, kinds: options.faults ?? faultKinds });
+  const struck: Partial<Record<FaultKind, number>> = {};
+  const upheavals: Upheaval[] = [];
+  const standing: string[] = [];
   const turning = setInterval(() => truth.turn(Date.now()), 250);
   const end = Date.now() + 1_000 * options.seconds;
-  const suffer = async (victim: Victim): Promise<void> => {
-    const isFrozen = victim.freeze && victim.kind === 'coordinator' && chance.happens(0.25);
-    const deadMs = chance.between(100, 4_000);
-    if (victim.freeze && isFrozen) {
-      freezes += 1;
-      victim.freeze(true);
-      await pause(frozenMs);
-      victim.freeze(false);
-      return;
-    }
-    kills[victim.kind] += 1;
-    await victim.kill();
-    await pause(deadMs);
-    await victim.start();
+  const strike = async (fault: Fault): Promise<void> => {
+    const from = Date.now();
+    struck[fault.kind] = (struck[fault.kind] ?? 0) + 1;
+    await fault.strike();
+    if (fault.movesPartitions) upheavals.push({ from, until: Date.now() });
   };
-  for (; Date.now() < end; rounds += 1) {
-    const chosen = choose(chance, cast);
-    const calmMs = chance.between(500, 4_000);
+  const calm = async (): Promise<void> => {
+    const isWhole = await poll(stage.areWell, wholeWithinMs);
+    const found = isWhole
+      ? await findStanding({
+          places: truth.places.map(({ place }) => place),
+          rowsSince: async (since) => (await readMoment(network.sql, stage.placeOf, since)).rows,
+          partitionOf: stage.partitionOf,
+          health: stage.health,
+        })
+      : {
+          standing: [`not all coordinators are well ${wholeWithinMs / 1_000} s after the last fault: ${await stage.health()}`],
+          tookMs: wholeWithinMs,
+        };
+    standing.push(...found.standing);
     options.say(
-      `round ${rounds + 1}, ${Math.max(0, Math.round((end - Date.now()) / 1_000))} s left, ${truth.seen.length} checks seen: ${chosen.map(({ name }) => name).join(', ')}`,
+      found.standing.length > 0 ? `  ${found.standing.join('; ')}` : `  calm: all moved within ${(found.tookMs / 1_000).toFixed(1)} s`,
     );
-    await Promise.all(chosen.map(suffer));
-    await pause(calmMs);
-  }
-  clearInterval(turning);
-  return { kills, freezes, rounds };
-};
-
-const settle = async (
-  { network, truth, kills, saved }: Stage,
-  placeOf: (monitor: string) => string | undefined,
-  options: TormentOptions,
-) => {
-  const began = performance.now();
-  const until = Date.now();
-  truth.heal();
-  let ledger: Balance | undefined;
-  let verdict: Verdict | undefined;
-  const isAtRest = async (): Promise<boolean> => {
-    const rows = await readRows(network.sql, placeOf);
-    ledger = balance({ seen: truth.seen, rows, saved, kills, placeOf, until });
-    verdict = judge(await readIncidents(network.sql, placeOf), truth.outages(), truth.seen, truth.stalls());
-    return isEven(ledger) && isTrue(verdict);
   };
-  const isQuiet = await poll(isAtRest, 1_000 * (options.restSeconds ?? 120));
-  if (!ledger || !verdict) throw new Error('the database could not be read at the end');
-  return { rest_ms: isQuiet ? Math.round(performance.now() - began) : null, balance: ledger, verdict, stalls: truth.stalls().length };
+  let rounds = 0;
+  for (; Date.now() < end; rounds += 1) {
+    const chosen = choose(chance, faults);
+    const left = Math.max(0, Math.round((end - Date.now()) / 1_000));
+    options.say(
+      `round ${rounds + 1}, ${left} s left, ${truth.seen.length} checks seen, ${problems() + standing.length} found: ${chosen.map(({ name }) => name).join(', ')}`,
+    );
+    await Promise.all(chosen.map(strike));
+    await pause(chance.between(500, 4_000));
+    if (rounds % roundsBetweenCalms === roundsBetweenCalms - 1) await calm();
+  }
+  await calm();
+  clearInterval(turning);
+  return { struck, rounds, standing, upheavals };
 };
 
-/** Logs outlive the run only if there is something to find in them. */
-const keepLogs = async (folder: string, seed: number): Promise<string> => {
-  const kept = await mkdtemp(join(tmpdir(), `antipode-torment-${seed}-`));
-  for (const name of await readdir(folder)) if (name.endsWith('.log')) await copyFile(join(folder, name), join(kept, name));
-  return kept;
+/** What nobody has taken by now, where something is missing. */
+const leftOnBus = async ({ account, log }: Network): Promise<string[]> => {
+  const bus = await connectBus({ url: account.url, credentials: account.coordinatorCredentials, name: 'torment', log });
+  const lines: string[] = [];
+  for (const stream of [streams.results, streams.beats]) {
+    const state = await bus.streamState(stream.name);
+    lines.push(`${stream.name}: ${state?.messages} messages are left`);
+    for (let partition = 0; partition < partitionCount; partition += 1) {
+      const { name } = stream === streams.beats ? beatsConsumer(partition) : partitionConsumer(partition);
+      const left = await bus.consumerState(stream.name, name);
+      if (left && left.pending + left.unacknowledged > 0)
+        lines.push(`  ${name}: ${left.pending} pending, ${left.unacknowledged} unacknowledged`);
+    }
+  }
+  await bus.close();
+  return lines;
+};
+
+type Done = Awaited<ReturnType<typeof torment>>;
+
+const settle = async (stage: Stage, watch: ReturnType<typeof watchDates>, done: Done, options: TormentOptions): Promise<Report> => {
+  const { network, truth, jobs, kills, saved, placeOf } = stage;
+  const { struck, rounds, standing, upheavals } = done;
+  const began = performance.now();
+  truth.heal();
+  jobs.heal();
+  // What is under way then is judged by nobody.
+  const until = Date.now();
+  const pages = new Set(truth.places.flatMap(({ place, type }) => (type === 'https' ? [place] : [])));
+  // Who asked for a name, and what judged a job, no target saw.
+  const pageOf = (monitor: string): string | undefined => {
+    const place = placeOf(monitor);
+    return place !== undefined && pages.has(place) ? place : undefined;
+  };
+  let last: Omit<Report, 'rest_ms'> | undefined;
+  const look = async (): Promise<boolean> => {
+    const { incidents, rows } = await readMoment(network.sql, placeOf);
+    await watch.lookAtPings();
+    const stored = watch.pings();
+    const ofJob = new Set(stage.jobPlaces);
+    last = {
+      ...{ seed: options.seed, rounds, struck, standing },
+      balance: balance({ seen: truth.seen, rows: rows.filter(({ place }) => pages.has(place)), saved, kills, placeOf: pageOf, until }),
+      verdict: judge(
+        incidents.filter(({ place }) => !ofJob.has(place)),
+        truth.outages(),
+        rows,
+        truth.stalls(),
+      ),
+      pings: judgePings({ places: stage.jobPlaces, taken: jobs.taken, stored, incidents, denied: jobs.denied, deadlineMs, until }),
+      dates: watch.found(),
+      floods: floods([...truth.seen, ...truth.asked], upheavals, intervalMs),
+      looks: watch.looks(),
+      stalls: truth.stalls().length,
+    };
+    // A silence at the very end is an incident until the next ping.
+    return Object.values(faultsOf(last)).every((list) => list.length === 0);
+  };
+  const isQuiet = await poll(look, 1_000 * (options.restSeconds ?? 120));
+  if (!last) throw new Error('the database could not be read at the end');
+  if (!isQuiet) for (const line of await leftOnBus(network)) options.say(line);
+  return { ...last, rest_ms: isQuiet ? Math.round(performance.now() - began) : null };
 };
 
 export const runTorment = async (options: TormentOptions): Promise<Report> => {
   const { seed, say } = options;
-  // Two sources, so that who dies when does not hang on what fails when.
-  const chance = createChance(seed);
-  const mortal = await startMortalServices();
-  const ends: (() => Promise<unknown>)[] = [mortal.stop];
+  const stage = await setStage(seed, options.coordinators ?? 2);
   try {
-    const network = await createNetwork({ services: mortal.services });
-    ends.push(network.close);
-    const truth = await createTruth(createChance(seed + 1), places, 5);
-    ends.push(truth.close);
-    const [kills, saved]: [Kill[], Saved[]] = [[], []];
-    const onKilled = (probe: string, at: number, held: readonly Saved[]) => {
-      kills.push({ probe, at });
-      saved.push(...held);
-    };
-    const folder = mortal.folder;
-    const cast: Victim[] = [serverVictim('nats-server', 'bus', mortal.nats), serverVictim('Postgres', 'database', mortal.postgres)];
-    for (let index = 1; index <= (options.coordinators ?? 2); index += 1)
-      cast.push(coordinatorVictim(`coordinator-${index}`, { environment: network.environment, port: await freePort(), folder }));
-    for (const continent of places)
-      cast.push(probeVictim(await network.makeProbe(continent, continent.replace(' ', '-')), { folder, onKilled }));
-    const byMonitor = new Map<string, string>();
-    for (const { place, url } of truth.places)
-      byMonitor.set(await network.addMonitor({ target: url, interval_s: 3, config: { timeout_ms: 2_900 } }), place);
-    const placeOf = (monitor: string) => byMonitor.get(monitor);
-    const processes = cast.filter(({ kind }) => kind === 'coordinator' || kind === 'probe');
-    for (const { stop } of processes) ends.push(stop);
-    for (const { start } of processes) await start();
-    const wanted = truth.places.length * places.length;
-    const everybody = async () =>
-      new Set((await readRows(network.sql, placeOf)).map(({ probe, place }) => `${probe} ${place}`)).size === wanted;
-    if (!(await poll(everybody, 60_000))) throw new Error(`the network did not come to work; its logs are in ${join(folder, '*.log')}`);
-    say(`everything is at work: ${cast.map(({ name }) => name).join(', ')}`);
-    const stage: Stage = { network, truth, cast, kills, saved };
-    const done = await torment(stage, options, chance);
+    say(`everything is at work: ${stage.cast.map(({ name }) => name).join(', ')}`);
+    const watch = watchDates(stage);
+    const done = await torment(stage, options, () => watch.found().length).finally(watch.stop);
     say('everything is up again; waiting until it has come to rest');
-    const report = { seed, ...done, ...(await settle(stage, placeOf, options)) };
-    if (!holds(report)) say(`the logs of this run are in ${await keepLogs(folder, seed)}`);
+    const report = await settle(stage, watch, done, options);
+    if (!holds(report)) say(`the logs of this run are in ${await keepLogs(stage.mortal.folder, seed)}`);
     return report;
   } finally {
-    for (const end of ends.toReversed()) await end();
+    await stage.close();
   }
 };

@@ -1,7 +1,10 @@
 /** What really was: targets that fail when we say so, and a log of every request that reached them, by whom, and what it got. */
+import dnsPacket from 'dns-packet';
 import type { Continent } from '../../../shared/base/continents.ts';
 import type { Chance } from '../../simulation/chance.ts';
+import { answerTo, startResolver } from '../../support/resolver.ts';
 import { startTarget } from '../../support/targets.ts';
+import { type Outage, planOutages, type Role } from './outages.ts';
 
 /** One request that reached a target: the probe that sent it saw this. */
 export type Seen = {
@@ -12,43 +15,48 @@ export type Seen = {
   readonly ok: boolean;
 };
 
-/** A time in which a target failed: for everybody, or for one continent alone. */
-export type Outage = { readonly place: string; readonly from: number; readonly until: number; readonly onlyFrom: Continent | null };
-
-/** What a target is here for: never to fail, to fail for all, to fail for one continent only. */
-export type Role = 'steady' | 'failing' | 'lonely';
+/** What is to be watched, and how; of a name's questions nobody can tell who asked them. */
+export type Place = {
+  readonly place: string;
+  readonly role: Role;
+  readonly type: 'https' | 'dns';
+  readonly target: string;
+  readonly config: Readonly<Record<string, string | readonly string[]>>;
+};
 
 export type Truth = {
-  readonly places: readonly { readonly place: string; readonly role: Role; readonly url: string }[];
+  readonly places: readonly Place[];
   readonly seen: readonly Seen[];
+  /** When which name was asked for. */
+  readonly asked: readonly { readonly at: number; readonly place: string }[];
   readonly outages: () => readonly Outage[];
   /** Times in which this machine had no turn for the targets: whoever asked then was not answered, which is an outage, too. */
   readonly stalls: () => readonly { readonly from: number; readonly until: number }[];
-  /** Begins and ends outages that are due. */
   readonly turn: (now: number) => void;
-  /** From now on everything is well. */
   readonly heal: () => void;
   readonly close: () => Promise<void>;
 };
 
-type State = { readonly place: string; readonly role: Role; readonly lonely: Continent; nextAt: number; now: Outage | undefined };
-
 const stallMs = 1_000;
+const right = '192.0.2.1';
 
 export const createTruth = async (chance: Chance, continents: readonly Continent[], each: number): Promise<Truth> => {
   const seen: Seen[] = [];
-  const past: Outage[] = [];
+  const asked: { at: number; place: string }[] = [];
   const began = Date.now();
   const roles: readonly Role[] = ['steady', 'failing', 'lonely'];
-  const states: State[] = roles.flatMap((role) =>
+  const wanted = roles.flatMap((role) =>
     Array.from({ length: each }, (_, index) => ({
-      ...{ place: `/${role}/${index}`, role, now: undefined },
-      // Always the same continent, or two lonely failures would be one that two saw.
+      ...{ place: `/${role}/${index}`, role },
       lonely: continents[index % continents.length] ?? 'Europe',
-      nextAt: began + 8_000 + 1_000 * chance.between(0, 10),
     })),
   );
-  const byPlace = new Map(states.map((state) => [state.place, state]));
+  const pages = planOutages(chance, wanted, began);
+  const named = (['steady', 'failing', 'failing'] as const).map((role, index) => ({
+    ...{ place: `${role}-${index}.test`, role },
+    lonely: 'Europe' as const,
+  }));
+  const names = planOutages(chance, named, began);
 
   const stalls: { readonly from: number; readonly until: number }[] = [];
   let beatAt = began;
@@ -65,50 +73,46 @@ export const createTruth = async (chance: Chance, continents: readonly Continent
       const { url: place = '' } = request;
       const agent = request.headers['user-agent'] ?? '';
       const probe = /probe=([^;]+);/.exec(agent)?.[1] ?? '';
-      const continent = continents.find((each) => agent.includes(`continent=${each})`));
-      const state = byPlace.get(place);
-      if (!state || !continent) return void response.writeHead(404).end();
-      const ok = state.now === undefined || (state.now.onlyFrom !== null && state.now.onlyFrom !== continent);
+      const continent = continents.find((one) => agent.includes(`continent=${one})`));
+      const ok = pages.isWell(place, continent);
+      if (ok === undefined || !continent) return void response.writeHead(404).end();
       seen.push({ at: Date.now(), probe, continent, place, ok });
       response.writeHead(ok ? 200 : 503).end();
     },
   });
-
-  const end = (state: State, now: number): void => {
-    if (state.now) past.push({ ...state.now, until: now });
-    state.now = undefined;
-    state.nextAt = now + 1_000 * chance.between(10, 25);
-  };
+  const resolver = await startResolver(({ query }) => {
+    // A resolver may be asked with a mix of cases, to be told apart from a liar.
+    const [{ name = '' } = {}] = dnsPacket.decode(query).questions ?? [];
+    const place = name.toLowerCase();
+    asked.push({ at: Date.now(), place });
+    const data = names.isWell(place) === false ? '203.0.113.66' : right;
+    return answerTo(query, { answers: [{ type: 'A', name, ttl: 60, data }] });
+  });
 
   return {
-    places: states.map(({ place, role }) => ({ place, role, url: target.url(place) })),
+    places: [
+      ...pages.places.map(({ place, role }) => ({ ...{ place, role, type: 'https' as const }, target: target.url(place), config: {} })),
+      ...names.places.map(({ place, role }) => ({
+        ...{ place, role, type: 'dns' as const, target: place },
+        config: { resolver: resolver.address, expected_values: [right], match: 'exact' },
+      })),
+    ],
     seen,
-    outages: () => [...past, ...states.flatMap(({ now }) => now ?? [])],
+    asked,
+    outages: () => [...pages.outages(), ...names.outages()],
     stalls: () => stalls,
     turn: (now) => {
-      for (const state of states) {
-        if (state.role === 'steady' || now < state.nextAt) continue;
-        if (state.now) end(state, now);
-        else {
-          state.now = {
-            place: state.place,
-            from: now,
-            until: Number.POSITIVE_INFINITY,
-            onlyFrom: state.role === 'lonely' ? state.lonely : null,
-          };
-          state.nextAt = now + 1_000 * (state.role === 'lonely' ? chance.between(6, 20) : chance.between(20, 40));
-        }
-      }
+      pages.turn(now);
+      names.turn(now);
     },
     heal: () => {
-      for (const state of states) {
-        end(state, Date.now());
-        state.nextAt = Number.POSITIVE_INFINITY;
-      }
+      pages.heal(Date.now());
+      names.heal(Date.now());
     },
     close: async () => {
       clearInterval(heart);
       await target.close();
+      await resolver.close();
     },
   };
 };

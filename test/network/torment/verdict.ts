@@ -1,30 +1,8 @@
-/** Whether what the database decided is true to what really was. */
-import type { Sql } from '../../../coordinator/store/database.ts';
+/** Whether what the database decided is true to what really was: which outages there were, once each, and who was told. Pure. */
 import type { Continent } from '../../../shared/base/continents.ts';
-import type { Outage, Seen } from './truth.ts';
-
-export type Incident = {
-  readonly place: string;
-  readonly started_at: number;
-  readonly confirmed_at: number | null;
-  readonly resolved_at: number | null;
-  readonly downs: number;
-};
-
-export const readIncidents = async (sql: Sql, placeOf: (monitor: string) => string | undefined): Promise<Incident[]> => {
-  const rows = await sql<
-    { monitor_id: string; started_at: Date; confirmed_at: Date | null; resolved_at: Date | null; downs: number }[]
-  >`select i.monitor_id, i.started_at, i.confirmed_at, i.resolved_at,
-      (select count(*) from alerts a where a.incident_id = i.id and a.event = 'down') as downs
-    from incidents i order by i.key`;
-  return rows.map(({ monitor_id, started_at, confirmed_at, resolved_at, downs }) => ({
-    place: placeOf(monitor_id) ?? monitor_id,
-    started_at: Number(started_at),
-    confirmed_at: confirmed_at && Number(confirmed_at),
-    resolved_at: resolved_at && Number(resolved_at),
-    downs,
-  }));
-};
+import type { Row } from './ledger.ts';
+import type { Outage } from './outages.ts';
+import type { Incident } from './records.ts';
 
 export type Verdict = {
   /** Outages that two continents saw twice and more. */
@@ -33,63 +11,94 @@ export type Verdict = {
   readonly missed: readonly string[];
   /** Confirmed incidents and alerts of what never was. */
   readonly false_alerts: readonly string[];
-  /** Incidents that lie over one another, are open although all is well, or were told twice. */
+  /** Incidents that lie over one another, are open although all is well, tell of one outage twice or of two as one. */
   readonly crooked: readonly string[];
+  /** A "down" or an "up" too many, or one without the other. */
+  readonly unpaired: readonly string[];
   readonly confirmed: number;
   readonly told: number;
 };
 
 /** A check that started just before the target changed may have been answered just after. */
 const slack = 2_000;
+const ever = Number.POSITIVE_INFINITY;
 
-const touches = ({ started_at, resolved_at }: Incident, { from, until }: Outage): boolean =>
-  started_at <= until + slack && (resolved_at ?? Number.POSITIVE_INFINITY) >= from - slack;
+type Span = { readonly from: number; readonly until: number };
 
-const tell = ({ place, started_at, confirmed_at, resolved_at }: Incident): string =>
+const touches = ({ started_at, resolved_at }: Incident, { from, until }: Span): boolean =>
+  started_at <= until + slack && (resolved_at ?? ever) >= from - slack;
+
+export const tellIncident = ({ place, started_at, confirmed_at, resolved_at }: Incident): string =>
   `${place} ${[started_at, confirmed_at, resolved_at].map((at) => (at === null ? '–' : new Date(at).toISOString())).join(' … ')}`;
 
-const wasSeenByTwo = (outage: Outage, seen: readonly Seen[]): boolean => {
-  const failures = new Map<Continent, number>();
-  for (const { at, place, continent, ok } of seen)
-    if (!ok && place === outage.place && at >= outage.from && at <= outage.until)
-      failures.set(continent, (failures.get(continent) ?? 0) + 1);
-  return [...failures.values()].filter((count) => count >= 2).length >= 2;
+const tellOutage = ({ place, from, until }: Outage): string =>
+  `${place} ${[from, until].map((at) => (at === ever ? 'now' : new Date(at).toISOString())).join(' … ')}`;
+
+/** How many of these results each continent has of the place in that time. */
+const countBy = (rows: readonly Row[], place: string, { from, until }: Span, ok: boolean): number[] => {
+  const counts = new Map<Continent, number>();
+  for (const row of rows)
+    if (row.ok === ok && row.place === place && row.at >= from && row.at <= until)
+      counts.set(row.continent, (counts.get(row.continent) ?? 0) + 1);
+  return [...counts.values()];
 };
 
-type Stall = { readonly from: number; readonly until: number };
+const wasSeenByTwo = (outage: Outage, rows: readonly Row[]): boolean =>
+  countBy(rows, outage.place, outage, false).filter((count) => count >= 2).length >= 2;
+
+/** Between two outages of a place two continents have seen it well: whoever takes them for one has not listened. */
+const areApart = (one: Outage, other: Outage, rows: readonly Row[]): boolean =>
+  countBy(rows, one.place, { from: one.until, until: other.from }, true).length >= 2;
+
+const pairing = (incident: Incident): string | undefined => {
+  const { downs, ups, resolved_at } = incident;
+  if (downs > 1) return `${tellIncident(incident)} was told ${downs} times`;
+  if (ups > 1) return `${tellIncident(incident)}: its end was told ${ups} times`;
+  if (ups > downs) return `${tellIncident(incident)}: its end was told, and its beginning was not`;
+  if (resolved_at !== null && downs > ups) return `${tellIncident(incident)}: its beginning was told, and its end was not`;
+  return undefined;
+};
 
 export const judge = (
   incidents: readonly Incident[],
   outages: readonly Outage[],
-  seen: readonly Seen[],
-  stalls: readonly Stall[],
+  rows: readonly Row[],
+  stalls: readonly Span[],
 ): Verdict => {
   const confirmed = incidents.filter(({ confirmed_at }) => confirmed_at !== null);
   const real = outages.filter(({ onlyFrom }) => onlyFrom === null);
   const isReal = (incident: Incident) =>
     real.some((outage) => outage.place === incident.place && touches(incident, outage)) ||
     stalls.some(({ from, until }) => incident.started_at >= from - slack && incident.started_at <= until);
-  const wanted = real.filter((outage) => wasSeenByTwo(outage, seen));
-  const missed = wanted.filter((outage) => !confirmed.some((incident) => incident.place === outage.place && touches(incident, outage)));
+  const wanted = real.filter((outage) => wasSeenByTwo(outage, rows));
+  const about = (outage: Outage) => confirmed.filter((incident) => incident.place === outage.place && touches(incident, outage));
   const overlapping = confirmed.filter((one, index) =>
     confirmed
       .slice(index + 1)
       .some(
         (other) =>
-          other.place === one.place &&
-          other.started_at < (one.resolved_at ?? Number.POSITIVE_INFINITY) &&
-          one.started_at < (other.resolved_at ?? Number.POSITIVE_INFINITY),
+          other.place === one.place && other.started_at < (one.resolved_at ?? ever) && one.started_at < (other.resolved_at ?? ever),
       ),
   );
+  const merged = confirmed.filter((incident) => {
+    const touched = real
+      .filter((outage) => outage.place === incident.place && touches(incident, outage))
+      .toSorted((a, b) => a.from - b.from);
+    return touched.some((outage, index) => index > 0 && areApart(touched[index - 1] ?? outage, outage, rows));
+  });
   return {
     outages: wanted.length,
-    missed: missed.map(({ place, from, until }) => `${place} ${new Date(from).toISOString()} … ${new Date(until).toISOString()}`),
-    false_alerts: incidents.filter((one) => (one.confirmed_at !== null || one.downs > 0) && !isReal(one)).map(tell),
+    missed: wanted.filter((outage) => about(outage).length === 0).map(tellOutage),
+    false_alerts: incidents.filter((one) => (one.confirmed_at !== null || one.downs > 0) && !isReal(one)).map(tellIncident),
     crooked: [
-      ...overlapping.map((one) => `${tell(one)} lies over another`),
-      ...incidents.filter(({ resolved_at }) => resolved_at === null).map((one) => `${tell(one)} is still open`),
-      ...incidents.filter(({ downs }) => downs > 1).map((one) => `${tell(one)} was told ${one.downs} times`),
+      ...overlapping.map((one) => `${tellIncident(one)} lies over another`),
+      ...incidents.filter(({ resolved_at }) => resolved_at === null).map((one) => `${tellIncident(one)} is still open`),
+      ...wanted
+        .filter((one) => about(one).length > 1)
+        .map((one) => `${tellOutage(one)} is ${about(one).length} incidents: ${about(one).map(tellIncident).join(', ')}`),
+      ...merged.map((one) => `${tellIncident(one)} takes several outages for one`),
     ],
+    unpaired: incidents.flatMap((one) => pairing(one) ?? []),
     confirmed: confirmed.length,
     told: incidents.reduce((sum, { downs }) => sum + downs, 0),
   };

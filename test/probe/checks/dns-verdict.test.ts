@@ -122,4 +122,13 @@ describe('the verdict of a DNS check', () => {
       expect(verdictOf({}, { is: 'unreachable' }, { family })).toMatchObject({ outcome: 'fail', cause: { class: 'dns_unreachable' } });
     }
   });
+
+  test('shows the lowest TTL on the way and the aliases', () => {
+    const answers = [alias('example.test', 'b.test', 50), alias('b.test', 'c.test', 40), a('192.0.2.1', 300, 'c.test')];
+    const { evidence } = verdictOf({ expected_values: ['192.0.2.9'] }, answered({ answers }));
+    expect(evidence).toMatchObject({ ttl: 40, aliases: ['b.test', 'c.test'] });
+    expect(verdictOf({ expected_values: ['192.0.2.9'] }, answered()).evidence).not.toHaveProperty('aliases');
+    const long = Array.from({ length: 90 }, (_, at) => alias(at === 0 ? 'example.test' : `n${at}.test`, `n${at + 1}.test`));
+    expect(verdictOf({}, answered({ answers: long })).evidence.aliases).toHaveLength(10);
+  });
 });

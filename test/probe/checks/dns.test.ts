@@ -42,6 +42,11 @@ describe('a resolver', () => {
     expect(word(await ask(by, { expected_rcode: 'NXDOMAIN' }))).toBe('ok');
   });
 
+  test('is told with the address of ours that it saw, where anything is told', async () => {
+    const refusing = await resolver(({ query }) => answerTo(query, { rcode: 5 }));
+    expect((await ask(refusing)).evidence).toMatchObject({ outgoing_address: '127.0.0.1', resolver: { address: '127.0.0.1' } });
+  });
+
   test('that loses datagrams is asked again within the deadline, from other ports and under other ids', async () => {
     const by = await resolver(({ query, count }) => (count < 3 ? null : address(query)));
     expect(await ask(by)).toMatchObject({ outcome: 'ok', evidence: { attempts: 3 } });

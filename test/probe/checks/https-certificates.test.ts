@@ -31,6 +31,9 @@ describe('a certificate that is good', () => {
     ['signed through an intermediate that is sent along', mint({ names: ['good.example'], issuer: between }), 'good.example'],
     ['with an RSA key', mint({ names: ['good.example'], issuer: root, key: 'rsa' }), 'good.example'],
     ['for all names of a level', mint({ names: ['*.good.example'], issuer: root }), 'www.good.example'],
+    ['for all names of a level, one with an underscore', mint({ names: ['*.good.example'], issuer: root }), 'my_host.good.example'],
+    ['for all names of a level with an underscore', mint({ names: ['*.my_zone.example'], issuer: root }), 'my_host.my_zone.example'],
+    ['for a name with an underscore', mint({ names: ['my_host.example'], issuer: root }), 'my_host.example'],
     ['for an address', mint({ names: ['127.0.0.1'], issuer: root }), '127.0.0.1'],
     ['for one of many names', mint({ names: ['a.example', 'b.example', 'good.example'], issuer: root }), 'GOOD.example'],
     ['for a name asked for with its dot', mint({ names: ['good.example'], issuer: root }), 'good.example.'],
@@ -55,6 +58,24 @@ describe('a certificate that is not good is refused before anything is asked', (
       'for all names of a level, the level itself',
       mint({ names: ['*.good.example'], issuer: root }),
       'good.example',
+      'certificate_wrong_host',
+    ],
+    [
+      'for all names of a level, one two levels down with an underscore',
+      mint({ names: ['*.good.example'], issuer: root }),
+      'my_host.b.good.example',
+      'certificate_wrong_host',
+    ],
+    [
+      'for all names there are, asked for one with an underscore',
+      mint({ names: ['*.example'], issuer: root }),
+      'my_host.example',
+      'certificate_wrong_host',
+    ],
+    [
+      'with a wildcard within a label with an underscore',
+      mint({ names: ['my_*.good.example'], issuer: root }),
+      'my_host.good.example',
       'certificate_wrong_host',
     ],
     ['with a wildcard within a label', mint({ names: ['w*.good.example'], issuer: root }), 'www.good.example', 'certificate_wrong_host'],
@@ -217,4 +238,51 @@ test('with TLS too, an address that refuses is passed over, and its connection i
     cause: { class: 'connection_refused' },
     phases: { tls: null },
   });
+});
+
+describe('how long a certificate lasts is asked of', () => {
+  const soon = (days: number): Date => new Date(Date.now() + days * day + 3_600_000);
+  const short = mint({ commonName: 'Short Intermediate', authority: true, issuer: root, to: soon(5) });
+  const config = { tls_expires_within_days: 14 };
+
+  test('all of the path by which it is trusted', async () => {
+    const target = await serve({ certificate: mint({ names: ['good.example'], issuer: short }) });
+    expect(await check(at(target, 'good.example'), config)).toMatchObject({
+      outcome: 'fail',
+      sentence: "A certificate of the certificate's issuer expires in 5 days (fewer than 14)",
+    });
+  });
+
+  test('the root too', async () => {
+    const old = mint({ commonName: 'Old Root', authority: true, to: soon(9) });
+    const target = await serve({ certificate: mint({ names: ['good.example'], issuer: { ...old, root: true } }) });
+    const knowing = httpsChecker({ authorities: [old.certificate], lookup: toLoopback });
+    expect((await knowing(at(target, 'good.example'), config)).sentence).toBe(
+      "A certificate of the certificate's issuer expires in 9 days (fewer than 14)",
+    );
+  });
+
+  test('every hop', async () => {
+    const last = await serve({ certificate: mint({ names: ['good.example'], issuer: root }) });
+    const first = await serve({ certificate: mint({ names: ['first.example'], issuer: root, to: soon(3) }) });
+    first.answer({ is: 'status', status: 302, headers: { location: at(last, 'good.example') } });
+    expect((await check(at(first, 'first.example'), config)).sentence).toBe(
+      'Certificate before redirect 1 expires in 3 days (fewer than 14)',
+    );
+  });
+
+  test('nothing that is sent along without need', async () => {
+    const certificate = mint({ names: ['good.example'], issuer: between });
+    const target = await serve({ certificate, shows: `${certificate.chain}${short.certificate}` });
+    expect(await check(at(target, 'good.example'), config)).toMatchObject({ outcome: 'ok' });
+  });
+});
+
+test.each(['TLSv1.2', 'TLSv1.3'] as const)('a client certificate that is demanded over %s is told', async (version) => {
+  const certificate = mint({ names: ['good.example'], issuer: root });
+  const target = await serve({
+    certificate,
+    tls: { requestCert: true, minVersion: version, ...(version === 'TLSv1.2' ? { maxVersion: version } : {}) },
+  });
+  expect((await check(at(target, 'good.example'))).sentence).toBe('The server refused the TLS handshake (it wants a client certificate)');
 });

@@ -1,7 +1,9 @@
 import dnsPacket from 'dns-packet';
 import { afterAll, describe, expect, test } from 'vitest';
-import { createLookup, type Families } from '../../../probe/checks/https-lookup.ts';
-import { answerTo, type Resolver, startResolver } from '../../support/resolver.ts';
+import { createUdpSockets } from '../../../probe/checks/dns-sockets.ts';
+import { createLookup, type Families, type IpFamily } from '../../../probe/checks/https-lookup.ts';
+import { answerTo, type Resolver, rawAnswerTo, startResolver } from '../../support/resolver.ts';
+import { deadlineIn } from '../support/deadline-in.ts';
 
 /** What a name has, by record type; a number is a response code for every question. */
 type Zone = Readonly<
@@ -18,7 +20,11 @@ type Zone = Readonly<
 >;
 
 const open: Resolver[] = [];
-afterAll(() => Promise.all(open.map((resolver) => resolver.close())));
+const sockets = createUdpSockets();
+afterAll(async () => {
+  sockets.close();
+  await Promise.all(open.map((resolver) => resolver.close()));
+});
 
 const both: Families = { 4: true, 6: true };
 const onlyFour: Families = { 4: true, 6: false };
@@ -36,7 +42,17 @@ const lookupIn = async (zone: () => Zone, families: Families = both) => {
     return answerTo(query, { rcode, answers });
   });
   open.push(resolver);
-  return { lookup: createLookup(() => families, [resolver.address]), asked };
+  const look = createLookup({
+    families: () => families,
+    sockets,
+    resolvers: () => [{ address: '127.0.0.1', port: resolver.port, family: 4 }],
+  });
+  // Who said so has a test of its own.
+  const lookup = async (name: string, family: IpFamily) => {
+    const { by: _by, ...answer } = await look(name, family, deadlineIn(5_000));
+    return answer;
+  };
+  return { lookup, asked };
 };
 
 const zone: Zone = {
@@ -94,5 +110,78 @@ describe('a name', () => {
     expect(await lookup('192.0.2.7', 'any')).toEqual({ addresses: ['192.0.2.7'] });
     expect(await lookup('192.0.2.7', '6')).toEqual({ code: 'ENODATA' });
     expect(asked).toEqual([]);
+  });
+});
+
+const lookupBy = async (say: Parameters<typeof startResolver>[0]) => {
+  const resolver = await startResolver(say);
+  open.push(resolver);
+  const look = createLookup({
+    families: () => onlyFour,
+    sockets,
+    resolvers: () => [{ address: '127.0.0.1', port: resolver.port, family: 4 }],
+  });
+  return async (name: string, ms = 5_000) => {
+    const { by: _by, ...answer } = await look(name, 'any', deadlineIn(ms));
+    return answer;
+  };
+};
+
+test.each([
+  ['does not exist', 3],
+  ['has no address', 0],
+])('a name that is an alias of one that %s has no address', async (_, rcode) => {
+  const look = await lookupBy(({ query, name }) =>
+    answerTo(query, { rcode, answers: [{ type: 'CNAME', name, ttl: 60, data: 'elsewhere.example' }] }),
+  );
+  expect(await look('shop.example')).toEqual({ code: 'ENODATA' });
+});
+
+describe('an answer that cannot be read', () => {
+  const unreadable = (query: Buffer): Buffer => rawAnswerTo(query, 3, Buffer.from('c00c0001000100', 'hex'));
+  const address = (query: Buffer, name: string): Buffer => answerTo(query, { answers: [{ type: 'A', name, ttl: 60, data: '192.0.2.1' }] });
+
+  test('spoils no other look-up under way', async () => {
+    const held: { readonly query: Buffer; readonly name: string; readonly port: number }[] = [];
+    const resolver = await startResolver(({ query, name }) => {
+      if (name.startsWith('hostile')) return unreadable(query);
+      held.push({ query, name, port: resolver.sources.at(-1) ?? 0 });
+      return null;
+    });
+    open.push(resolver);
+    const look = createLookup({
+      families: () => onlyFour,
+      sockets,
+      resolvers: () => [{ address: '127.0.0.1', port: resolver.port, family: 4 }],
+    });
+    const others = Array.from({ length: 60 }, (_, i) => look(`well-${i}.example`, 'any', deadlineIn(20_000)));
+    const hostile = Array.from({ length: 40 }, (_, i) => look(`hostile-${i}.example`, 'any', deadlineIn(20_000)));
+    expect(await Promise.all(hostile)).toMatchObject(hostile.map(() => ({ code: 'EBADRESP' })));
+    for (const { query, name, port } of held) resolver.send(address(query, name), port);
+    expect(await Promise.all(others)).toMatchObject(others.map(() => ({ addresses: ['192.0.2.1'] })));
+  });
+
+  test('is asked for once more, by a port of its own', async () => {
+    let asked = 0;
+    const look = await lookupBy(({ query, name }) => {
+      asked += 1;
+      return asked === 1 ? unreadable(query) : address(query, name);
+    });
+    expect(await look('shop.example')).toEqual({ addresses: ['192.0.2.1'] });
+    expect(asked).toBe(2);
+  });
+
+  test('that comes again is the name servers', async () => {
+    const look = await lookupBy(({ query }) => unreadable(query));
+    expect(await look('shop.example')).toEqual({ code: 'EBADRESP' });
+  });
+
+  test('that does not come again says nothing of the name', async () => {
+    let asked = 0;
+    const look = await lookupBy(({ query }) => {
+      asked += 1;
+      return asked === 1 ? unreadable(query) : null;
+    });
+    expect(await look('shop.example', 800)).toEqual({ code: 'OWN_RESOLVER' });
   });
 });

@@ -51,6 +51,12 @@ describe('a response is read', () => {
     ],
     ['with bare line feeds', 'HTTP/1.1 200 OK\nContent-Length: 2\n\nok', { status: 200, body: 'ok', fault: null }],
     ['that has no body by its status', `${head('HTTP/1.1 304 Not Modified', 'Content-Length: 5')}`, { status: 304, body: '', fault: null }],
+    [
+      "with a status of nobody's class",
+      `${head('HTTP/1.1 999 Request denied', 'Content-Length: 2')}no`,
+      { status: 999, body: 'no', fault: null },
+    ],
+    ['with a status just beyond those that are known', head('HTTP/1.1 600 Odd', 'Content-Length: 0'), { status: 600, fault: null }],
     ['with an empty body', `${head('HTTP/1.1 200 OK', 'Content-Length: 0')}`, { body: '', fault: null }],
   ])('%s', (_how, raw, expected) => {
     expect(feed(raw)).toMatchObject(expected);
@@ -72,7 +78,7 @@ describe('a response is refused', () => {
   test.each<[string, string, string]>([
     ['that is no HTTP', 'SSH-2.0-OpenSSH_9.2\r\n', 'MALFORMED'],
     ['that is HTTP/2', 'HTTP/2 200\r\n\r\n', 'MALFORMED'],
-    ['with a status out of range', head('HTTP/1.1 999 Odd'), 'MALFORMED'],
+    ['with a status out of range', head('HTTP/1.1 099 Odd'), 'MALFORMED'],
     ['with a status that is no number', head('HTTP/1.1 2x0 Odd'), 'MALFORMED'],
     ['with two different lengths', `${head('HTTP/1.1 200 OK', 'Content-Length: 5', 'Content-Length: 6')}hello`, 'MALFORMED'],
     ['with a negative length', `${head('HTTP/1.1 200 OK', 'Content-Length: -5')}hello`, 'MALFORMED'],
@@ -86,6 +92,16 @@ describe('a response is refused', () => {
       'with trailers without end',
       `${head('HTTP/1.1 200 OK', 'Transfer-Encoding: chunked')}0\r\n${'X: y\r\n'.repeat(10_000)}`,
       'HEADERS_TOO_LARGE',
+    ],
+    [
+      'with framing that outweighs its body',
+      `${head('HTTP/1.1 200 OK', 'Transfer-Encoding: chunked')}${'1\r\nx\r\n'.repeat(50_000)}0\r\n\r\n`,
+      'FRAMING_TOO_LARGE',
+    ],
+    [
+      'with chunk extensions that outweigh its body',
+      `${head('HTTP/1.1 200 OK', 'Transfer-Encoding: chunked')}${`1;${'x'.repeat(1_000)}\r\nx\r\n`.repeat(100)}0\r\n\r\n`,
+      'FRAMING_TOO_LARGE',
     ],
     ['that never began', '', 'CLOSED'],
     ['that ends in its head', 'HTTP/1.1 200 OK\r\nX: y', 'INCOMPLETE'],
@@ -108,6 +124,19 @@ describe('a body', () => {
       read: 4,
       truncated: true,
     });
+  });
+
+  test('may trickle out in small pieces', () => {
+    const pieces = `${head('HTTP/1.1 200 OK', 'Transfer-Encoding: chunked')}${'1\r\nx\r\n'.repeat(5_000)}${'8\r\nabcdefgh\r\n'.repeat(20_000)}0\r\n\r\n`;
+    expect(feed(pieces)).toMatchObject({ read: 165_000, fault: null });
+  });
+
+  test('is kept in one buffer of at most twice its size', () => {
+    const reader = new ResponseReader('GET', { ...readerLimits, keep: readerLimits.body });
+    reader.take(Buffer.from(head('HTTP/1.1 200 OK', 'Connection: close')));
+    for (let i = 0; i < 100_000; i += 1) reader.take(Buffer.from('x'));
+    expect(reader.body).toHaveLength(100_000);
+    expect(reader.body.buffer.byteLength).toBeLessThanOrEqual(200_000);
   });
 
   test('is counted beyond what is kept', () => {

@@ -68,10 +68,16 @@ const rows: readonly Row[] = [
   ['timed_out', 'No complete answer within 10 s (while connecting)', failed('tcp', 'DEADLINE')],
   ['timed_out', 'No complete answer within 10 s (during the TLS handshake)', failed('tls', 'DEADLINE')],
   ['timed_out', 'No complete answer within 10 s (waiting for the response)', failed('first_byte', 'DEADLINE')],
+  ['timed_out', 'No complete answer within 10 s (while reading the headers of the response)', failed('head', 'DEADLINE')],
+  ['response_malformed', 'The response is not valid HTTP', failed('head', 'MALFORMED')],
+  ['response_incomplete', 'Connection closed before the whole response had come', failed('head', 'INCOMPLETE')],
+  ['unexpected_status', 'Status 999, expected 2xx', answered(response(999))],
+  ['tls_alert', 'The server refused the TLS handshake (it wants a client certificate)', failed('tls', 'CLIENT_CERTIFICATE')],
   ['timed_out', 'No complete answer within 10 s (while reading the body)', failed('body', 'DEADLINE', { response: response(200) })],
   ['response_missing', 'Connection closed without a response', failed('first_byte', 'CLOSED')],
   ['response_malformed', 'The response is not valid HTTP', failed('body', 'MALFORMED')],
   ['response_headers_too_large', 'The response headers are too large', failed('body', 'HEADERS_TOO_LARGE')],
+  ['response_framing_too_large', 'The framing of the response outweighs its body', failed('body', 'FRAMING_TOO_LARGE')],
   [
     'response_incomplete',
     'Connection closed before the whole response had come',
@@ -105,6 +111,13 @@ const rows: readonly Row[] = [
     { body_contains: 'fine' },
   ],
   ['body_has', 'Body contains "error"', answered(response(200, 'an error')), { body_not_contains: ['wrong', 'error'] }],
+  [
+    'body_has_untold',
+    'Body is too long to tell that it does not contain "error": it is not in the first 1 MiB, more was not read',
+    answered(response(200, 'fine', [], true)),
+    { body_not_contains: 'error' },
+  ],
+  ['body_has', 'Body contains "error"', answered(response(200, 'an error', [], true)), { body_not_contains: ['wrong', 'error'] }],
   ['body_not_json', 'Body is not valid JSON', answered(response(200, '{')), { json: [{ path: '$.a', exists: true }] }],
   [
     'body_not_json',
@@ -130,6 +143,18 @@ const rows: readonly Row[] = [
   ],
   ['response_slow', 'Response took 120 ms, at most 100 ms allowed', answered(response(200)), { max_response_ms: 100 }],
   ['certificate_expires_soon', 'Certificate expires in 90 days (fewer than 91)', answered(response(200)), { tls_expires_within_days: 91 }],
+  [
+    'certificate_expires_soon',
+    "A certificate of the certificate's issuer expires in 5 days (fewer than 14)",
+    seen([hop({ response: response(200), tls: tls({ path: () => [at + 90 * day, at + 5 * day, at + 900 * day] }) })]),
+    { tls_expires_within_days: 14 },
+  ],
+  [
+    'certificate_expires_soon',
+    'Certificate before redirect 1 expires in 3 days (fewer than 14)',
+    seen([hop({ response: response(302), tls: tls({ path: () => [at + 3 * day] }) }), hop({ response: response(200) })]),
+    { tls_expires_within_days: 14 },
+  ],
 ];
 
 describe('each cause, with its sentence', () => {

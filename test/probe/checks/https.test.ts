@@ -147,6 +147,10 @@ describe('bodies', () => {
       outcome: 'fail',
       sentence: 'Body does not contain "b" in the first 1 MiB, more was not read',
     });
+    expect(await check(target.url(), { body_not_contains: 'b' })).toMatchObject({
+      outcome: 'fail',
+      sentence: 'Body is too long to tell that it does not contain "b": it is not in the first 1 MiB, more was not read',
+    });
   });
 
   test('that were compressed unasked are unpacked, a bomb only as far as it is judged', async () => {
@@ -198,9 +202,9 @@ describe('the time limit holds', () => {
   test.each<[string, (socket: Socket) => void, string, string]>([
     ['in the TLS handshake', () => undefined, 'https', 'during the TLS handshake'],
     ['before the response', () => undefined, 'http', 'waiting for the response'],
-    ['in a drip of headers', drip('HTTP/1.1 200 OK\r\n', 'X: y\r\n'), 'http', 'while reading the body'],
+    ['in a drip of headers', drip('HTTP/1.1 200 OK\r\n', 'X: y\r\n'), 'http', 'while reading the headers of the response'],
     ['in a drip of body', drip('HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n', '.'), 'http', 'while reading the body'],
-    ['in a drip of interim responses', drip('', 'HTTP/1.1 100 Continue\r\n\r\n'), 'http', 'while reading the body'],
+    ['in a drip of interim responses', drip('', 'HTTP/1.1 100 Continue\r\n\r\n'), 'http', 'while reading the headers of the response'],
   ])('%s', async (_where, onSocket, scheme, words) => {
     let closed = 0;
     const target = await serveRaw((socket) => {

@@ -12,8 +12,9 @@ import { httpsChecker } from '../support/https-checker.ts';
 const { sockets, resolver } = dnsBench();
 
 const checkerBy = (by: Resolver) => {
-  const own = createOwnResolver(sockets, () => [{ address: '127.0.0.1', port: by.port, family: 4 }]);
-  return httpsChecker({ lookup: createLookup(ownFamilies, [by.address], own.answered), resolver: own });
+  const resolvers = () => [{ address: '127.0.0.1', port: by.port, family: 4 }] as const;
+  const own = createOwnResolver(sockets, resolvers);
+  return httpsChecker({ lookup: createLookup({ families: ownFamilies, sockets, resolvers, onAnswer: own.answered }), resolver: own });
 };
 const nameOf = (query: Buffer): string => dnsPacket.decode(query).questions?.[0]?.name ?? '';
 

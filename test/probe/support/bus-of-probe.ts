@@ -8,7 +8,7 @@ import { partitionConsumer, probeConsumers, streams } from '../../../shared/bus/
 import { inboxOf, partitionCount, subjects } from '../../../shared/bus/subjects.ts';
 import { createAccount } from '../../support/services.ts';
 import type { Services } from '../../support/services-run.ts';
-import { type CutProxy, createCutProxy } from './cut-proxy.ts';
+import { createTcpProxy, type TcpProxy } from '../../support/tcp-proxy.ts';
 
 /** A bus of its own with the streams of today, the coordinators' connection to it, and one probe with the rights of a probe. */
 export type BusOfProbe = {
@@ -19,7 +19,7 @@ export type BusOfProbe = {
   readonly coordinator: Bus;
   /** The probe's side, through a relay that can be cut. */
   readonly connect: () => Promise<Bus>;
-  readonly proxy: CutProxy;
+  readonly proxy: TcpProxy;
   readonly close: () => Promise<void>;
 };
 
@@ -55,7 +55,7 @@ export const createBusOfProbe = async (
   const assignments =
     probe.organisation === null ? probeConsumers.assignments(id, subjects.assignmentsOf(probe.continent)) : probeConsumers.private(id);
   await coordinator.ensureConsumer(streams.assignments.name, assignments);
-  const proxy = await createCutProxy(account.url);
+  const proxy = await createTcpProxy(account.url);
   const opened: Bus[] = [];
   return {
     probe,

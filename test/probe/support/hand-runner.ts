@@ -1,7 +1,7 @@
 import { isIP } from 'node:net';
 import { expect } from 'vitest';
-import { createRunner, type Runner } from '../../../probe/actors/runner.ts';
-import { createWitness } from '../../../probe/actors/witness.ts';
+import { createWitness } from '../../../probe/checking/reachability.ts';
+import { createRunner, type Runner } from '../../../probe/checking/runner.ts';
 import { type CheckContext, told } from '../../../probe/checks/check.ts';
 import { createGuard } from '../../../probe/checks/guard.ts';
 import type { Assignment } from '../../../shared/checks/assignment.ts';

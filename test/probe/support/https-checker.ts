@@ -1,5 +1,7 @@
+import type { BodyMemory } from '../../../probe/checks/body-memory.ts';
 import type { ProbeIdentity } from '../../../probe/checks/check.ts';
 import type { CheckDeadline } from '../../../probe/checks/check-deadline.ts';
+import { createUdpSockets } from '../../../probe/checks/dns-sockets.ts';
 import { createGuard, type Endpoint, type Guard } from '../../../probe/checks/guard.ts';
 import { createHttpsCheck } from '../../../probe/checks/https.ts';
 import { createLookup, type Families, type Lookup, ownFamilies } from '../../../probe/checks/https-lookup.ts';
@@ -23,7 +25,10 @@ export type CheckerOptions = {
   readonly resolver?: Pick<OwnResolver, 'works'>;
   readonly families?: Families;
   readonly guard?: Guard;
+  readonly memory?: BodyMemory;
 };
+
+const sockets = createUdpSockets();
 
 export type Checked = Verdict & { readonly sentence: string | null };
 
@@ -31,10 +36,11 @@ export type Checked = Verdict & { readonly sentence: string | null };
 export const httpsChecker = (options: CheckerOptions = {}) => {
   const families = () => options.families ?? ownFamilies();
   const check = createHttpsCheck({
-    lookup: options.lookup ?? createLookup(families),
+    lookup: options.lookup ?? createLookup({ families, sockets }),
     resolver: options.resolver ?? { works: async () => true },
     families,
     trust: createTrust(options.authorities),
+    ...(options.memory ? { memory: options.memory } : {}),
   });
   const guard =
     options.guard ?? createGuard({ allow: options.allow ?? ['127.0.0.0/8', '::1/128'], bus: () => options.bus ?? [], own: () => [] });

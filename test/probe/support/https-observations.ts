@@ -18,6 +18,8 @@ export const certificate = (from = at - day, to = at + 90 * day) => ({
   to: iso(to),
   serial: '01',
   fingerprint: 'AA',
+  key: 'ec prime256v1',
+  signature: 'ecdsa-with-SHA256',
 });
 export const tls = (changes: Partial<TlsSeen> = {}): TlsSeen => ({
   protocol: 'TLSv1.3',
@@ -28,6 +30,7 @@ export const tls = (changes: Partial<TlsSeen> = {}): TlsSeen => ({
   valid_to: at + 90 * day,
   sent: 2,
   chain: () => [certificate()],
+  path: () => [at + 90 * day],
   ...changes,
 });
 export const response = (
@@ -45,6 +48,10 @@ export const response = (
 export const hop = (changes: Partial<HopSeen> = {}): HopSeen => ({
   url: 'https://x.example/',
   addresses: ['192.0.2.1'],
+  by: null,
+  outgoing: null,
+  phases: { dns: 1, tcp: 2, tls: 3, first_byte: 4, total: 12 },
+  beginning: new Uint8Array(),
   attempts: [{ address: '192.0.2.1', code: null, ms: 1 }],
   tls: tls(),
   response: null,

@@ -103,14 +103,14 @@ const sent = (): number => {
   return Number(values.split(' ')[names.split(' ').indexOf('OutDatagrams')]) + Number(by6);
 };
 
+const sockets = createUdpSockets();
 const families = () => ({ 4: true, 6: true }) as const;
 const https = createHttpsCheck({
   resolver: { works: async () => true },
-  lookup: createLookup(families, [nameServer]),
+  lookup: createLookup({ families, sockets, resolvers: () => [{ address: nameServer, port: ports.dns, family: 4 }] }),
   families,
   trust: createTrust(),
 });
-const sockets = createUdpSockets();
 const dns = promised(createDnsCheck({ sockets }));
 
 const run = async (one: Case): Promise<void> => {

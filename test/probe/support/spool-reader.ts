@@ -1,6 +1,6 @@
 /** For test files: what a spool gives, read as the bus and a reporter read it. */
-import type { Spool } from '../../../probe/actors/spool.ts';
-import type { Taken } from '../../../probe/actors/spool-take.ts';
+import type { Spool } from '../../../probe/spool/spool.ts';
+import type { Taken } from '../../../probe/spool/take.ts';
 import { newId } from '../../../shared/base/ids.ts';
 import { resultAt } from '../../../shared/bus/batch.ts';
 import { readBatch } from '../../../shared/bus/batch-form.ts';

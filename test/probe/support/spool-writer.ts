@@ -1,4 +1,4 @@
-import { openSpool } from '../../../probe/actors/spool.ts';
+import { openSpool } from '../../../probe/spool/spool.ts';
 import { createLog } from '../../../shared/base/log.ts';
 import { monitorIn, resultOf } from './results.ts';
 

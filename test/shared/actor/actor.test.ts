@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { ActorClosed, createActor, MailboxFull } from '../../../shared/actor/actor.ts';
+import { ActorClosed, ActorGivenUp, createActor, MailboxFull } from '../../../shared/actor/actor.ts';
 
 const gate = () => {
   let open = () => {};
@@ -80,4 +80,46 @@ test('closing finishes what was taken, hands the state to close, and refuses wha
   await told;
   expect(closed).toEqual([1]);
   await expect(actor.tell(null)).rejects.toThrow(ActorClosed);
+});
+
+test('an actor whose message stands is given up and told: that message, those behind it and those to come fail, and closing waits for none', async () => {
+  const seen: string[] = [];
+  const given: number[] = [];
+  const actor = createActor<null, string>(
+    {
+      name: 'standing',
+      init: async () => null,
+      receive: (_, message) => {
+        seen.push(message);
+        return new Promise(() => undefined);
+      },
+    },
+    { capacity: 10, patienceMs: 20, onGivenUp: () => given.push(1) },
+  );
+  const [first, second] = [actor.tell('a'), actor.tell('b')];
+  await expect(first).rejects.toThrow(ActorGivenUp);
+  await expect(second).rejects.toThrow(ActorGivenUp);
+  await expect(actor.tell('c')).rejects.toThrow(ActorGivenUp);
+  await actor.close();
+  expect([seen, given]).toEqual([['a'], [1]]);
+});
+
+test('an actor that says that it goes on is not given up, however long its message takes', async () => {
+  const given: number[] = [];
+  const actor = createActor<number, null>(
+    {
+      name: 'slow',
+      init: async () => 0,
+      receive: async (count, _, goesOn) => {
+        for (let step = 0; step < 12; step += 1) {
+          await new Promise((resolve) => setTimeout(resolve, 50));
+          goesOn();
+        }
+        return count + 1;
+      },
+    },
+    { capacity: 10, patienceMs: 300, onGivenUp: () => given.push(1) },
+  );
+  await actor.tell(null);
+  expect(given).toEqual([]);
 });

@@ -24,3 +24,15 @@ test('secrets are taken out by their shape, wherever they stand', () => {
   expect(text).not.toMatch(/0123456789|abcdefghijk|sesame|SUACH6/);
   expect(text).toContain('someone');
 });
+
+test('secrets are taken out of paths that hold one, and of cookies', () => {
+  const places = ['enter', 'join', 'reset', 'verify', 'finish', 'shared/incidents'];
+  const text = logged((log) =>
+    log.error(
+      { url: '/enter/OneTimeSecret-1', cookie_header: 'a=b; svc_session=OneTimeSecret-2' },
+      places.map((at) => `/${at}/OneTimeSecret-3?x=1`).join(' '),
+    ),
+  );
+  expect(text).not.toContain('OneTimeSecret');
+  for (const at of places) expect(text).toContain(`/${at}/***?x=1`);
+});

@@ -3,7 +3,7 @@ import { connect, type Socket } from 'node:net';
 import { fastify } from 'fastify';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { beatRoutes } from '../../../coordinator/faces/beat/index.ts';
-import { startEar } from '../../../probe/actors/ear.ts';
+import { startEar } from '../../../probe/pings/receiver.ts';
 import { createLog } from '../../../shared/base/log.ts';
 import { closed } from '../../support/closed.ts';
 import { eventually } from '../../support/eventually.ts';

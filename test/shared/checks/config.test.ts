@@ -1,7 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { nearest } from '../../../shared/base/nearest.ts';
 import type { Config } from '../../../shared/checks/assignment.ts';
-import { configFaults, knownKeys, mergeSecrets, splitSecrets, timeoutMs, unusedKeySentences } from '../../../shared/checks/config.ts';
+import { configFaults, knownKeys, mergeSecrets, splitSecrets } from '../../../shared/checks/config.ts';
+import { unknownConfigKeys } from '../../../shared/checks/config-keys.ts';
+import { timeoutMs } from '../../../shared/checks/kind-config.ts';
 import type { Json } from '../../../shared/checks/result.ts';
 
 const faults = (config: Config, interval_s = 60, target = 'https://example.com/') => configFaults('https', target, config, interval_s);
@@ -10,10 +12,19 @@ const keys = (config: Config, interval_s = 60) => faults(config, interval_s).map
 describe('a config as a whole', () => {
   test('keys that nobody knows are no fault, and the page says what was probably meant', () => {
     expect(faults({ expectd_status: [200], colour: 'blue', timeout: 5 })).toEqual([]);
-    expect(unusedKeySentences('https', { expectd_status: [200], colour: 'blue', method: 'GET' })).toEqual([
-      '`expectd_status` is not used by https checks; did you mean `expected_status`?',
-      '`colour` is not used by https checks',
+    expect(unknownConfigKeys('https', { expectd_status: [200], colour: 'blue', method: 'GET', timeout: 5 })).toEqual([
+      {
+        key: 'expectd_status',
+        meant: 'expected_status',
+        sentence: '`expectd_status` is not used by https checks; did you mean `expected_status`?',
+      },
+      { key: 'colour', meant: null, sentence: '`colour` is not used by https checks' },
+      { key: 'timeout', meant: 'timeout_ms', sentence: '`timeout` is not used by https checks; did you mean `timeout_ms`?' },
     ]);
+    expect(unknownConfigKeys('dns', { method: 'GET', recordtype: 'MX' }).map(({ meant }) => meant)).toEqual([null, 'record_type']);
+    expect(unknownConfigKeys('heartbeat', { grace: 60, grace_s: 60 }).map(({ meant }) => meant)).toEqual(['grace_s']);
+    for (const odd of ['', '__proto__', 'constructor', 'x'.repeat(5_000)])
+      expect(unknownConfigKeys('https', JSON.parse(JSON.stringify({ [odd]: 1 })))).toHaveLength(1);
     expect(knownKeys('https')).toContain('tls_expires_within_days');
   });
 

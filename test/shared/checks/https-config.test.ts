@@ -117,6 +117,13 @@ describe('every key of an https config', () => {
     expect(keys({ basic_auth: { username: 'a', password: 'b' }, bearer_token: 'c' })).toEqual(['bearer_token']);
     expect(keys({ basic_auth: { username: 'a', password: 'b' }, headers: { authorization: 'c' } })).toEqual(['basic_auth']);
     expect(keys({ timeout_ms: 2_000, max_response_ms: 3_000 })).toEqual(['max_response_ms']);
+    expect(keys({ max_response_ms: 10_001 })).toEqual(['max_response_ms']);
+    expect(keys({ max_response_ms: 5_001 }, 10)).toEqual(['max_response_ms']);
+    expect(faultsSentence(faults({ max_response_ms: 15_000 }))).toBe(
+      '`max_response_ms` cannot be used: stay at or below the time limit of 10,000 ms, or give a longer `timeout_ms`',
+    );
+    expect(keys({ max_response_ms: 10_000 })).toEqual([]);
+    expect(keys({ timeout_ms: 30_000, max_response_ms: 30_000 })).toEqual([]);
     expect(keys({ timeout_ms: 10_000 }, 10)).toEqual(['timeout_ms']);
     expect(keys({ method: 'POST', body: 'payload' })).toEqual([]);
   });

@@ -1,9 +1,13 @@
-import { readFileSync } from 'node:fs';
+import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Exit, exits, runCli, type Surroundings } from '../../../shared/client/cli.ts';
 import { createHouse, type House } from '../../support/people.ts';
 import { machineNode, runProgram } from '../../support/programs.ts';
 import { openServed, type Served } from '../../support/served.ts';
+
+const unknownId = '0190a7c4-5b1e-7c3d-9f42-6a8b1c2d3e4f';
 
 let served: Served;
 let house: House;
@@ -94,7 +98,7 @@ describe('antipode', () => {
     );
     expect(await json('maintenance', 'get', id(window))).toMatchObject({ monitors: [made.id], starts_at: '2027-01-01T02:00:00.000Z' });
     expect((await run(['maintenance', 'delete', id(window)])).code).toBe(exits.done);
-    const deleted = await run(['monitors', 'delete', id(made)]);
+    const deleted = await run(['monitors', 'delete', id(made), '--yes']);
     expect(deleted).toEqual({ code: exits.done, out: '', err: '', asked: [] });
     expect(await run(['monitors', 'get', id(made)])).toMatchObject({
       code: exits.refused,
@@ -133,6 +137,44 @@ describe('antipode', () => {
     expect(told).toMatchObject({ code: exits.done, asked: [] });
   });
 
+  test('deletes no monitor where nobody can be asked, whatever is piped into it, unless told yes', async () => {
+    const made = await json('monitors', 'create', '--type', 'https', '--target', 'https://piped.example/');
+    const env = { PATH: process.env.PATH, ANTIPODE_URL: url, ANTIPODE_TOKEN: house.member.readWrite, XDG_CONFIG_HOME: '/nonexistent' };
+    const node = machineNode() ?? process.execPath;
+    const told = (input: string, ...more: string[]) =>
+      runProgram([node, served.files['antipode.mjs'], 'monitors', 'delete', id(made), ...more], { env, input });
+    for (const input of ['n\n', 'y\n', ''])
+      expect(await told(input)).toEqual({ code: exits.usage, out: '', err: expect.stringMatching(/^Nothing was deleted: .*--yes.*\n$/) });
+    expect(await json('monitors', 'get', id(made))).toMatchObject({ id: made.id });
+    expect(await told('', '--yes')).toEqual({ code: exits.done, out: '', err: '' });
+  });
+
+  test('a dotted flag changes its key alone, and leaves secrets as they are', async () => {
+    const config = { timeout_ms: 5000, method: 'POST', headers: { 'X-Key': 'hidden', Accept: 'text/html' }, secret_headers: ['X-Key'] };
+    const [type, target] = ['--type', '--target'];
+    const made = await json('monitors', 'create', type, 'https', target, 'https://kept.example/', '--config', JSON.stringify(config));
+    const shown = { ...config, headers: { 'X-Key': '***', Accept: 'text/html' } };
+    expect(made).toMatchObject({ config: shown });
+    const secret = async () => await served.api.sql`select secrets from monitors where id = ${id(made)}`;
+    const update = (...flags: string[]) => json('monitors', 'update', id(made), ...flags);
+    expect(await update('--config.timeout_ms', '3000', '--name', 'Kept')).toEqual({
+      ...made,
+      name: 'Kept',
+      config: { ...Object(made.config), timeout_ms: 3000 },
+    });
+    const inner = await update('--config.headers.Accept', 'text/plain');
+    expect(inner).toMatchObject({ config: { ...shown, timeout_ms: 3000, headers: { 'X-Key': '***', Accept: 'text/plain' } } });
+    expect(await secret()).toEqual([{ secrets: expect.anything() }]);
+    // The whole is still the whole, and what is dotted beside it is set in that.
+    const whole = await update('--config', '{"timeout_ms": 4000}', '--config.method', 'HEAD');
+    expect(whole.config).toMatchObject({ timeout_ms: 4000, method: 'HEAD' });
+    expect(whole.config).not.toMatchObject({ secret_headers: ['X-Key'] });
+    expect(await run(['monitors', 'update', unknownId, '--config.timeout_ms', '1'])).toMatchObject({
+      code: exits.refused,
+      err: expect.stringContaining('monitor_not_found'),
+    });
+  });
+
   test.each<[string, string[], World, Exit, RegExp]>([
     ['a refusal of the domain', ['monitors', 'create', '--type', 'ftp', '--target', 'x'], {}, exits.refused, /monitor_type_unknown/],
     [
@@ -161,6 +203,31 @@ describe('antipode', () => {
     expect((await run(['groups', 'create', '--name', 'x'], { token: house.owner.read })).err).toContain('scope_insufficient');
     expect((await run(['groups', 'create', '--name', 'x'], { token: house.viewer.readWrite })).err).toContain('role_insufficient');
     expect((await run(['monitors', 'get', id(made)], { token: stranger.owner.readWrite })).err).toContain('monitor_not_found');
+  });
+
+  test('a config key that does nothing is told of, on create and on update, and the monitor is there all the same', async () => {
+    const line = ['monitors', 'create', '--type', 'https', '--target', 'https://typo.example/', '--config.expectd_status', '[200]'];
+    const made = await run(line);
+    expect(made.code).toBe(exits.done);
+    expect(made.err).toBe(
+      'antipode: `expectd_status` is not used by https checks; did you mean `expected_status`? (antipode help config lists what is)\n',
+    );
+    const monitor: Record<string, unknown> = JSON.parse(made.out);
+    expect(monitor.config).toEqual({ expectd_status: [200] });
+    const changed = await run(['monitors', 'update', id(monitor), '--config', '{"metod":"HEAD","method":"GET"}'], { terminal: true });
+    expect(changed).toMatchObject({ code: exits.done, err: expect.stringContaining('did you mean `method`?') });
+    expect((await run(['monitors', 'update', id(monitor), '--name', 'Other'])).err).toBe('');
+  });
+
+  test('lists every config key of a type, with its meaning', async () => {
+    expect(await run(['help', 'config', 'https'])).toMatchObject({
+      code: exits.done,
+      err: '',
+      out: expect.stringContaining('body_not_contains'),
+    });
+    expect(await run(['help', 'config'])).toMatchObject({ code: exits.done, out: expect.stringContaining('help config dns') });
+    expect(await run(['help', 'config', 'htps'])).toMatchObject({ code: exits.usage, err: expect.stringContaining('Did you mean https?') });
+    expect((await run(['--help'])).out).toContain('help config TYPE');
   });
 
   test('says of every command what it takes, with an example', async () => {
@@ -202,6 +269,24 @@ describe('antipode', () => {
     expect(full).toMatchObject({ code: 1, err: expect.stringMatching(/^antipode: the answer cannot be written \(ENOSPC[^\n]*\)\n$/) });
     const closed = await runProgram(['sh', '-c', '"$0" "$1" monitors list --all | true', node, served.files['antipode.mjs']], { env });
     expect(closed).toMatchObject({ code: 0, err: '' });
+  });
+
+  test('README’s installation works also where a folder above calls its modules CommonJS', async () => {
+    const home = mkdtempSync(join(tmpdir(), 'antipode-installed-'));
+    try {
+      writeFileSync(join(home, 'package.json'), '{"type": "commonjs"}');
+      const env = { PATH: process.env.PATH, HOME: home, ANTIPODE_URL: url, ANTIPODE_TOKEN: house.member.read };
+      const readme = readFileSync(new URL('../../../README.md', import.meta.url), 'utf8');
+      const [steps = ''] = /^curl [^\n]*antipode\.mjs"\n(?:[^\n]*antipode\.mjs[^\n]*\n)*/m.exec(readme) ?? [];
+      expect(steps).toContain('.local/bin');
+      cpSync(served.files['antipode.mjs'], join(home, 'downloads/antipode.mjs'));
+      const installed = await runProgram(['sh', '-ec', steps], { env: { ...env, ANTIPODE_URL: `file://${home}` } });
+      expect(installed).toEqual({ code: 0, out: '', err: '' });
+      const said = await runProgram([join(home, '.local/bin/antipode'), 'whoami'], { env });
+      expect(said).toMatchObject({ code: 0, err: '', out: expect.stringContaining('"scope":"read"') });
+    } finally {
+      rmSync(home, { recursive: true });
+    }
   });
 
   test('a flag before the command is told where flags stand', async () => {

@@ -1,10 +1,9 @@
 import { expect, test } from 'vitest';
-import { callOf, findCommand, readLine, UsageFault } from '../../../shared/client/arguments.ts';
+import { type CommandCall, callOf, findCommand, readLine, UsageFault } from '../../../shared/client/arguments.ts';
 import { commands } from '../../../shared/client/command-table.ts';
 import { commandName, commandWords } from '../../../shared/client/commands.ts';
-import type { Call } from '../../../shared/client/http-client.ts';
 
-const call = (...given: string[]): Call => {
+const call = (...given: string[]): CommandCall => {
   const line = readLine(given, new Set(['ungroup', 'enabled']));
   const { command, rest } = findCommand(commands, line.words);
   return callOf(command, rest, line, (path) => (path === 'config.json' ? '{"timeout_ms": 3000}' : ''));
@@ -15,7 +14,8 @@ test('every command that the service is promised with stands there, and no other
     [
       'whoami',
       ...['list', 'get', 'create', 'update', 'delete', 'status'].map((verb) => `monitors ${verb}`),
-      ...['list', 'get'].map((verb) => `incidents ${verb}`),
+      ...['list', 'get', 'acknowledge'].map((verb) => `incidents ${verb}`),
+      ...['list', 'get', 'create', 'update', 'delete'].map((verb) => `channels ${verb}`),
       ...['list', 'get', 'create', 'delete'].map((verb) => `maintenance ${verb}`),
       ...['list', 'get', 'create', 'update', 'delete'].map((verb) => `groups ${verb}`),
       ...['list', 'get', 'add-monitor', 'remove-monitor', 'add-group', 'remove-group'].map((verb) => `status-pages ${verb}`),
@@ -28,7 +28,7 @@ test('an operation that does not exist yet would be a command without further wo
   expect(commandWords({ id: 'rotateMonitorToken', path: '/api/v1/monitors/{monitor_id}/token' })).toEqual(['monitors', 'rotate-token']);
 });
 
-test.each<[string[], Call]>([
+test.each<[string[], CommandCall]>([
   [['whoami'], { method: 'GET', path: '/api/v1/me', query: {} }],
   [['monitors', 'list', '--limit', '5'], { method: 'GET', path: '/api/v1/monitors', query: { limit: '5' } }],
   [['monitors', 'get', 'a b/..'], { method: 'GET', path: '/api/v1/monitors/a%20b%2F..', query: {} }],
@@ -70,6 +70,23 @@ test.each<[string[], Call]>([
     },
   ],
   [['monitors', 'update', 'm', '--enabled', 'false'], { method: 'PATCH', path: '/api/v1/monitors/m', query: {}, body: { enabled: false } }],
+  [
+    ['monitors', 'update', 'm', '--config.headers.Accept', 'text/html', '--config.timeout_ms', '5000'],
+    {
+      method: 'PATCH',
+      path: '/api/v1/monitors/m',
+      query: {},
+      body: {},
+      amendments: [
+        { path: ['config', 'headers', 'Accept'], value: 'text/html' },
+        { path: ['config', 'timeout_ms'], value: 5000 },
+      ],
+    },
+  ],
+  [
+    ['monitors', 'update', 'm', '--config.headers.a', 'b', '--config', '{"headers": {"c": "d"}}'],
+    { method: 'PATCH', path: '/api/v1/monitors/m', query: {}, body: { config: { headers: { c: 'd', a: 'b' } } } },
+  ],
   [['monitors', 'update', '--ungroup', 'm'], { method: 'PATCH', path: '/api/v1/monitors/m', query: {}, body: { ungroup: true } }],
   [['monitors', 'update', 'm', '--no-enabled'], { method: 'PATCH', path: '/api/v1/monitors/m', query: {}, body: { enabled: false } }],
   [['monitors', 'delete', 'm'], { method: 'DELETE', path: '/api/v1/monitors/m', query: {} }],
@@ -122,6 +139,7 @@ test.each<[string[], RegExp]>([
   [['monitors', 'create', '--type', 'https', '--config', '{'], /not valid JSON/],
   [['monitors', 'create', '--type', 'https', '--config', '[]'], /must be a JSON object/],
   [['monitors', 'create', '--type', 'https', '--config.__proto__.x', '1'], /__proto__/],
+  [['monitors', 'update', 'm', '--config.headers.__proto__', '1'], /__proto__/],
   [['incidents', 'list', '--state', 'closed'], /takes all, open, resolved/],
 ])('%j is refused and told what would do', (given, message) => {
   expect(() => call(...given)).toThrow(UsageFault);

@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createMcpBridge } from '../../support/mcp-bridge.ts';
 import { machineNode, runProgram } from '../../support/programs.ts';
 import { openServed, type Served } from '../../support/served.ts';
+import { judgingTool } from '../../support/tools.ts';
 
 let served: Served;
 let env: Readonly<Record<string, string>>;
@@ -20,46 +21,41 @@ afterAll(() => served.close());
 
 const node = machineNode() ?? process.execPath;
 
-test("the inspector's command line lists the tools and calls one", async () => {
-  const home = mkdtempSync(join(tmpdir(), 'antipode-inspector-'));
-  const inspect = (...given: string[]) =>
-    runProgram(
-      [
-        process.execPath,
-        'node_modules/@modelcontextprotocol/inspector/clients/launcher/build/index.js',
-        '--cli',
-        node,
-        script,
-        ...given,
-        '--format',
-        'json',
-      ],
-      {
-        env: { ...env, HOME: home },
-      },
-    );
-  try {
-    const listed = await inspect('--method', 'tools/list', '--strict');
-    expect(listed.code, listed.err).toBe(0);
-    expect(JSON.parse(listed.out).result.tools).toHaveLength(10);
-    const called = await inspect(
-      '--method',
-      'tools/call',
-      '--tool-name',
-      'whoami',
-      '-e',
-      `ANTIPODE_URL=${env.ANTIPODE_URL}`,
-      '-e',
-      `ANTIPODE_TOKEN=${env.ANTIPODE_TOKEN}`,
-    );
-    expect(called.code, called.err).toBe(0);
-    expect(JSON.parse(called.out).result.structuredContent).toMatchObject({ role: 'viewer' });
-  } finally {
-    rmSync(home, { recursive: true });
-  }
-}, 60_000);
+const inspector = judgingTool('@modelcontextprotocol/inspector/clients/launcher/build/index.js');
+const suite = judgingTool('@modelcontextprotocol/conformance/dist/index.js');
 
-describe('the conformance suite', () => {
+test.runIf(inspector)(
+  "the inspector's command line lists the tools and calls one",
+  async () => {
+    const home = mkdtempSync(join(tmpdir(), 'antipode-inspector-'));
+    const inspect = (...given: string[]) =>
+      runProgram([process.execPath, inspector ?? '', '--cli', node, script, ...given, '--format', 'json'], {
+        env: { ...env, HOME: home },
+      });
+    try {
+      const listed = await inspect('--method', 'tools/list', '--strict');
+      expect(listed.code, listed.err).toBe(0);
+      expect(JSON.parse(listed.out).result.tools).toHaveLength(10);
+      const called = await inspect(
+        '--method',
+        'tools/call',
+        '--tool-name',
+        'whoami',
+        '-e',
+        `ANTIPODE_URL=${env.ANTIPODE_URL}`,
+        '-e',
+        `ANTIPODE_TOKEN=${env.ANTIPODE_TOKEN}`,
+      );
+      expect(called.code, called.err).toBe(0);
+      expect(JSON.parse(called.out).result.structuredContent).toMatchObject({ role: 'viewer' });
+    } finally {
+      rmSync(home, { recursive: true });
+    }
+  },
+  60_000,
+);
+
+describe.runIf(suite)('the conformance suite', () => {
   /** Scenarios about what this server offers. */
   const applies = ['server-initialize', 'ping', 'tools-list', 'tools-call-error'];
   /** Scenarios that need what this server does not have, and why it does not have it. */
@@ -93,10 +89,9 @@ describe('the conformance suite', () => {
     'prompts-get-with-image': 'no prompts',
     'dns-rebinding-protection': 'about HTTP; nobody reaches standard input through a browser',
   };
-  const suite = 'node_modules/@modelcontextprotocol/conformance/dist/index.js';
 
   test('has no scenario that is neither run nor explained', async () => {
-    const { out } = await runProgram([process.execPath, suite, 'list', '--server']);
+    const { out } = await runProgram([process.execPath, suite ?? '', 'list', '--server']);
     const known = [...out.matchAll(/^\s*-\s+([a-z0-9-]+)/gm)].map(([, name]) => name ?? '');
     expect(known.length).toBeGreaterThan(10);
     expect(known.filter((name) => !applies.includes(name) && !Object.hasOwn(doesNotApply, name))).toEqual([]);
@@ -108,7 +103,7 @@ describe('the conformance suite', () => {
     try {
       const { code, out, err } = await runProgram([
         process.execPath,
-        suite,
+        suite ?? '',
         'server',
         '--url',
         bridge.url,

@@ -1,11 +1,14 @@
 import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
+import { build } from 'esbuild';
 import Fastify, { type FastifyInstance } from 'fastify';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { downloadRooms } from '../../../../coordinator/faces/downloads/bundle.ts';
 import { downloadRoutes } from '../../../../coordinator/faces/downloads/routes.ts';
 import { restServerOptions } from '../../../../coordinator/faces/rest/index.ts';
 
+const root = resolve(import.meta.dirname, '../../../..');
 let cacheFolder: string;
 let app: FastifyInstance;
 const failures: unknown[] = [];
@@ -53,4 +56,27 @@ test('a second start finds the bundles by their content', async () => {
   expect((await later.inject({ url: '/downloads/antipode-mcp.mjs' })).body).toBe(second.body);
   expect((await readdir(cacheFolder)).toSorted()).toEqual(kept);
   await later.close();
+});
+
+test('the rooms that decide the name of a bundle are all that it is made of, and none of the schemas comes along', async () => {
+  const { metafile } = await build({
+    absWorkingDir: root,
+    entryPoints: ['shared/client/antipode.ts', 'shared/client/antipode-mcp.ts'],
+    outdir: cacheFolder,
+    write: false,
+    bundle: true,
+    platform: 'node',
+    format: 'esm',
+    metafile: true,
+  });
+  const inside = Object.keys(metafile.inputs).filter((file) => !file.startsWith('node_modules/') && file !== 'package.json');
+  expect(inside.filter((file) => !downloadRooms.some((room) => file.startsWith(`${room}/`)))).toEqual([]);
+  const ofCommand = Object.entries(metafile.outputs).find(([file]) => file.endsWith('antipode.js'))?.[1].inputs ?? {};
+  expect(Object.keys(ofCommand).filter((file) => file.startsWith('node_modules/'))).toEqual([]);
+});
+
+test('the command line is a small download', async () => {
+  const { body } = await app.inject({ url: '/downloads/antipode.mjs' });
+  // 50 kB before every config key was told of; the words of a hundred more would still fit.
+  expect(Buffer.byteLength(body)).toBeLessThan(80_000);
 });

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { docsPage, docsSecurityPolicy } from '../../../../coordinator/faces/rest/docs.ts';
 import { apiDocument } from '../../../../coordinator/faces/rest/openapi.ts';
+import { configKeys, kinds } from '../../../../shared/api/config-keys.ts';
 import { restOperations } from '../../../../shared/api/index.ts';
 
 const document = apiDocument('https://antipode.example.org');
@@ -13,6 +14,22 @@ describe('The page of the API document', () => {
     for (const { id, path, summary } of restOperations) for (const part of [id, path, summary]) expect(page).toContain(part);
     for (const name of Object.keys(document.components.schemas)) expect(page).toContain(`id="${name}"`);
     expect(page).toContain('plan_limit_monitors');
+  });
+
+  it('tells of every key of a config, under its type', () => {
+    const text = (html: string) =>
+      html
+        .replaceAll(/<[^>]+>/g, '')
+        .replaceAll('&quot;', '"')
+        .replaceAll('&#39;', "'")
+        .replaceAll('&lt;', '<')
+        .replaceAll('&gt;', '>');
+    for (const kind of kinds) {
+      const chapter = text(new RegExp(`<section id="config-${kind}">([\\s\\S]*?)</section>`).exec(page)?.[1] ?? '');
+      for (const [key, { meaning, allowed }] of Object.entries(configKeys[kind]))
+        for (const words of [key, meaning, allowed]) expect(chapter).toContain(words.replaceAll('`', ''));
+    }
+    expect(page.split('<a href="#config">Every key</a>')).toHaveLength(4);
   });
 
   it('loads nothing and runs nothing, and its policy allows its one style', () => {
@@ -32,6 +49,8 @@ describe('The page of the API document', () => {
     const ids = all(/\sid="([^"]+)"/g);
     expect(new Set(ids).size).toBe(ids.length);
     expect(all(/href="#([^"]+)"/g).filter((target) => !ids.includes(target))).toEqual([]);
-    expect(all(/<table>([\s\S]*?)<\/table>/g).every((table) => table.includes('scope="col"') && table.includes('scope="row"'))).toBe(true);
+    expect(all(/<table[^>]*>([\s\S]*?)<\/table>/g).every((table) => table.includes('scope="col"') && table.includes('scope="row"'))).toBe(
+      true,
+    );
   });
 });

@@ -32,11 +32,12 @@ const standIns: Things = {
   window: '00000000-0000-7000-8000-000000000005',
   page: '00000000-0000-7000-8000-000000000006',
   incident: '00000000-0000-7000-8000-000000000007',
+  channel: '00000000-0000-7000-8000-000000000008',
 };
 
-const names = ['group', 'otherGroup', 'monitor', 'otherMonitor', 'window', 'page', 'incident'] as const;
+const names = ['group', 'otherGroup', 'monitor', 'otherMonitor', 'window', 'page', 'incident', 'channel'] as const;
 
-const { group, otherGroup, monitor, otherMonitor, window, page, incident } = standIns;
+const { group, otherGroup, monitor, otherMonitor, window, page, incident, channel } = standIns;
 
 const idsFor = (name: string): fc.Arbitrary<string> => {
   const fitting = name.startsWith('monitor')
@@ -47,7 +48,9 @@ const idsFor = (name: string): fc.Arbitrary<string> => {
         ? [window]
         : name.startsWith('page')
           ? [page]
-          : [incident];
+          : name.startsWith('channel')
+            ? [channel]
+            : [incident];
   return fc.oneof(
     { weight: 16, arbitrary: fc.constantFrom(...fitting) },
     { weight: 1, arbitrary: fc.constantFrom(...Object.values(standIns)) },

@@ -42,6 +42,11 @@ const bodies: { readonly [Id in OperationId]?: (of: Things) => object } = {
   updateGroup: () => ({ name: 'Renamed' }),
   addStatusPageMonitor: ({ otherMonitor }) => ({ monitor: otherMonitor }),
   addStatusPageGroup: ({ group }) => ({ group }),
+  createChannel: ({ monitor, group }) => ({
+    ...{ kind: 'webhook', config: { url: 'https://hooks.example.org/' }, personal: true },
+    ...{ covers: 'chosen', monitors: [monitor], groups: [group] },
+  }),
+  updateChannel: ({ group }) => ({ name: 'Renamed', groups: [group] }),
 };
 
 const request = (id: OperationId, of: Things) => {
@@ -52,7 +57,8 @@ const request = (id: OperationId, of: Things) => {
     .replace('{group_id}', of.group)
     .replace('{window_id}', of.window)
     .replace('{page_id}', of.page)
-    .replace('{incident_id}', of.incident);
+    .replace('{incident_id}', of.incident)
+    .replace('{channel_id}', of.channel);
   const payload = bodies[id]?.(of);
   return { method: operation.method, url, ...(payload && { payload }) };
 };
@@ -104,7 +110,7 @@ describe('Whoever is not allowed', () => {
     const before = await inventory();
     const unknown: Things = {
       ...{ monitor: newId(), otherMonitor: newId(), group: newId(), otherGroup: newId() },
-      ...{ window: newId(), page: newId(), incident: newId() },
+      ...{ window: newId(), page: newId(), incident: newId(), channel: newId() },
     };
     for (const id of ids.filter((id) => id !== 'whoami' && id !== 'createGroup')) {
       const foreign = await ask(id, strangers.owner.readWrite);
@@ -164,7 +170,7 @@ describe('Whoever is allowed', () => {
       const of = await createThings(api, mine[role], { published: false });
       // What deletes comes last, and what publishes before what takes down.
       const order = [...ids.filter((id) => !/^(delete|remove)/.test(id)), 'removeStatusPageMonitor', 'removeStatusPageGroup'] as const;
-      const last = ['deleteMaintenanceWindow', 'deleteGroup', 'deleteMonitor'] as const;
+      const last = ['deleteChannel', 'deleteMaintenanceWindow', 'deleteGroup', 'deleteMonitor'] as const;
       for (const id of [...order, ...last]) {
         const heard = await ask(id, token, of);
         const { success } = restOperations.find((operation) => operation.id === id) ?? {};

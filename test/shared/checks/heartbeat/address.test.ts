@@ -17,6 +17,10 @@ describe('the ping address', () => {
     [`?rid=${rid}`, { ...call, rid }],
     [`/start?rid=${rid.toUpperCase()}&utm_source=x`, { ...call, kind: 'start', rid }],
     ['/7?rid=', { ...call, kind: 'fail', exit_code: 7 }],
+    ['/', call],
+    [`/?rid=${rid}`, { ...call, rid }],
+    ['/start/', { ...call, kind: 'start' }],
+    ['/0/', { ...call, exit_code: 0 }],
   ])('with %j behind the token is a beat', (more, expected) => {
     expect(parseBeatCall(`/beat/${token}${more}`)).toEqual(expected);
   });
@@ -26,7 +30,7 @@ describe('the ping address', () => {
     expect(parseBeatCall(`${place}?/beat/${token}`)).toBe('no_such_address');
   });
 
-  test.each(['/256', '/999', '/1000', '/-1', '/1.5', '/START', '/begin', '/', '/start/', '/start/1', '//start', '%2Fstart'])(
+  test.each(['/256', '/999', '/1000', '/-1', '/1.5', '/START', '/begin', '//', '/start//', '/start/1', '//start', '%2Fstart'])(
     'with %j behind the token is none',
     (more) => {
       expect(parseBeatCall(`/beat/${token}${more}`)).toBe('no_such_address');

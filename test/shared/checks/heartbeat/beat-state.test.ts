@@ -128,10 +128,11 @@ describe('a run', () => {
     }
   });
 
-  test('is one of sixteen: the oldest are forgotten', () => {
+  test('is one of sixteen: the oldest are forgotten, but before any good beat the first, which the deadline counts from', () => {
     const all = Array.from({ length: 17 }, (_, nth) => beatAt('start', (nth + 1) * second, `r${nth}`));
     const names = all.map(({ rid }) => rid).slice(1);
-    expect(fold(all).open.map(({ rid }) => rid)).toEqual(names);
+    expect(fold([beatAt('success', 0), ...all]).open.map(({ rid }) => rid)).toEqual(names);
+    expect(fold(all).open.map(({ rid }) => rid)).toEqual(['r0', ...names.slice(1)]);
     const ends = all.map((beat): Beat => ({ ...beat, kind: 'success', id: `end ${beat.at}` }));
     expect(fold(ends).ended.map(({ rid }) => rid)).toEqual(names);
     const [older, newer] = [fold(ends.slice(0, 9)), fold(ends.slice(9))];

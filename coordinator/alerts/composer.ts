@@ -1,0 +1,254 @@
+import type { Clock } from '../../shared/base/clock.ts';
+import { newId } from '../../shared/base/ids.ts';
+import { takeFrom } from '../domain/telling/bucket.ts';
+import { shutBy } from '../domain/telling/coverage.ts';
+import { flappingMemoryMs } from '../domain/telling/flapping.ts';
+import { messagesOf } from '../domain/telling/message.ts';
+import { reminderAfter } from '../domain/telling/reminders.ts';
+import { type Disposition, dispose, type StepEvent } from '../domain/telling/step.ts';
+import { coverOfMonitors } from '../store/cover.ts';
+import type { Queryable, Sql } from '../store/database.ts';
+import { insertSteps, type NewStep, outagesOf } from '../store/telling-plan.ts';
+import {
+  type ComposedChannel,
+  type DownMessage,
+  downMessages,
+  downNow,
+  dropSteps,
+  type Hold,
+  holdSteps,
+  insertMessages,
+  matricesOf,
+  mergeSteps,
+  mutesOf,
+  type NewMessage,
+  openInThreads,
+  takeChannelsWithSteps,
+  type WaitingStep,
+  waitingSteps,
+  writeBuckets,
+} from '../store/telling-steps.ts';
+import { inTransaction } from '../store/transactions.ts';
+import { contentFrom, contentOf, type Leaving, leavingOf, matrixLine } from './content.ts';
+
+/**
+ * Makes messages of steps: asks each whose time has come whether it is due, and lets what is due leave as the channel's bucket allows (rule 32).
+ * Each channel is composed by one coordinator at a time, which holds its row; all of it is one transaction.
+ */
+export type Composer = {
+  /** Composes what is due; whether there was anything. */
+  readonly compose: () => Promise<boolean>;
+};
+
+const mostChannels = 50;
+const mostSteps = 5_000;
+/** So long an end waits for what is being sent of its beginning, before it asks again. */
+const againMs = 500;
+
+const ends: readonly StepEvent[] = ['up', 'was_down', 'closed'];
+
+type Parts = {
+  readonly sql: Sql;
+  readonly clock: Clock;
+  /** Whether a message to a channel of this kind tells of one talk alone. */
+  readonly isByThread: (kind: string) => boolean;
+};
+
+/** All that was read for one round. */
+type Round = {
+  readonly now: number;
+  readonly covers: Awaited<ReturnType<typeof coverOfMonitors>>;
+  readonly mutes: ReadonlyMap<string, number>;
+  /** When each monitor was last confirmed down. */
+  readonly lastDown: ReadonlyMap<string, number>;
+  readonly downs: readonly DownMessage[];
+  readonly matrices: ReadonlyMap<string, string | null>;
+};
+
+const readRound = async (
+  sql: Queryable,
+  channels: readonly ComposedChannel[],
+  steps: readonly WaitingStep[],
+  now: number,
+): Promise<Round> => {
+  const incidents = [...new Set(steps.map(({ incident_id }) => incident_id))];
+  const monitorsOf = (some: readonly WaitingStep[]) => [...new Set(some.map(({ monitor_id }) => monitor_id))];
+  const flapping = monitorsOf(steps.filter((step) => step.flapping !== 'plain' && ends.includes(step.event)));
+  const since = now - flappingMemoryMs;
+  const covers = await coverOfMonitors(sql, monitorsOf(steps.filter(({ event }) => !ends.includes(event))), { from: now - 1, to: now + 1 });
+  const mutes = await mutesOf(sql, [...new Set(channels.map(({ organisation_id }) => organisation_id))], now);
+  const outages = flapping.length === 0 ? [] : await outagesOf(sql, flapping, since);
+  const downs = await downMessages(sql, { channels: channels.map(({ id }) => id), incidents, flapping, since }, now);
+  const seen = Map.groupBy(await matricesOf(sql, incidents), ({ incident_id }) => incident_id);
+  return {
+    ...{ now, covers, mutes, downs },
+    lastDown: new Map(outages.map(({ monitor_id, confirmed_at }) => [monitor_id, confirmed_at.getTime()])),
+    matrices: new Map([...seen].map(([incident, rows]) => [incident, matrixLine(rows)])),
+  };
+};
+
+const dispositionOf = (step: WaitingStep, channel: ComposedChannel, round: Round): Disposition => {
+  const time = (at: Date | null): number | null => at?.getTime() ?? null;
+  const { monitor_id, event, flapping } = step;
+  const due_at = step.due_at.getTime();
+  // A monitor that was deleted took its incidents along: they are over.
+  const ended_at = step.started_at === null ? due_at : time(step.resolved_at);
+  const isEnd = ends.includes(event);
+  return dispose(
+    { event, due_at, not_before: step.look_at.getTime() },
+    {
+      incident: { confirmed_at: time(step.confirmed_at) ?? due_at, ended_at, acknowledged_at: time(step.acknowledged_at) },
+      channel: { shut: shutBy(channel), delay_s: channel.delay_s, hours: channel.hours },
+      cover: round.covers.get(monitor_id) ?? [],
+      muted_until: round.mutes.get(channel.organisation_id) ?? null,
+      flapping: isEnd ? 'plain' : flapping,
+      waits_for_steadiness: isEnd && flapping !== 'plain',
+      down_again: (round.lastDown.get(monitor_id) ?? 0) > (ended_at ?? due_at),
+    },
+    round.now,
+  );
+};
+
+/** What was said of the beginning of this step's incident, the last that was. */
+const beginningOf = (step: WaitingStep, { downs }: Round): DownMessage | undefined => {
+  const own = downs.filter(({ channel_id, incident_id }) => channel_id === step.channel_id && incident_id === step.incident_id);
+  const ofMonitor = downs.filter(({ channel_id, monitor_id }) => channel_id === step.channel_id && monitor_id === step.monitor_id);
+  return own.at(-1) ?? (step.flapping === 'plain' ? undefined : ofMonitor.at(-1));
+};
+
+type Composed = {
+  readonly leaving: Leaving[];
+  readonly holds: Hold[];
+  readonly drops: { readonly id: number; readonly because: string }[];
+  readonly merged: DownMessage[];
+};
+
+/** What becomes of the steps of one channel, but for its bucket. */
+const sortOut = (channel: ComposedChannel, steps: readonly WaitingStep[], round: Round): Composed => {
+  const out: Composed = { leaving: [], holds: [], drops: [], merged: [] };
+  const hold = (step: WaitingStep, by: Hold['by'], until: number) => out.holds.push({ id: step.id, by, until, isNew: step.held_by !== by });
+  for (const step of steps) {
+    const disposition = dispositionOf(step, channel, round);
+    if (disposition.is === 'dropped') out.drops.push({ id: step.id, because: disposition.because });
+    else if (disposition.is === 'held') hold(step, disposition.by, disposition.until);
+    else {
+      const begun = beginningOf(step, round);
+      const isEnd = ends.includes(step.event);
+      const isOvertaken = isEnd && begun?.state === 'waiting';
+      if (isOvertaken && begun.claimed) hold(step, 'down_on_its_way', round.now + againMs);
+      else if (isEnd && (begun?.state === 'refused' || begun?.state === 'given_up')) out.drops.push({ id: step.id, because: 'never_told' });
+      else {
+        if (isOvertaken) out.merged.push(begun);
+        const begins = step.event === 'down' || step.event === 'flapping' || isOvertaken || begun === undefined;
+        const before =
+          begun === undefined || step.started_at !== null
+            ? undefined
+            : contentFrom(begun.told).monitors.find(({ incident }) => incident === step.incident_id);
+        out.leaving.push(
+          leavingOf(step, {
+            event: isOvertaken ? 'was_down' : step.event,
+            // What begins a talk has none yet: it gets the name of its message.
+            thread: begins ? '' : begun.thread_id,
+            steady: isEnd && step.flapping !== 'plain',
+            matrix: round.matrices.get(step.incident_id) ?? null,
+            before,
+          }),
+        );
+      }
+    }
+  }
+  return out;
+};
+
+const reminderOf = ({ step, event }: Leaving, { reminder_s }: ComposedChannel, now: number): NewStep[] => {
+  if (reminder_s === null || (event !== 'down' && event !== 'reminder')) return [];
+  const { organisation_id: organisation, channel_id: channel, monitor_id: monitor, incident_id: incident } = step;
+  const seq = event === 'down' ? 1 : step.seq + 1;
+  const look_at = now + reminderAfter(reminder_s, seq);
+  return [{ ...{ organisation, channel, monitor, incident, seq, look_at }, event: 'reminder', due_at: now, flapping: 'plain' }];
+};
+
+export const createComposer = ({ sql, clock, isByThread }: Parts): Composer => {
+  const write = async (
+    transaction: Queryable,
+    left: readonly { readonly channel: ComposedChannel; readonly leaving: readonly Leaving[] }[],
+    now: number,
+  ): Promise<void> => {
+    if (left.length === 0) return;
+    const down = Map.groupBy(
+      await downNow(transaction, [...new Set(left.map(({ channel }) => channel.organisation_id))]),
+      ({ organisation_id }) => organisation_id,
+    );
+    const threads = left.flatMap(({ leaving }) => leaving.map(({ thread }) => thread)).filter((thread) => thread !== '');
+    const open = await openInThreads(transaction, [...new Set(threads)]);
+    const messages = left.flatMap(({ channel, leaving }) =>
+      messagesOf(leaving, isByThread(channel.kind)).map(({ event, items }): NewMessage => {
+        const id = newId();
+        const begins = items.some(({ thread }) => thread === '');
+        const thread = begins ? id : (items[0]?.thread ?? id);
+        const over = items.every((item) => ends.includes(item.event)) && (begins || (open.get(thread) ?? 0) === 0);
+        const around = { organisation: channel.organisation, down: down.get(channel.organisation_id) ?? [], over, now };
+        const told = contentOf({ event, items }, around);
+        return {
+          ...{ id, event, thread, told, organisation: channel.organisation_id, channel: channel.id, due_at: told.at },
+          steps: items.map((item) => ({ id: item.step.id, event: item.event })),
+        };
+      }),
+    );
+    await insertMessages(transaction, messages, now);
+    await insertSteps(
+      transaction,
+      left.flatMap(({ channel, leaving }) => leaving.flatMap((item) => reminderOf(item, channel, now))),
+      now,
+    );
+  };
+
+  return {
+    compose: () =>
+      inTransaction(sql, async (transaction) => {
+        const now = clock.now();
+        const channels = await takeChannelsWithSteps(transaction, now, mostChannels);
+        if (channels.length === 0) return false;
+        const steps = await waitingSteps(
+          transaction,
+          channels.map(({ id }) => id),
+          now,
+          mostSteps,
+        );
+        const round = await readRound(transaction, channels, steps, now);
+        const ofChannel = Map.groupBy(steps, ({ channel_id }) => channel_id);
+        const left: { channel: ComposedChannel; leaving: readonly Leaving[]; fullAt: number }[] = [];
+        const all: Composed = { leaving: [], holds: [], drops: [], merged: [] };
+        for (const channel of channels) {
+          const composed = sortOut(channel, ofChannel.get(channel.id) ?? [], round);
+          all.holds.push(...composed.holds);
+          all.drops.push(...composed.drops);
+          if (composed.leaving.length === 0) continue;
+          const bucket = takeFrom(channel.bucket_full_at.getTime(), now);
+          if (bucket.is === 'open') {
+            left.push({ channel, leaving: composed.leaving, fullAt: bucket.fullAt });
+            all.merged.push(...composed.merged);
+          } else
+            all.holds.push(
+              ...composed.leaving.map(
+                ({ step }): Hold => ({ id: step.id, by: 'bucket', until: bucket.until, isNew: step.held_by !== 'bucket' }),
+              ),
+            );
+        }
+        await dropSteps(transaction, all.drops, now);
+        await holdSteps(transaction, all.holds, now);
+        await mergeSteps(
+          transaction,
+          all.merged.map(({ step }) => step),
+          [...new Set(all.merged.map(({ message_id }) => message_id))],
+          now,
+        );
+        await write(transaction, left, now);
+        await writeBuckets(
+          transaction,
+          left.map(({ channel, fullAt }) => ({ id: channel.id, fullAt })),
+        );
+        return true;
+      }),
+  };
+};

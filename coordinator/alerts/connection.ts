@@ -1,0 +1,108 @@
+import { promises as dns } from 'node:dns';
+import { isIP, type LookupFunction } from 'node:net';
+import pLimit from 'p-limit';
+import type { buildConnector as BuildConnector } from 'undici';
+import { codeOf } from '../../shared/base/error-code.ts';
+import { mayReach, parseAddress, parseCidr } from '../../shared/base/public-addresses.ts';
+
+/**
+ * The way to a socket for whatever we send to addresses of others, under the rules of public probes: the name is looked up, every address is
+ * judged, and the connection goes to the addresses that were judged, so that a name that changes its mind in between leads nowhere else.
+ */
+
+export class BlockedAddress extends Error {
+  constructor() {
+    super('the address lies inside a network to which nothing is sent');
+    this.name = 'BlockedAddress';
+  }
+}
+
+export class UnknownName extends Error {
+  constructor(options?: ErrorOptions) {
+    super('the name leads to no address', options);
+    this.name = 'UnknownName';
+  }
+}
+
+/** All addresses of a name. @throws UnknownName. */
+export type Lookup = (name: string) => Promise<readonly string[]>;
+
+/** What says of a name that it, or an address of the kind, is not there. */
+const isAbsent = (error: unknown): boolean => ['ENOTFOUND', 'ENODATA', 'EBADNAME'].includes(codeOf(error));
+
+/**
+ * Asks the machine's resolvers without the four threads of getaddrinfo, which names of others could hold for all. What they do not know, and
+ * single labels, may be of the machine itself (/etc/hosts, a container's network), which only the system knows.
+ */
+export const createLookup = (): Lookup => {
+  const bySystem = pLimit(2);
+  const resolver = new dns.Resolver({ timeout: 2_000, tries: 2 });
+  const unlessAbsent = (error: unknown): string[] => {
+    if (isAbsent(error)) return [];
+    throw new UnknownName({ cause: error });
+  };
+  return async (given) => {
+    const name = given.toLowerCase().replace(/\.$/, '');
+    // Whatever a resolver says of it (RFC 6761).
+    if (name === 'localhost' || name.endsWith('.localhost')) return ['127.0.0.1', '::1'];
+    if (name.includes('.') && !name.endsWith('.local')) {
+      const [four, six] = await Promise.allSettled([resolver.resolve4(name), resolver.resolve6(name)]);
+      const found = [four, six].flatMap((one) => (one.status === 'fulfilled' ? one.value : []));
+      if (found.length > 0) return found;
+      for (const one of [four, six]) if (one.status === 'rejected') unlessAbsent(one.reason);
+    }
+    try {
+      return (await bySystem(() => dns.lookup(name, { all: true, order: 'verbatim' }))).map(({ address }) => address);
+    } catch (error) {
+      throw new UnknownName({ cause: error });
+    }
+  };
+};
+
+export type ConnectionParts = { readonly allow: readonly string[]; readonly lookup: Lookup };
+
+/** A connector for undici's Agent. */
+export const createConnector = (build: typeof BuildConnector, { allow, lookup }: ConnectionParts): BuildConnector.connector => {
+  const ranges = allow.flatMap((range) => {
+    const read = parseCidr(range);
+    return read === undefined ? [] : [read];
+  });
+  const allows = (text: string): boolean => {
+    const address = parseAddress(text);
+    return address !== undefined && mayReach(address, ranges);
+  };
+
+  /** The addresses that may be connected to; one that may not refuses all, as a name that leads inside as well means no good. */
+  const judged = async (host: string): Promise<readonly string[]> => {
+    const addresses = isIP(host) === 0 ? await lookup(host) : [host];
+    if (addresses.length === 0) throw new UnknownName();
+    if (!addresses.every(allows)) throw new BlockedAddress();
+    return addresses;
+  };
+
+  return (options, callback) => {
+    const host = options.hostname.replace(/^\[(.*)\]$/, '$1');
+    judged(host).then(
+      (addresses) => {
+        const given = addresses.map((address) => ({ address, family: isIP(address) }));
+        const judgedLookup: LookupFunction = (_name, { all }, done) => {
+          const [first] = given;
+          if (all) done(null, given);
+          else if (first === undefined) done(new UnknownName(), '');
+          else done(null, first.address, first.family);
+        };
+        const connect = build({ timeout: 10_000, maxCachedSessions: 0, autoSelectFamily: true, lookup: judgedLookup });
+        connect(options, (...[error, socket]) => {
+          if (error !== null) return callback(error, null);
+          // No socket goes on to an address that was not judged, whatever led it there.
+          if (socket.remoteAddress !== undefined && !allows(socket.remoteAddress)) {
+            socket.destroy();
+            return callback(new BlockedAddress(), null);
+          }
+          callback(null, socket);
+        });
+      },
+      (error: unknown) => callback(error instanceof Error ? error : new Error(String(error)), null),
+    );
+  };
+};

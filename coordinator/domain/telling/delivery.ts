@@ -1,0 +1,34 @@
+import { allTellingRules, type TellingRules } from './telling-rules.ts';
+
+/** Whether a channel delivers, and who is told when none does (rule 38). */
+
+const minute = 60_000;
+const failingMs = 60 * minute;
+export const lastResortMs = 2 * minute;
+const ownersAgainMs = 24 * 60 * minute;
+
+export type Delivering = {
+  /** Since when every attempt failed; null: the last one did not. */
+  readonly failing_since: number | null;
+  /** When it refused something for good, with nothing taken since. */
+  readonly refused_at: number | null;
+};
+
+export const isDelivering = ({ failing_since, refused_at }: Delivering, now: number): boolean =>
+  refused_at === null && (failing_since === null || now - failing_since < failingMs);
+
+/** Owners hear of a channel that does not deliver once a day. */
+export const areOwnersToldNow = (channel: Delivering & { readonly owners_told_at: number | null }, now: number): boolean =>
+  !isDelivering(channel, now) && (channel.owners_told_at === null || now - channel.owners_told_at >= ownersAgainMs);
+
+/** A "down" that was on its way to somebody, and that nobody took in time. */
+export type Untaken = { readonly first_told_at: number; readonly taken: boolean };
+
+export const isLastResort = ({ first_told_at, taken }: Untaken, now: number, rules: TellingRules = allTellingRules): boolean =>
+  rules.last_resort && !taken && now - first_told_at >= lastResortMs;
+
+/** What a failed attempt or a taken message makes of a channel. */
+export const afterAttempt = (before: Delivering, verdict: 'taken' | 'retry' | 'refused', now: number): Delivering => {
+  if (verdict === 'taken') return { failing_since: null, refused_at: null };
+  return { failing_since: before.failing_since ?? now, refused_at: verdict === 'refused' ? (before.refused_at ?? now) : before.refused_at };
+};

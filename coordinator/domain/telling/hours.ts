@@ -1,0 +1,65 @@
+import { Refusal } from '../../../shared/base/refusal.ts';
+import { timeZoneFrom } from '../organisation.ts';
+import { instantOf, localOf } from '../zone-clock.ts';
+
+/** When a channel may be told (rule 36): stretches of days of the week, by the clock of a zone. Monday is 1. */
+export type Span = { readonly days: readonly number[]; readonly from: string; readonly to: string };
+export type Hours = { readonly zone: string; readonly spans: readonly Span[] };
+
+const dayMs = 86_400_000;
+const minuteMs = 60_000;
+
+const minutesOf = (text: string): number => {
+  const [, hours = '', minutes = ''] = /^(\d\d):(\d\d)$/.exec(text) ?? [];
+  return Number(hours) * 60 + Number(minutes);
+};
+
+const weekdayOf = (local: number): number => ((Math.floor(local / dayMs) + 3) % 7) + 1;
+
+/** The stretches that begin on the local day that `local` lies in, in instants. A span that ends before it begins ends on the next day. */
+const stretchesOf = ({ zone, spans }: Hours, local: number): { from: number; to: number }[] => {
+  const midnight = Math.floor(local / dayMs) * dayMs;
+  return spans
+    .filter(({ days }) => days.includes(weekdayOf(midnight)))
+    .map(({ from, to }) => {
+      const [begins, ends] = [minutesOf(from), minutesOf(to)];
+      const end = ends <= begins ? ends + 24 * 60 : ends;
+      return { from: instantOf(midnight + begins * minuteMs, zone), to: instantOf(midnight + end * minuteMs, zone) };
+    });
+};
+
+/** The first moment from `now` on that lies within the hours: `now` itself, or when they begin next. */
+export const withinHours = (hours: Hours, now: number): number => {
+  const today = localOf(now, hours.zone);
+  // From yesterday, whose stretch may reach into today, to the same day of next week.
+  const stretches = [-1, 0, 1, 2, 3, 4, 5, 6, 7].flatMap((ahead) => stretchesOf(hours, today + ahead * dayMs));
+  const moments = stretches.filter(({ to }) => to > now).map(({ from }) => Math.max(from, now));
+  // Hours without any stretch are refused when they are written; whoever has them all the same is told.
+  return moments.length === 0 ? now : Math.min(...moments);
+};
+
+const refuse = (what: string): Refusal => new Refusal('hours_invalid', `hours: ${what}`);
+
+const clock = /^([01]\d|2[0-3]):[0-5]\d$/;
+
+/** @throws Refusal `hours_invalid`, or `time_zone_invalid`. */
+export const hoursFrom = (
+  given: {
+    readonly zone: string | null;
+    readonly spans: readonly { readonly days: readonly number[]; readonly from: string; readonly to: string }[];
+  },
+  zone: string,
+): Hours => {
+  const { spans } = given;
+  if (spans.length === 0 || spans.length > 21) throw refuse('give 1 to 21 spans, each with days, from and to; null means at any hour.');
+  for (const { days, from, to } of spans) {
+    if (days.length === 0 || days.some((day) => !Number.isInteger(day) || day < 1 || day > 7))
+      throw refuse('days are numbers from 1 (Monday) to 7 (Sunday), at least one.');
+    if (!clock.test(from) || !(clock.test(to) || to === '24:00')) throw refuse('from and to are times such as 09:00 and 17:30.');
+    if (from === to) throw refuse('from and to are the same; for the whole day give 00:00 and 24:00.');
+  }
+  return {
+    zone: timeZoneFrom(given.zone ?? zone),
+    spans: spans.map(({ days, from, to }) => ({ days: [...new Set(days)].toSorted((a, b) => a - b), from, to })),
+  };
+};

@@ -1,0 +1,300 @@
+import pLimit from 'p-limit';
+import type { Clock } from '../shared/base/clock.ts';
+import type { Continent } from '../shared/base/continents.ts';
+import { type End, endAll } from '../shared/base/ends.ts';
+import type { Log } from '../shared/base/log.ts';
+import { type Key, keyFromSeed } from '../shared/bus/identity.ts';
+import type { Bus } from '../shared/bus/nats.ts';
+import { createBeatRecords } from '../shared/bus/ping-records.ts';
+import { partitionCount } from '../shared/bus/subjects.ts';
+import { createAlerter } from './alerts/alerter.ts';
+import type { Teller } from './alerts/teller.ts';
+import { createClockNotice } from './house/clock-notice.ts';
+import type { DatabaseClock } from './house/database-clock.ts';
+import { watchDatabase } from './house/database-watch.ts';
+import { createHousekeeper, type Kept, oldestKept } from './house/housekeeper.ts';
+import { createLastingNotice } from './house/lasting-notice.ts';
+import { createMovement } from './house/movement.ts';
+import { createPatientTicker } from './house/patient-ticker.ts';
+import { createRefusals } from './house/refusals.ts';
+import { watchStreams } from './house/stream-watch.ts';
+import type { Timing } from './house/timing.ts';
+import { createLooks } from './partition/looks.ts';
+import { createPartitionMovement } from './partition/partition-movement.ts';
+import type { PartitionParts } from './partition/partition-parts.ts';
+import { createPartitions, type Partitions } from './partition/partitions.ts';
+import { tellChangesOfProbes } from './partition/probe-changes.ts';
+import { doubtMarkers } from './partition/reconcile.ts';
+import { createWriter } from './partition/writer.ts';
+import { type Beats, startBeats } from './pings/pings.ts';
+import { withBeatTerms } from './pings/terms.ts';
+import { createAssignments } from './probes/assignments.ts';
+import { createDigestCheck } from './probes/digest-check.ts';
+import { createDirectory } from './probes/directory.ts';
+import { watchConnections } from './probes/displacer.ts';
+import { createDroppedResults } from './probes/dropped-results.ts';
+import { type BusPlace, enterBus } from './probes/enter-bus.ts';
+import { createProbeKeeper, ensureStreams } from './probes/keeper.ts';
+import { createNetworkKeys } from './probes/network-keys.ts';
+import { hearPresence } from './probes/presence.ts';
+import { createReceipts } from './probes/receipts.ts';
+import { createNetwork } from './probes/roster.ts';
+import { createTombstones } from './probes/tombstones.ts';
+import { createTrials, type Trials } from './probes/trials.ts';
+import { createProbeTrust } from './probes/trust.ts';
+import { createTwins } from './probes/twins.ts';
+import { createStranded } from './probes/uncheckable.ts';
+import { alertsChannel } from './store/alerts-release.ts';
+import { type Sql, wayOf } from './store/database.ts';
+import { installationId } from './store/installation.ts';
+import { ownedPartitions } from './store/leases.ts';
+import { outboxChannel } from './store/outbox.ts';
+import type { ProbeRow } from './store/probes.ts';
+import type { WrappedKey } from './store/secret-keys.ts';
+import type { MonitorRow } from './store/watched.ts';
+
+/** The actors of a coordinator, put together: they start in this order and end in the reverse one. */
+export type Engine = {
+  readonly owner: string;
+  readonly bus: Bus;
+  readonly partitions: Partitions;
+  readonly trials: Trials;
+  readonly takeBeat: Beats['take'];
+  readonly takeKeptBeats: Beats['takeKept'];
+  readonly health: () => Promise<EngineHealth>;
+  readonly close: () => Promise<void>;
+};
+
+export type EngineHealth = {
+  readonly bus: boolean;
+  /** Whether every stream has a leader, and what waits there for the partitions here is read. */
+  readonly streams: boolean;
+  /** Whether every partition has an owner, here or elsewhere, and those here go on. */
+  readonly partitions: boolean;
+  /** The public probes; those of organisations are nobody else's business. */
+  readonly probes: readonly { readonly name: string; readonly continent: Continent; readonly present: boolean }[];
+};
+
+export type EngineOptions = {
+  readonly owner: string;
+  readonly version: string;
+  readonly sql: Sql;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly timing: Timing;
+  readonly kept: Kept;
+  readonly nats: BusPlace & { readonly account: string; readonly operatorSeed: string };
+  readonly databaseClock: Pick<DatabaseClock, 'observe' | 'differenceMs'>;
+  /** Waits until the database answers. */
+  readonly untilDatabase: () => Promise<unknown>;
+  /** Ends all waiting at the start. */
+  readonly signal: AbortSignal;
+  /** The SECRET_KEY in force, which the keys of the network are derived from, by the newest key that secrets lie under. */
+  readonly masterOf: (newest: WrappedKey | undefined) => string;
+  /** The file that keeps beats while the bus is away. */
+  readonly beatSpool: string;
+  readonly openSecrets: (row: MonitorRow) => Promise<string>;
+  readonly startTeller: (every: { readonly everyMs: number; readonly rescueMs: number }) => Teller;
+  readonly baseUrl: () => string;
+  readonly anchors: () => readonly string[];
+};
+
+export const startEngine = async (options: EngineOptions): Promise<Engine> => {
+  const ends: End[] = [];
+  try {
+    return await putTogether(options, ends);
+  } catch (error) {
+    await endAll(ends).catch((failure: unknown) => options.log.warn({ err: failure }, 'what was begun did not end cleanly'));
+    throw error;
+  }
+};
+
+const putTogether = async (options: EngineOptions, ends: End[]): Promise<Engine> => {
+  const { owner, version, sql, clock, log, timing, kept, nats, baseUrl, anchors } = options;
+  const every = (name: string, everyMs: number, tick: () => Promise<unknown>) => {
+    const ticker = createPatientTicker({ name, everyMs, tick, log });
+    ends.push(ticker.stop);
+    return ticker;
+  };
+
+  ends.push(watchDatabase({ sql, log, onTime: options.databaseClock.observe }).stop);
+  const operator: Key = keyFromSeed(nats.operatorSeed, 'operator');
+  const { bus, system } = await enterBus({ place: nats, owner, log, ends, signal: options.signal });
+  // It may have gone while the bus was waited for.
+  await options.untilDatabase();
+  const streamWatch = watchStreams({ bus, log });
+  await streamWatch.tick();
+  every('streams', timing.lookAgainMs, streamWatch.tick);
+
+  const patient = wayOf(sql).openPatient();
+  ends.push(() => patient.end({ timeout: 0 }));
+  const housekeeper = createHousekeeper({ sql: patient, clock, log, kept, isLeader: () => isLeader() });
+  await housekeeper.prepare();
+  const directory = await createDirectory({ sql, log });
+  const refusals = createRefusals({ sql, log });
+  const keys = await createNetworkKeys({ sql, masterOf: options.masterOf });
+
+  const isLeader = (): boolean => partitions.owns(0);
+  const allHeard = Promise.withResolvers<void>();
+  const network = await createNetwork({ sql, bus, clock, log, timing, directory, isLeader, onAllHeard: allHeard.resolve });
+  const { roster } = network;
+  const records = createBeatRecords(bus);
+  const plain = createAssignments({ bus, directory, openSecrets: options.openSecrets, keys });
+  const assignments = withBeatTerms({ assignments: plain, sql, bus, records, clock });
+  const looks = createLooks({ sql, bus, clock, log, roster, assignments });
+  const trials = createTrials({ bus, clock, roster, assignments: plain });
+  ends.push(async () => trials.close());
+  const loaded: PartitionParts['loaded'] = new Map();
+  const targetsOf = (probe: string): ReadonlySet<number> => {
+    const targets = new Set<number>();
+    for (const { monitors } of loaded.values()) for (const monitor of monitors.seenBy(probe)) targets.add(monitors.targetOf(monitor));
+    return targets;
+  };
+  const trust = createProbeTrust({ sql, clock, log, directory, roster, owner, aliveMs: timing.leaseMs, targetsOf });
+  const writer = createWriter({ sql, owner, clock, log });
+  // Some thirty questions one after the other, which nobody here waits for: far from the database they take as long as all the rest.
+  const prepared = Promise.all([writer.prepare(), looks.prepare()]);
+  prepared.catch(() => undefined); // It is waited for at the end.
+  const receipts = createReceipts({ bus });
+  const parts: PartitionParts = {
+    ...{ sql, bus, clock, log, timing, writer, directory, refusals, receipts, assignments, loaded, roster },
+    installation: await installationId(sql),
+    loading: pLimit(3),
+    askLooks: looks.ask,
+    observe: trust.observe,
+    attends: trust.attends,
+    oldestKept: (now) => oldestKept(kept, now),
+  };
+  const partitions = createPartitions({ owner, version, parts, words: network.words });
+  const keeper = createProbeKeeper({ sql, bus, system, account: nats.account, operator, clock, log, directory });
+
+  const matters = (probe: string): boolean => directory.byId(probe)?.revoked_at === null;
+  const lasting = { sql, quietMs: timing.noticeQuietMs, matters };
+  const twice = createLastingNotice({ ...lasting, kind: 'probe_twice' });
+  const dropping = createLastingNotice({ ...lasting, kind: 'results_dropped' });
+  const dropped = createDroppedResults({ sql, onDropped: dropping.seen });
+  const onTwice = ({ id, name }: ProbeRow): void =>
+    twice.seen(id, `Two processes speak as the probe ${name}, with the same credentials; the older one is told to end`);
+  const twins = createTwins({ log, onTwice });
+  const displacer = await watchConnections({ system, account: nats.account, clock, log, directory, isLeader, onTwice });
+  ends.push(displacer.stop);
+  const presence = hearPresence({
+    ...{ sql, bus, clock, log, directory, refusals, baseUrl, anchors, keyOf: keys.keyOf },
+    rosterEpoch: () => roster().epoch,
+    session: twins.hear,
+    onTrialAnswer: trials.answered,
+    onPresent: (present) => {
+      dropped.hear(present);
+      network.hear(present);
+    },
+  });
+  ends.push(() => presence.stop(), network.close, looks.close, receipts.close, writer.close, partitions.close);
+
+  const movement = createMovement({ parts: createPartitionMovement({ bus, partitions, timing }), log });
+  every('movement', timing.movementMs, movement.tick);
+
+  tellChangesOfProbes({ directory, assignments, partitions });
+  await partitions.start();
+  if (isLeader()) await keeper.ensureAll();
+  const beats = await startBeats({
+    ...{ sql, bus, records, clock, log, refusals, directory, partitions, isLeader },
+    spoolFile: options.beatSpool,
+    lookAgainMs: timing.lookAgainMs,
+  });
+  ends.push(beats.close);
+  let wasLeader = isLeader();
+  const status = bus.onStatus((now) => {
+    if (now !== 'connected') return;
+    wasLeader = false;
+    // It may have been wiped: streams first, then what partitions put in them.
+    const onFailure = (error: unknown) => log.error({ err: error }, 'the streams could not be looked after; it is tried again');
+    ensureStreams(bus).then(partitions.reconcile).catch(onFailure);
+  });
+  ends.push(status.stop);
+
+  const onProbes = async (): Promise<void> => {
+    await directory.refresh();
+    const grew = await keys.refresh(directory.refresh);
+    // First of all: whoever is to be kept out.
+    if (isLeader() && bus.isConnected()) await keeper.drain();
+    if (grew) partitions.reconcile();
+    await network.tick();
+  };
+  const listening = await sql.listen(outboxChannel, (line) => {
+    if (line === 'probe')
+      onProbes().catch((error: unknown) => log.error({ err: error }, 'a change of a probe could not be applied; it is tried again'));
+  });
+  ends.push(() => listening.unlisten());
+
+  const digests = createDigestCheck({
+    sql,
+    directory,
+    keyOf: keys.keyOf,
+    roster,
+    resyncMs: timing.resyncMs,
+    presentOf: network.presentOf,
+    resync: async (probe, times) => {
+      // The stream itself may lack something, or hold what nobody knows: every owner looks through all of it again.
+      if (times > 1) await doubtMarkers(bus);
+      await keeper.resync(probe);
+      partitions.reconcile();
+    },
+  });
+
+  every('leader', timing.networkTickMs, async () => {
+    if (!bus.isConnected()) return;
+    const leads = isLeader();
+    if (leads && !wasLeader) await keeper.ensureAll();
+    wasLeader = leads;
+  });
+  const networkTicker = every('network', timing.networkTickMs, network.tick);
+  void allHeard.promise.then(networkTicker.hurry);
+  every('probes', timing.lookAgainMs, onProbes);
+  every('markers', timing.digestMs, async () => partitions.reconcile());
+  every('digests', timing.digestMs, async () => (isLeader() ? digests.tick() : undefined));
+  every('stranded', timing.lookAgainMs, createStranded({ sql, directory, isLeader }).tick);
+  every('trust', timing.networkTickMs, trust.settle);
+  const alerter = createAlerter({ sql, clock, log, owner, known: partitions.known });
+  every('clock', timing.lookAgainMs, createClockNotice({ sql, owner, clock: options.databaseClock, isLeader }).tick);
+  every('notices', timing.lookAgainMs, async () => {
+    if (!isLeader()) return;
+    await dropped.tick();
+    await dropping.tick();
+    await twice.tick();
+  });
+  const alerterTicker = every('alerter', timing.alertTickMs, alerter.tick);
+  const teller = options.startTeller({ everyMs: timing.alertTickMs, rescueMs: timing.lookAgainMs });
+  ends.push(teller.close);
+  const hearing = await sql.listen(alertsChannel, (table) => {
+    teller.hurry();
+    if (table !== 'alerts') return;
+    alerter.wake();
+    alerterTicker.hurry();
+  });
+  ends.push(() => hearing.unlisten());
+  every('refusals', timing.lookAgainMs, refusals.flush);
+  ends.push(() => refusals.flush().catch((error: unknown) => log.error({ err: error }, 'counts of refusals are lost')));
+  every('housekeeper', timing.housekeepMs, housekeeper.tick);
+  const tombstones = createTombstones({ bus, clock, log, keptMs: timing.tombstoneMs });
+  every('tombstones', timing.housekeepMs, async () => (isLeader() ? tombstones.tick() : undefined));
+  await prepared;
+
+  return {
+    ...{ owner, bus, partitions, trials },
+    takeBeat: beats.take,
+    takeKeptBeats: beats.takeKept,
+    health: async () => {
+      const standing = movement.standing();
+      const stands = (what: string) => standing.some((name) => name.startsWith(what));
+      return {
+        bus: bus.isConnected(),
+        partitions: (await ownedPartitions(sql)) === partitionCount && !stands('partition'),
+        streams: streamWatch.areLed() && !stands('stream'),
+        probes: roster()
+          .probes.filter(({ organisation }) => organisation === null)
+          .map(({ name, continent, healthy }) => ({ name, continent, present: healthy })),
+      };
+    },
+    close: () => endAll(ends),
+  };
+};

@@ -1,0 +1,74 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { createAnswers } from './answers.ts';
+import { createAssetStore } from './assets.ts';
+import { notFoundAnswer } from './failures.ts';
+import { createLivePages } from './live.ts';
+import { pages } from './pages/index.ts';
+import { isFromHere } from './same-origin.ts';
+import { sendAsset } from './sent.ts';
+import type { WebParts } from './web-parts.ts';
+
+export type { WebParts } from './web-parts.ts';
+
+export type Web = {
+  /** Answers what no route answers to, when it is a person who asks. False: it is a program. */
+  readonly answerNotFound: (request: FastifyRequest, reply: FastifyReply) => Promise<boolean>;
+};
+
+const formType = 'application/x-www-form-urlencoded';
+
+const fromAnywhere: ReadonlySet<string> = new Set(pages.flatMap((page) => ('fromAnywhere' in page ? [page.path] : [])));
+
+/** The pages: what a browser sends goes to the page that it names, and what that gives becomes a document. Nothing is decided here. */
+export const webRoutes = (app: FastifyInstance, parts: WebParts): Web => {
+  const assets = createAssetStore();
+  const live = createLivePages(parts.onChange);
+  const answers = createAnswers(parts, assets);
+
+  app.addHook('preClose', (done) => {
+    live.close();
+    done();
+  });
+
+  app.register(async (web) => {
+    web.removeAllContentTypeParsers();
+    web.addContentTypeParser(formType, { parseAs: 'string' }, (_request, body, done) => done(null, body));
+    // How some mail services unsubscribe with one click (RFC 8058); nothing of it is read.
+    web.addContentTypeParser('multipart/form-data', { parseAs: 'string' }, (_request, _body, done) => done(null, undefined));
+
+    web.addHook('onRequest', async (request, reply) => {
+      if (fromAnywhere.has(request.routeOptions.url ?? '')) return;
+      if (request.method === 'GET' || request.method === 'HEAD' || isFromHere(request.headers, parts.instruments.baseUrl())) return;
+      await answers.refuse(request, reply);
+    });
+    web.setErrorHandler((error, request, reply) => answers.fail(error, request, reply));
+
+    for (const page of pages)
+      web.route({
+        method: page.method,
+        url: page.path,
+        exposeHeadRoute: page.method === 'GET',
+        handler: (request, reply) => answers.answer(page, request, reply),
+      });
+
+    web.get('/live', async (request, reply) => {
+      const caller = (await answers.signedIn(request))?.caller;
+      if (!caller) return reply.code(204).send();
+      live.open(caller.organisation.id, reply);
+      return reply;
+    });
+
+    web.get<{ Params: { name: string } }>('/assets/:name', { exposeHeadRoute: true }, async (request, reply) => {
+      const asset = await assets.find(request.params.name);
+      return asset ? sendAsset(request, reply, asset) : answers.answerWith(notFoundAnswer, request, reply);
+    });
+  });
+
+  return {
+    answerNotFound: async (request, reply) => {
+      const isPerson = request.headers.accept?.includes('text/html') === true && !request.url.startsWith('/api/');
+      if (isPerson) await answers.notFound(request, reply);
+      return isPerson;
+    },
+  };
+};

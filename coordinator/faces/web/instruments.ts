@@ -1,0 +1,9 @@
+import type { Shares } from '../../access/shares.ts';
+
+/** What pages need besides operations, as functions that app.ts hands in: who adds a page that needs one adds it here. */
+export type Instruments = {
+  /** Where people reach the service, without a slash at the end. */
+  readonly baseUrl: () => string;
+  /** What a share link shows; undefined when it was ended, or never was. */
+  readonly readShare: Shares['read'];
+};

@@ -1,0 +1,62 @@
+import type { FastifyReply } from 'fastify';
+
+/** Tells when something changed in an organisation that its pages show. */
+export type OnChange = (organisation: string, listener: () => void) => () => void;
+
+/** Pages that are being looked at, each with one stream over which it hears that something changed; what, it asks for itself. */
+export type LivePages = {
+  readonly open: (organisation: string, reply: FastifyReply) => void;
+  readonly close: () => void;
+};
+
+/** So many tabs of one organisation are told; a page beyond them is refreshed by hand. */
+const mostStreams = 200;
+/** Proxies cut off what is silent for long. */
+const signOfLifeMs = 25_000;
+/** Then the browser comes again, and shows anew who it is. */
+const longestMs = 15 * 60_000;
+const comeAgainMs = 3_000;
+
+export const createLivePages = (onChange: OnChange): LivePages => {
+  const streams = new Map<string, Set<() => void>>();
+
+  const open = (organisation: string, reply: FastifyReply): void => {
+    const own = streams.get(organisation) ?? new Set();
+    if (own.size >= mostStreams) {
+      // 204 tells the browser not to come again.
+      void reply.code(204).send();
+      return;
+    }
+    streams.set(organisation, own);
+    reply.hijack();
+    const { raw } = reply;
+    raw.writeHead(200, {
+      'content-type': 'text/event-stream',
+      'cache-control': 'no-store',
+      'x-content-type-options': 'nosniff',
+      'x-accel-buffering': 'no',
+    });
+    raw.write(`retry: ${comeAgainMs}\n\n`);
+    const stop = onChange(organisation, () => raw.write('event: changed\ndata: 1\n\n'));
+    const signs = setInterval(() => raw.write(': still here\n\n'), signOfLifeMs);
+    const end = (): void => {
+      clearInterval(signs);
+      clearTimeout(limit);
+      stop();
+      own.delete(end);
+      if (own.size === 0) streams.delete(organisation);
+      raw.end();
+    };
+    const limit = setTimeout(end, longestMs);
+    own.add(end);
+    raw.on('close', end);
+    raw.on('error', end);
+  };
+
+  return {
+    open,
+    close: () => {
+      for (const own of [...streams.values()]) for (const end of [...own]) end();
+    },
+  };
+};

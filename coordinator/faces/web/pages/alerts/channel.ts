@@ -1,0 +1,187 @@
+import { deleteChannel, getChannel } from '../../../../../shared/api/channels.ts';
+import { listMessages, showMessage } from '../../../../../shared/api/inner/alerts.ts';
+import { listChannelKinds, testChannel } from '../../../../../shared/api/inner/channels.ts';
+import { durationText } from '../../../../../shared/base/duration.ts';
+import { type FormState, formSummary, refusedForm } from '../../forms.ts';
+import { type Html, html, type Part } from '../../html.ts';
+import { icon } from '../../icons.ts';
+import { heading, linkButton, notice } from '../../layout.ts';
+import { type MembersRequest, type Page, type PageAnswer, seeOther, show } from '../../page.ts';
+import { alertLines } from '../../parts/alert-lines.ts';
+import {
+  type Channel,
+  channelMark,
+  coversText,
+  delayText,
+  hoursText,
+  type Kind,
+  kindName,
+  mayChange,
+  refuseUnlessMayChange,
+  standingOf,
+  whereOf,
+} from '../../parts/channels.ts';
+import { msText } from '../../parts/figures.ts';
+import { attemptTable, messageMark, messageTable } from '../../parts/messages.ts';
+import { triedNotice } from './form.ts';
+
+const sentenceOf = (channel: Channel): string => {
+  const { name, delay_s } = channel;
+  const { state } = standingOf(channel);
+  if (state === 'paused') return `${name} is off.`;
+  if (state === 'unknown') return `${name} wants no more.`;
+  if (state === 'verifying') return `${name} is told nothing yet.`;
+  if (state === 'down') return `${name} does not deliver.`;
+  return `${name} is told of ${coversText(channel)}, ${delayText(delay_s)}.`;
+};
+
+const whyNot = ({ unsubscribed, verified, delivering, enabled, failure }: Channel): Html | null => {
+  if (!enabled) return null;
+  if (unsubscribed)
+    return notice(
+      'unknown',
+      'Somebody there followed the link that ends these mails.',
+      'Only they can take that back; another address is another channel.',
+    );
+  if (!verified)
+    return notice(
+      'verifying',
+      'Nobody there has said yes yet.',
+      'The mail that asks has a link, good for a day. To have it sent anew, change the address and change it back.',
+    );
+  if (delivering) return failure === null ? null : notice('verifying', 'The last message has not been taken yet.', failure);
+  return notice('down', 'It refused for good, or has failed for an hour.', failure ?? 'Send a test to see what it answers.');
+};
+
+const settings = (channel: Channel, kinds: readonly Kind[]): Html => {
+  const { kind, covers, reminder_s, owner } = channel;
+  const row = (name: string, value: Part): Html => html`<div><dt>${name}</dt><dd>${value}</dd></div>`;
+  return html`<dl class="channel-facts">${row('Kind', kindName(kinds, kind))}${row('Goes to', whereOf(channel, kinds) ?? 'a secret address')}${row('Told of', covers === 'all' ? 'all monitors' : coversText(channel))}${row(
+    'Told',
+    delayText(channel.delay_s),
+  )}${row('Reminded', reminder_s === null ? 'never' : `after ${durationText(reminder_s * 1_000)}, then at doubling distances`)}${row('Hours', hoursText(channel))}${row('Whose', owner ?? 'the organisation')}</dl>`;
+};
+
+const actionsOf = (request: MembersRequest, channel: Channel): Html | null => {
+  if (!mayChange(request, channel)) return null;
+  const { id } = channel;
+  return html`<form method="post" action="/alerts/${id}/test"><button class="button">${icon('send')}Send a test</button></form>${linkButton(`/alerts/${id}/edit`, 'Edit', { symbol: 'edit' })}${linkButton(`/alerts/${id}/delete`, 'Delete', { symbol: 'delete' })}`;
+};
+
+const figure = (name: string, value: Part): Html => html`<div class="card"><dt>${name}</dt><dd>${value}</dd></div>`;
+
+const pageOf = async (request: MembersRequest, said?: Html, state?: FormState): Promise<PageAnswer> => {
+  const { ask, path, times } = request;
+  const [channel, { items: kinds }, { items: messages }] = await Promise.all([
+    ask(getChannel, { channel_id: path.channel_id }),
+    ask(listChannelKinds),
+    ask(listMessages, { channel: path.channel_id }),
+  ]);
+  return show({
+    title: `${standingOf(channel).words}: ${channel.name}`,
+    place: 'alerts',
+    live: said === undefined,
+    status: state?.status ?? 200,
+    main: html`<div class="channel-page" id="channel-${channel.id}">${heading({
+      sentence: sentenceOf(channel),
+      below: html`${channelMark(channel)} <span class="softer">·</span> ${kindName(kinds, channel.kind)}`,
+      actions: actionsOf(request, channel),
+      trail: [{ href: '/alerts', name: 'Alerts' }],
+    })}${state && formSummary(state)}${said}${whyNot(channel)}
+<dl class="figures">${figure('95 of 100 taken within', msText(channel.p95_ms))}${figure('Last taken', channel.last_taken_at === null ? 'never' : times.ago(channel.last_taken_at))}</dl>
+<section class="card"><h2>How it is told</h2>${settings(channel, kinds)}</section>
+<section><div class="section-head"><h2>Messages</h2><p class="soft">${messages.length < 100 ? 'Every one so far.' : 'The last hundred.'}</p></div>${
+      messages.length === 0 ? html`<p class="nothing card">Nothing has been told here yet.</p>` : messageTable(channel.id, messages, times)
+    }</section></div>`,
+  });
+};
+
+const channelPage: Page = { method: 'GET', path: '/alerts/:channel_id', needs: 'member', answer: (request) => pageOf(request) };
+
+const test: Page = {
+  method: 'POST',
+  path: '/alerts/:channel_id/test',
+  needs: 'member',
+  answer: async (request) => {
+    const { ask, path, form } = request;
+    try {
+      return await pageOf(request, triedNotice(await ask(testChannel, { channel_id: path.channel_id })));
+    } catch (error) {
+      const state = refusedForm(form, error);
+      // Who may not, and what is not there, have pages of their own.
+      if (state.status === 403 || state.status === 404) throw error;
+      return pageOf(request, undefined, state);
+    }
+  },
+};
+
+const deletable = async (request: MembersRequest): Promise<Channel> => {
+  const channel = await request.ask(getChannel, { channel_id: request.path.channel_id });
+  refuseUnlessMayChange(request, channel);
+  return channel;
+};
+
+const deletePage: Page = {
+  method: 'GET',
+  path: '/alerts/:channel_id/delete',
+  needs: 'member',
+  answer: async (request) => {
+    const { id, name } = await deletable(request);
+    return show({
+      title: `Delete ${name}`,
+      place: 'alerts',
+      main: html`${heading({
+        sentence: `Delete ${name}?`,
+        below:
+          'It is told nothing any more, also not the end of what it was told of. What it told stays in the story of each incident. To stop for a while, turn it off.',
+        trail: [
+          { href: '/alerts', name: 'Alerts' },
+          { href: `/alerts/${id}`, name },
+        ],
+      })}<form class="actions" method="post"><button class="button button-danger">${icon('delete')}Delete it</button>${linkButton(`/alerts/${id}`, 'Leave it')}</form>`,
+    });
+  },
+};
+
+const deletePosted: Page = {
+  method: 'POST',
+  path: '/alerts/:channel_id/delete',
+  needs: 'member',
+  answer: async (request) => {
+    const { id, name } = await deletable(request);
+    await request.ask(deleteChannel, { channel_id: id });
+    return seeOther('/alerts', { said: `${name} is deleted.` });
+  },
+};
+
+/** Behind the link of every message: each step from the incident to what was answered (rule 40). */
+const messagePage: Page = {
+  method: 'GET',
+  path: '/alerts/:channel_id/messages/:message_id',
+  needs: 'member',
+  answer: async ({ ask, path, times }) => {
+    const message = await ask(showMessage, { message_id: path.message_id });
+    const { channel, channel_name, sentence, stories, attempts } = message;
+    const more = message.incidents.length - stories.length;
+    return show({
+      title: `Why: ${sentence}`,
+      place: 'alerts',
+      live: true,
+      main: html`<div class="channel-page">${heading({
+        sentence: 'Why were you told?',
+        below: html`${messageMark(message)} <span class="softer">·</span> ${sentence}`,
+        trail: [
+          { href: '/alerts', name: 'Alerts' },
+          { href: `/alerts/${channel}`, name: channel_name },
+        ],
+      })}${stories.map(
+        ({ incident, name, lines }) =>
+          html`<section class="card"><h2><a href="/incidents/${incident}">${name}</a></h2>${alertLines(lines, times)}</section>`,
+      )}${more > 0 && html`<p class="soft">${more} more went the same way, in the same message.</p>`}
+<section><div class="section-head"><h2>What was answered</h2></div>${attempts.length === 0 ? html`<p class="nothing card">It was not tried yet.</p>` : attemptTable(message, times)}</section>
+<p class="actions">${linkButton(`/alerts/${channel}`, 'To the channel')}</p></div>`,
+    });
+  },
+};
+
+export const channelPages: readonly Page[] = [channelPage, test, deletePage, deletePosted, messagePage];

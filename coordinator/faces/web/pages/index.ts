@@ -1,0 +1,42 @@
+import type { Page } from '../page.ts';
+import { alertPages } from './alerts/index.ts';
+import { comingIn } from './coming-in/index.ts';
+import { changeChosen } from './dashboard/change.ts';
+import { dashboard } from './dashboard/index.ts';
+import { favicon, faviconOfOld } from './favicon.ts';
+import { robots } from './front.ts';
+import { acknowledge, incident, share, withdrawShare, writeNote } from './incident.ts';
+import { incidents } from './incidents.ts';
+import { memberPages } from './members.ts';
+import { monitorPages } from './monitor.ts';
+import { monitorActs } from './monitor-acts.ts';
+import { monitorFormPages } from './monitor-form/index.ts';
+import { choosePreferences } from './preferences.ts';
+import { ownPages } from './profile/index.ts';
+import { searchPage } from './search.ts';
+import { sharedIncident } from './shared-incident.ts';
+
+/** Every page, a row each. */
+export const pages: readonly Page[] = [
+  dashboard,
+  changeChosen,
+  searchPage,
+  incidents,
+  incident,
+  acknowledge,
+  writeNote,
+  share,
+  withdrawShare,
+  ...monitorFormPages,
+  ...monitorPages,
+  ...monitorActs,
+  ...alertPages,
+  sharedIncident,
+  choosePreferences,
+  ...comingIn,
+  ...ownPages,
+  ...memberPages,
+  favicon,
+  faviconOfOld,
+  robots,
+];

@@ -1,0 +1,16 @@
+import type { Clock } from '../../../shared/base/clock.ts';
+import type { Log } from '../../../shared/base/log.ts';
+import type { Sessions } from '../../access/sessions.ts';
+import type { Gate } from '../../operations/index.ts';
+import type { Instruments } from './instruments.ts';
+import type { OnChange } from './live.ts';
+
+/** What the pages are given by app.ts. */
+export type WebParts = {
+  readonly gate: Pick<Gate, 'execute' | 'executeForPerson' | 'executeForVisitor'>;
+  readonly authenticate: Sessions['authenticate'];
+  readonly instruments: Instruments;
+  readonly onChange: OnChange;
+  readonly clock: Clock;
+  readonly log: Pick<Log, 'error'>;
+};

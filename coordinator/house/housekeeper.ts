@@ -1,0 +1,111 @@
+import type { Clock } from '../../shared/base/clock.ts';
+import type { Log } from '../../shared/base/log.ts';
+import { doAlone } from '../store/advisory-locks.ts';
+import { forgetAudit } from '../store/audit.ts';
+import { markSeen } from '../store/dashboard.ts';
+import type { Sql } from '../store/database.ts';
+import { forgetEnded } from '../store/ended.ts';
+import { freezeSamples } from '../store/incident-samples.ts';
+import { forgetCoordinators } from '../store/leases.ts';
+import { forgetMails } from '../store/mails.ts';
+import { expandWindows } from '../store/maintenance.ts';
+import { forgetDone } from '../store/outbox.ts';
+import { areBeingRead, dropResultDays, forgetMonitors, forgetOld, hourOf, makeResultDays, rollUpOneHour } from '../store/results.ts';
+import { inTransaction } from '../store/transactions.ts';
+import { forgetWatermarks } from '../store/watermarks.ts';
+
+/** Keeps the database in shape: days made ahead and dropped, hours rolled up, deleted monitors forgotten in small bites. */
+export type Housekeeper = {
+  readonly tick: () => Promise<void>;
+  /** Makes what must be there before the first result comes. */
+  readonly prepare: () => Promise<void>;
+};
+
+export type Kept = { readonly rawDays: number; readonly rollupDays: number; readonly ledgerDays: number };
+
+const day = 86_400_000;
+/** Results of an hour that has just ended may still be on their way; later ones have it made anew. */
+const settledMs = 120_000;
+const bite = 10_000;
+/** So long a mail that went out, or never will, can be looked up. */
+const mailDays = 30;
+/** So long it can be told who changed what. */
+const auditDays = 400;
+const forgetEveryMs = 3_600_000;
+/** So long a tick works at most, so that it never holds up its end. */
+const mostMs = 20_000;
+
+/** Results that started before this are not kept any more, and so not taken any more. */
+export const oldestKept = (kept: Kept, now: number): number => Math.floor(now / day) * day - kept.rawDays * day;
+
+export const createHousekeeper = ({
+  sql,
+  clock,
+  log,
+  kept,
+  isLeader,
+}: {
+  readonly sql: Sql;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly kept: Kept;
+  /** One of all coordinators deletes what is over; the others would only search for the same. */
+  readonly isLeader: () => boolean;
+}): Housekeeper => {
+  let forgottenAt = Number.NEGATIVE_INFINITY;
+
+  const prepare = async (): Promise<void> => {
+    const now = clock.now();
+    await inTransaction(sql, async (transaction) => {
+      await doAlone(transaction, 'resultDays');
+      await makeResultDays(transaction, oldestKept(kept, now), now + 3 * day);
+    });
+  };
+
+  const dropDays = async (now: number): Promise<void> => {
+    const dropped = await inTransaction(sql, async (transaction) => {
+      await doAlone(transaction, 'resultDays');
+      return dropResultDays(transaction, oldestKept(kept, now));
+    });
+    if (dropped.length > 0) log.info({ days: dropped }, 'old days of results dropped');
+  };
+
+  const forget = async (now: number): Promise<void> => {
+    await forgetOld(sql, now - kept.rollupDays * day, now - kept.ledgerDays * day);
+    await forgetWatermarks(sql);
+    await forgetDone(sql);
+    await forgetMails(sql, new Date(now - mailDays * day));
+    await forgetEnded(sql, now);
+    await forgetAudit(sql, new Date(now - auditDays * day));
+    await forgetCoordinators(sql);
+  };
+
+  const repeat = async (until: number, step: () => Promise<boolean>): Promise<void> => {
+    while (performance.now() < until && (await step()));
+  };
+
+  return {
+    prepare,
+    tick: async () => {
+      const now = clock.now();
+      const until = performance.now() + mostMs;
+      await prepare();
+      await expandWindows(sql, now);
+      await repeat(until, () => inTransaction(sql, (transaction) => rollUpOneHour(transaction, hourOf(now - settledMs))));
+      await markSeen(sql);
+      const keptFrom = oldestKept(kept, now) + 2 * day;
+      await repeat(until, () =>
+        inTransaction(sql, (transaction) => freezeSamples(transaction, { endedBefore: now - settledMs, keptFrom })),
+      );
+      await dropDays(now).catch((error: unknown) => {
+        if (!areBeingRead(error)) throw error;
+        log.info({ err: error }, 'old days of results cannot be dropped while somebody reads results, as a backup does; it is tried again');
+      });
+      if (isLeader() && now - forgottenAt >= forgetEveryMs) {
+        await forget(now);
+        forgottenAt = now;
+      }
+      await repeat(until, () => inTransaction(sql, (transaction) => forgetMonitors(transaction, bite)));
+    },
+  };
+};

@@ -1,0 +1,138 @@
+/** The words of the mails about accounts. Each is a few sentences and at most one address to follow. */
+export type Words = {
+  readonly subject: string;
+  readonly sentences: readonly string[];
+  readonly action?: { readonly label: string; readonly address: string };
+  /** Why it came, and what to do when it should not have. */
+  readonly because: string;
+};
+
+const html = (text: string): string =>
+  text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;').replaceAll("'", '&#39;');
+
+export const asText = ({ sentences, action, because }: Words): string =>
+  [...sentences, ...(action === undefined ? [] : [`${action.label}:\n${action.address}`]), because].join('\n\n').concat('\n');
+
+const paragraph = 'margin:0 0 16px;font:15px/1.5 system-ui,sans-serif;color:#171b21';
+const button =
+  'display:inline-block;padding:9px 16px;border-radius:5px;background:#171b21;color:#ffffff;text-decoration:none;font:15px/1.2 system-ui,sans-serif';
+
+export const asHtml = ({ subject, sentences, action, because }: Words): string =>
+  [
+    `<!doctype html><html lang="en"><head><meta charset="utf-8"><title>${html(subject)}</title></head>`,
+    '<body style="margin:0;padding:24px;background:#ffffff"><div style="max-width:520px">',
+    ...sentences.map((sentence) => `<p style="${paragraph}">${html(sentence)}</p>`),
+    ...(action === undefined
+      ? []
+      : [
+          `<p style="${paragraph}"><a style="${button}" href="${html(action.address)}">${html(action.label)}</a></p>`,
+          `<p style="${paragraph};font-size:13px;color:#505a66">Or open this address: ${html(action.address)}</p>`,
+        ]),
+    `<p style="${paragraph};font-size:13px;color:#505a66">${html(because)}</p></div></body></html>`,
+  ].join('\n');
+
+const ignore = 'If that was not you, do nothing: nothing happens.';
+
+export const signUpLetter = (address: string): Words => ({
+  subject: 'Finish signing up for Antipode',
+  sentences: ['One step is left: open this address within two days, and your account is made.'],
+  action: { label: 'Finish signing up', address },
+  because: `Somebody signed up for Antipode with this address. ${ignore}`,
+});
+
+export const accountExistsLetter = (signIn: string): Words => ({
+  subject: 'You have an Antipode account already',
+  sentences: ['Somebody, perhaps you, signed up with this address. There is an account with it already, so nothing was made.'],
+  action: { label: 'Sign in', address: signIn },
+  because: 'If you forgot your password, the page for signing in helps you on. If that was not you, do nothing.',
+});
+
+export const invitationLetter = (organisation: string, inviter: string | null, role: string, address: string): Words => ({
+  subject: `You are invited to ${organisation} on Antipode`,
+  sentences: [
+    inviter === null ? `You are invited to join ${organisation} as ${role}.` : `${inviter} invites you to join ${organisation} as ${role}.`,
+    'Antipode watches web addresses, names and jobs, and tells when one of them is down. The invitation is good for a week, once.',
+  ],
+  action: { label: `Join ${organisation}`, address },
+  because: 'If you do not know what this is about, do nothing: nothing happens.',
+});
+
+export const verificationLetter = (address: string): Words => ({
+  subject: 'Is this your address?',
+  sentences: ['Open this address within two days to say that this mailbox is yours.'],
+  action: { label: 'Yes, it is mine', address },
+  because: `Somebody gave this address for an account on Antipode. ${ignore}`,
+});
+
+export const passwordResetLetter = (address: string): Words => ({
+  subject: 'A new password for Antipode',
+  sentences: ['Open this address within an hour to choose a new password. The one you have stays good until then.'],
+  action: { label: 'Choose a new password', address },
+  because: `Somebody asked for a new password for this account. ${ignore}`,
+});
+
+const listed = (names: readonly string[], count: number): string =>
+  count > names.length ? `${names.join(', ')} and ${count - names.length} more` : names.join(', ');
+
+export const lastResortLetter = (names: readonly string[], count: number, address: string): Words => ({
+  subject:
+    count === 1
+      ? `${names[0] ?? 'A monitor'} is down, and no channel took the message`
+      : `${count} monitors are down, and no channel took the message`,
+  sentences: [
+    `${listed(names, count)} ${count === 1 ? 'is' : 'are'} down.`,
+    'For two minutes no channel that should tell of it has taken the message, so all owners of the organisation are mailed.',
+  ],
+  action: { label: 'See what happened, and what each channel answered', address },
+  because: 'You get this because you own the organisation. Once a channel takes its messages again, they go there alone.',
+});
+
+export const notDeliveringLetter = (name: string, failure: string, address: string): Words => ({
+  subject: `The channel ${name} does not deliver`,
+  sentences: [
+    `The channel ${name} does not take messages${failure === '' ? '.' : `: ${failure.replace(/[.]$/, '')}.`}`,
+    'Until somebody looks after it, alerts reach people only by the other channels.',
+  ],
+  action: { label: 'Look at the channel', address },
+  because: 'You get this once a day, because you own the organisation, until the channel takes a message or is turned off.',
+});
+
+export const unsubscribedLetter = (organisation: string, address: string, channels: string): Words => ({
+  subject: `${address} wants no more alerts of ${organisation}`,
+  sentences: [
+    `Somebody at ${address} followed the link that ends alerts of ${organisation} for that address. All other channels go on as before.`,
+  ],
+  action: { label: 'See who is told', address: channels },
+  because: 'You get this because you own the organisation, and alerts may now reach fewer people than you think.',
+});
+
+export const channelLetter = (organisation: string, address: string): Words => ({
+  subject: `Alerts of ${organisation} to this address?`,
+  sentences: [
+    `Somebody in ${organisation} wants alerts of its monitors to come to this address. Open this address within a day to say that you want them.`,
+  ],
+  action: { label: 'Yes, send them here', address },
+  because: 'If you do not know what this is about, do nothing: nothing more comes.',
+});
+
+const notices = {
+  password: {
+    subject: 'Your password was changed',
+    sentence: 'The password of your Antipode account was changed, and all sessions have ended.',
+  },
+  'e-mail': { subject: 'Your e-mail address was changed', sentence: 'Your Antipode account has another e-mail address now' },
+  'second-factor-off': {
+    subject: 'Two-step sign-in was turned off',
+    sentence: 'Signing in to your Antipode account asks for no second step any more.',
+  },
+  'passkey-added': {
+    subject: 'A passkey was added to your account',
+    sentence: 'A passkey was added to your Antipode account; whoever has it can sign in as you.',
+  },
+} as const;
+
+export const noticeLetter = (what: keyof typeof notices, detail: string, signIn: string): Words => ({
+  subject: notices[what].subject,
+  sentences: [what === 'e-mail' ? `${notices[what].sentence}: ${detail}.` : notices[what].sentence],
+  because: `If that was not you, choose a new password at ${signIn} at once, and tell whoever runs this installation.`,
+});

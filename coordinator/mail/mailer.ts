@@ -1,0 +1,138 @@
+import type { Clock } from '../../shared/base/clock.ts';
+import type { Log } from '../../shared/base/log.ts';
+import type { AccountSecrets, SecretKind } from '../access/account-secrets.ts';
+import { linkLives } from '../domain/session.ts';
+import { linkChannel } from '../store/channels.ts';
+import type { Queryable, Sql } from '../store/database.ts';
+import { insertReset, invitationById, linkInvitation, linkSignUp, linkVerification } from '../store/links.ts';
+import { type Mail, mailFailed, mailSent, takeMails } from '../store/mails.ts';
+import { inTransaction } from '../store/transactions.ts';
+import { userByEmail } from '../store/users.ts';
+import {
+  accountExistsLetter,
+  asHtml,
+  asText,
+  channelLetter,
+  invitationLetter,
+  lastResortLetter,
+  notDeliveringLetter,
+  noticeLetter,
+  passwordResetLetter,
+  signUpLetter,
+  unsubscribedLetter,
+  verificationLetter,
+  type Words,
+} from './letters.ts';
+import { MailRefused, type MailSender } from './sender.ts';
+
+type Parts = {
+  readonly sql: Sql;
+  readonly clock: Clock;
+  readonly log: Pick<Log, 'warn' | 'info'>;
+  readonly sender: MailSender;
+  readonly accountSecrets: AccountSecrets;
+  readonly baseUrl: () => string;
+};
+
+/** Sends the mails that wait: at least once each, and until a server took or refused them. */
+export type Mailer = { readonly tick: () => Promise<void> };
+
+const second = 1_000;
+const hour = 3_600 * second;
+/** So long a mail is nobody else's; longer than a server is waited for. */
+const takenMs = 120 * second;
+const atOnce = 2;
+const pauses = [1 * second, 5 * second, 30 * second, 120 * second, 600 * second] as const;
+/** With hourly tries a day. */
+const mostAttempts = pauses.length + 24;
+
+const pauseAfter = (attempts: number): number => pauses[attempts - 1] ?? hour;
+
+type Addressed = { readonly to: string; readonly words: Words };
+
+export const createMailer = ({ sql, clock, log, sender, accountSecrets, baseUrl }: Parts): Mailer => {
+  const link = async (kind: SecretKind, path: string): Promise<{ address: string; fingerprint: Buffer }> => {
+    const { text, fingerprint } = await accountSecrets.mint(kind);
+    return { address: `${baseUrl()}/${path}/${text}`, fingerprint };
+  };
+  const signInPage = (): string => `${baseUrl()}/sign-in`;
+
+  /** What is to be written to whom; undefined when there is nothing to say any more. The link in it is made now, and stored as a fingerprint. */
+  const compose = async (transaction: Queryable, mail: Mail): Promise<Addressed | undefined> => {
+    const now = clock.now();
+    if (mail.kind === 'notice') return { to: mail.recipient, words: noticeLetter(mail.about.what, mail.about.detail, signInPage()) };
+    if (mail.kind === 'last-resort') {
+      const { names, count, incident } = mail.about;
+      const address = count === 1 ? `${baseUrl()}/incidents/${incident}` : `${baseUrl()}/incidents`;
+      return { to: mail.recipient, words: lastResortLetter(names, count, address) };
+    }
+    if (mail.kind === 'not-delivering') {
+      const { channel, name, failure } = mail.about;
+      return { to: mail.recipient, words: notDeliveringLetter(name, failure, `${baseUrl()}/alerts/${channel}`) };
+    }
+    if (mail.kind === 'unsubscribed')
+      return { to: mail.recipient, words: unsubscribedLetter(mail.about.organisation, mail.about.address, `${baseUrl()}/alerts`) };
+    if (mail.kind === 'channel') {
+      const { address, fingerprint } = await link('channel', 'confirm-channel');
+      const organisation = await linkChannel(transaction, mail.about.channel, fingerprint);
+      return organisation === undefined ? undefined : { to: mail.recipient, words: channelLetter(organisation, address) };
+    }
+    if (mail.kind === 'sign-up') {
+      if (await userByEmail(transaction, mail.recipient)) return { to: mail.recipient, words: accountExistsLetter(signInPage()) };
+      const { address, fingerprint } = await link('sign-up', 'finish');
+      const to = await linkSignUp(transaction, mail.about.sign_up, fingerprint);
+      return to === undefined ? undefined : { to, words: signUpLetter(address) };
+    }
+    if (mail.kind === 'e-mail') {
+      const { address, fingerprint } = await link('e-mail', 'verify');
+      const to = await linkVerification(transaction, mail.about.verification, fingerprint);
+      return to === undefined ? undefined : { to, words: verificationLetter(address) };
+    }
+    if (mail.kind === 'invitation') {
+      const invitation = await invitationById(transaction, mail.about.invitation, new Date(now));
+      if (!invitation) return undefined;
+      const { address, fingerprint } = await link('invitation', 'join');
+      await linkInvitation(transaction, invitation.id, fingerprint);
+      const { email, organisation, inviter, role } = invitation;
+      return { to: email, words: invitationLetter(organisation, inviter, role, address) };
+    }
+    const user = await userByEmail(transaction, mail.recipient);
+    if (!user) return undefined;
+    const { address, fingerprint } = await link('password reset', 'reset');
+    await insertReset(transaction, { fingerprint, user: user.id, at: new Date(now), expires_at: new Date(now + linkLives.passwordReset) });
+    // To the account's own address, whatever was typed.
+    return { to: user.email, words: passwordResetLetter(address) };
+  };
+
+  const fail = async (mail: Mail, error: unknown): Promise<void> => {
+    const at = new Date(clock.now());
+    const failure = error instanceof Error ? error.message : String(error);
+    const isOver = error instanceof MailRefused || mail.attempts >= mostAttempts;
+    const again = isOver ? null : new Date(at.getTime() + pauseAfter(mail.attempts));
+    await mailFailed(sql, mail.id, { failure, at, again });
+    log.warn(
+      { err: error, mail: mail.id, kind: mail.kind, attempts: mail.attempts },
+      isOver ? 'a mail could not be delivered and is given up' : 'a mail could not be sent; it is tried again',
+    );
+  };
+
+  const deliver = async (mail: Mail): Promise<void> => {
+    const letter = await inTransaction(sql, (transaction) => compose(transaction, mail));
+    if (letter !== undefined) {
+      const { to, words } = letter;
+      await sender.send({ id: mail.id, to, subject: words.subject, text: asText(words), html: asHtml(words) });
+    }
+    await mailSent(sql, mail.id, new Date(clock.now()));
+  };
+
+  return {
+    tick: async () => {
+      for (;;) {
+        const taken = await takeMails(sql, new Date(clock.now()), takenMs, atOnce);
+        if (taken.length === 0) return;
+        // One connection: one after the other.
+        for (const mail of taken) await deliver(mail).catch((error: unknown) => fail(mail, error));
+      }
+    },
+  };
+};

@@ -1,0 +1,66 @@
+import { randomBytes } from 'node:crypto';
+import type { createChannel as operation } from '../../../shared/api/channels.ts';
+import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
+import { newId } from '../../../shared/base/ids.ts';
+import { Refusal } from '../../../shared/base/refusal.ts';
+import { nameFrom } from '../../domain/name.ts';
+import { mayHaveOneMore } from '../../domain/plan.ts';
+import { hoursFrom } from '../../domain/telling/hours.ts';
+import { channelById, countChannels, insertChannel, isSuppressed, ownMailbox, wantVerification } from '../../store/channels.ts';
+import { postMail } from '../../store/mails.ts';
+import type { Answer, InOrganisation } from '../context.ts';
+import { found } from '../not-found.ts';
+import {
+  channelConfigFrom,
+  channelShown,
+  isKnownMailbox,
+  refuseUnknown,
+  refuseUnlessTheirs,
+  refuseWithoutMail,
+  sealChannel,
+  verificationMs,
+} from './channel-parts.ts';
+
+/** What we make ourselves for a channel, to be shown once. */
+const madeSecret = (): string => `whsec_${randomBytes(32).toString('base64')}`;
+
+export const createChannel = async (context: InOrganisation, input: InputOf<typeof operation>): Answer<OutputOf<typeof operation>> => {
+  const { sql, organisation, caller, now, note, with: instruments } = context;
+  const { channels, secrets: atRest, door } = instruments;
+  if (input.personal && caller.user === null) throw new Refusal('channel_invalid', 'personal: the operator has no channels of his own.');
+  const user = input.personal ? caller.user : null;
+  refuseUnlessTheirs(context, user);
+  mayHaveOneMore('channels', organisation.plan, await countChannels(sql, organisation.id));
+  const generated = channels.kinds
+    .find(({ id }) => id === input.kind)
+    ?.fields.find(({ name, input: by }) => by === 'generated' && !Object.hasOwn(input.config, name));
+  const secret = generated === undefined ? null : madeSecret();
+  const config = channelConfigFrom(
+    channels,
+    input.kind,
+    generated === undefined ? input.config : { ...input.config, [generated.name]: secret },
+  );
+  await refuseUnknown(context, input);
+  const { open, secrets } = channels.split(input.kind, config);
+  const address = config.address ?? '';
+  const isKnown =
+    isKnownMailbox(context, input.kind, config, caller.user === null ? undefined : await ownMailbox(sql, caller.user)) &&
+    !(input.kind === 'email' && (await isSuppressed(sql, organisation.id, address)));
+  if (!isKnown) refuseWithoutMail(door.mail);
+  const id = newId();
+  const kindName = channels.kinds.find((kind) => kind.id === input.kind)?.name ?? input.kind;
+  await insertChannel(sql, {
+    ...{ id, user, kind: input.kind, config: open, organisation: organisation.id, verified_at: isKnown ? new Date(now) : null },
+    name: input.name === null ? (input.kind === 'email' ? address : kindName) : nameFrom(input.name),
+    secrets: await sealChannel(atRest, sql, id, secrets),
+    ...{ enabled: input.enabled, covers: input.covers, monitors: input.monitors, groups: input.groups, delay_s: input.delay_s },
+    reminder_s: input.reminder_s === null || input.reminder_s === 0 ? null : Math.max(60, input.reminder_s),
+    hours: input.hours === null || input.hours.spans.length === 0 ? null : hoursFrom(input.hours, organisation.time_zone),
+  });
+  if (!isKnown) {
+    await wantVerification(sql, id, new Date(now + verificationMs));
+    await postMail(sql, { kind: 'channel', recipient: address, about: { channel: id }, at: new Date(now) });
+  }
+  note({ after: { id, kind: input.kind, config: channels.shown(input.kind, config) } });
+  return { ...(await channelShown(context, found(await channelById(sql, organisation.id, id, now), 'channel_not_found'))), secret };
+};

@@ -1,0 +1,42 @@
+import type { signIn as operation } from '../../../shared/api/inner/coming-in.ts';
+import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
+import { Refusal } from '../../../shared/base/refusal.ts';
+import { hostOf, type Tried } from '../../access/attempts.ts';
+import type { Visitor } from '../../access/caller.ts';
+import { verifyPassword } from '../../access/passwords.ts';
+import { linkLives } from '../../domain/session.ts';
+import { hasSecondFactor, insertSecondStep } from '../../store/second-factors.ts';
+import { credentialsByEmail } from '../../store/users.ts';
+import { beginSession } from '../begin-session.ts';
+import type { Answer, AtTheDoor, ByVisitor, Early } from '../context.ts';
+
+/** For an account from one host, and for a host at all accounts: who guesses is slowed down, and nobody can lock somebody else out. */
+const triesAt = (email: string, { address }: Visitor): readonly Tried[] => [
+  { what: `password of ${email.trim().toLowerCase()} from ${hostOf(address)}`, most: 10 },
+  { what: `passwords from ${hostOf(address)}`, most: 60 },
+];
+
+/** The same answer, after the same work, whether there is such an account or not. */
+const before = async (
+  { pool, visitor, with: { attempts } }: Early<AtTheDoor>,
+  { email, password }: InputOf<typeof operation>,
+): Promise<string> => {
+  const tried = triesAt(email, visitor);
+  await attempts.count(tried);
+  const user = await credentialsByEmail(pool, email.trim());
+  const isRight = await verifyPassword(password, user?.password_hash ?? null);
+  if (!user || !isRight) throw new Refusal('sign_in_failed', 'The e-mail address or the password is wrong.');
+  await attempts.forget(tried);
+  return user.id;
+};
+
+const act = async (context: ByVisitor, _input: InputOf<typeof operation>, user: string): Answer<OutputOf<typeof operation>> => {
+  const { sql, now, note } = context;
+  if (!(await hasSecondFactor(sql, user))) return { session: await beginSession(context, user), second_step: null };
+  const { text, fingerprint } = await context.with.accountSecrets.mint('second step');
+  await insertSecondStep(sql, { fingerprint, user, at: new Date(now), expires_at: new Date(now + linkLives.secondStep) });
+  note({ user, after: { second_step: 'asked for' } });
+  return { session: null, second_step: text };
+};
+
+export const signIn = { before, act };

@@ -1,0 +1,105 @@
+import type { listDashboard as operation } from '../../../shared/api/inner/dashboard.ts';
+import { dashboardRows as rowsOfPage } from '../../../shared/api/inner/dashboard.ts';
+import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
+import { causeSentence } from '../../../shared/checks/causes.ts';
+import { barsOf } from '../../domain/bars.ts';
+import { groupStatus } from '../../domain/group-status.ts';
+import { type MonitorHistory, statusOf, stretchesOf, uptimeOf } from '../../domain/monitor-history.ts';
+import { windowOf } from '../../domain/uptime.ts';
+import {
+  countMatching,
+  countStatuses,
+  coveredNow,
+  type DashboardRow,
+  dashboardPage,
+  dashboardProbes,
+  dashboardRows,
+  type GroupStanding,
+  groupStandings,
+  newestChange,
+  type StatusCounts,
+  troubledNames,
+} from '../../store/dashboard.ts';
+import { monitorHistories } from '../../store/monitor-history.ts';
+import type { Answer, InOrganisation } from '../context.ts';
+
+const uptimeDays = 30;
+const bars = 48;
+const mostNames = 3;
+
+type Out = OutputOf<typeof operation>;
+
+const latestOf = (values: readonly (number | null)[]): number | null => values.findLast((value) => value !== null) ?? null;
+
+const iso = (at: number): string => new Date(at).toISOString();
+
+const rowOut = (row: DashboardRow, history: MonitorHistory, now: number): Out['items'][number] => {
+  const { status, since, last_checked_at } = statusOf(history, now);
+  const cover = history.cover.find(({ from, to }) => from <= now && now < to);
+  const isCovered = cover !== undefined && status !== 'paused';
+  const verifying = history.incident && history.incident.confirmed_at === null ? history.incident.started_at : null;
+  const day = windowOf(1, now);
+  const response = row.hours ?? row.looks ?? [];
+  return {
+    ...{ id: row.id, name: row.name, type: row.type, target: row.target, interval_s: row.interval_s, group: row.group_id },
+    status: isCovered ? 'maintenance' : status,
+    since: iso(isCovered ? cover.from : since),
+    cause: row.cause === null ? null : causeSentence(row.cause),
+    incident: row.incident,
+    seen_from: row.seen_continent,
+    covered_until: isCovered ? iso(cover.to) : null,
+    bars: barsOf(stretchesOf(history, day), day, bars, verifying),
+    response,
+    response_ms: latestOf(response),
+    percent: uptimeOf(history, windowOf(uptimeDays, now)).percent,
+    last_checked_at: last_checked_at === null ? null : iso(last_checked_at),
+  };
+};
+
+const groupsOut = (rows: readonly DashboardRow[], standings: readonly GroupStanding[]): Out['groups'] => {
+  const names = new Map(rows.flatMap(({ group_id, group_name }) => (group_id === null ? [] : [[group_id, group_name ?? '']])));
+  return [...names].map(([id, name]) => {
+    const own = standings.find((standing) => standing.id === id);
+    return { id, name, status: groupStatus(own?.members ?? []), monitors: own?.count ?? 0 };
+  });
+};
+
+const countsOut = (counts: StatusCounts): Out['counts'] => {
+  const { down = 0, verifying = 0, up = 0, maintenance = 0, pending = 0, paused = 0 } = counts;
+  return { all: down + verifying + up + maintenance + pending + paused, down, verifying, up, maintenance, pending, paused };
+};
+
+/** Counted, filtered and sorted by what the database keeps of each monitor; what a row shows comes from its history, as everywhere. */
+export const listDashboard = async (
+  { sql, organisation, now }: InOrganisation,
+  { status, q, group, sort, page }: InputOf<typeof operation>,
+): Answer<Out> => {
+  const of = organisation.id;
+  const window = windowOf(uptimeDays, now);
+  const covered = await coveredNow(sql, of, now);
+  const filter = { status, search: q, group };
+  const isFiltered = status !== null || q.trim() !== '' || group !== null;
+  const place = { sort, offset: (page - 1) * rowsOfPage, most: rowsOfPage, since: window.from };
+  const looked = dashboardPage(sql, of, filter, covered, place).then(async (ids) => {
+    const [rows, histories] = await Promise.all([dashboardRows(sql, of, ids, now), monitorHistories(sql, of, ids, window)]);
+    const groups = [...new Set(rows.flatMap(({ group_id }) => (group_id === null ? [] : [group_id])))];
+    return { ids, rows, histories, standings: await groupStandings(sql, of, groups) };
+  });
+  const [counts, matching, down, verifying, changed, probes, { ids, rows, histories, standings }] = await Promise.all([
+    countStatuses(sql, of, covered).then(countsOut),
+    isFiltered ? countMatching(sql, of, filter, covered) : null,
+    troubledNames(sql, of, 'down', covered, mostNames),
+    troubledNames(sql, of, 'verifying', covered, mostNames),
+    newestChange(sql, of),
+    dashboardProbes(sql, of),
+    looked,
+  ]);
+  const [rowById, historyById] = [new Map(rows.map((row) => [row.id, row])), new Map(histories.map((each) => [each.id, each]))];
+  const items = ids.flatMap((id) => {
+    const [row, history] = [rowById.get(id), historyById.get(id)];
+    // Deleted between two looks.
+    return row && history ? [rowOut(row, history, now)] : [];
+  });
+  const changed_at = changed?.toISOString() ?? null;
+  return { counts, down, verifying, changed_at, matching: matching ?? counts.all, items, groups: groupsOut(rows, standings), probes };
+};

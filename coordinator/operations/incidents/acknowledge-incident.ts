@@ -1,0 +1,21 @@
+import type { acknowledgeIncident as operation } from '../../../shared/api/incidents.ts';
+import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
+import { Refusal } from '../../../shared/base/refusal.ts';
+import { acknowledgementOf, writeAcknowledgement } from '../../store/acknowledging.ts';
+import { incidentById } from '../../store/incidents-read.ts';
+import { ownName } from '../../store/users.ts';
+import type { Answer, InOrganisation } from '../context.ts';
+import { found } from '../not-found.ts';
+
+/** The first who does counts (rule 34). */
+export const acknowledgeIncident = async (
+  { sql, organisation, caller, now }: InOrganisation,
+  { incident_id: id }: InputOf<typeof operation>,
+): Answer<OutputOf<typeof operation>> => {
+  found(await incidentById(sql, organisation.id, id), 'incident_not_found');
+  const as = caller.user === null ? 'the operator' : ((await ownName(sql, caller.user)) ?? 'a member');
+  await writeAcknowledgement(sql, { incidents: [id], organisation: organisation.id, user: caller.user, as, now });
+  const acknowledged = await acknowledgementOf(sql, id);
+  if (!acknowledged) throw new Refusal('incident_over', 'Only an incident that is confirmed and still open can be acknowledged.');
+  return { incident: id, acknowledged_at: acknowledged.at.toISOString(), acknowledged_by: acknowledged.as };
+};

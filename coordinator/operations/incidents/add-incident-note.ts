@@ -1,0 +1,27 @@
+import type { addIncidentNote as operation } from '../../../shared/api/inner/incidents.ts';
+import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
+import { newId } from '../../../shared/base/ids.ts';
+import { Refusal } from '../../../shared/base/refusal.ts';
+import { storable } from '../../domain/name.ts';
+import { countNotes, insertNote } from '../../store/incident-notes.ts';
+import { incidentById } from '../../store/incidents-read.ts';
+import type { Answer, InOrganisation } from '../context.ts';
+import { found } from '../not-found.ts';
+
+const longest = 5_000;
+const mostNotes = 200;
+
+export const addIncidentNote = async (
+  { sql, organisation, caller, now }: InOrganisation,
+  { incident_id: incident, text: given }: InputOf<typeof operation>,
+): Answer<OutputOf<typeof operation>> => {
+  found(await incidentById(sql, organisation.id, incident), 'incident_not_found');
+  const text = given.trim();
+  if (text === '' || text.length > longest || !storable(text))
+    throw new Refusal('note_invalid', `text: write 1 to ${longest} characters, without NUL or broken ones.`);
+  if ((await countNotes(sql, incident)) >= mostNotes)
+    throw new Refusal('note_invalid', `text: an incident has at most ${mostNotes} notes.`);
+  const id = newId();
+  await insertNote(sql, { ...{ id, incident, text }, organisation: organisation.id, user: caller.user, at: new Date(now) });
+  return { id };
+};

@@ -1,0 +1,19 @@
+import { mayHaveOneMore } from '../domain/plan.ts';
+import { type InvitationRow, useInvitation } from '../store/links.ts';
+import { lockOrganisation } from '../store/organisations.ts';
+import { countMembers, insertMember, membershipsOf } from '../store/users.ts';
+import type { Context } from './context.ts';
+
+/**
+ * Makes somebody a member by an invitation, which is good no more. The plan is asked under the organisation's lock, as for every member.
+ * `gone`: somebody else was faster, or the organisation ended.
+ */
+export const join = async ({ sql }: Context, user: string, invitation: InvitationRow): Promise<'joined' | 'member already' | 'gone'> => {
+  const organisation = await lockOrganisation(sql, invitation.organisation_id);
+  if (!organisation) return 'gone';
+  if ((await membershipsOf(sql, user)).some(({ id }) => id === organisation.id)) return 'member already';
+  if (!(await useInvitation(sql, organisation.id, invitation.id))) return 'gone';
+  mayHaveOneMore('members', organisation.plan, await countMembers(sql, organisation.id));
+  await insertMember(sql, organisation.id, user, invitation.role);
+  return 'joined';
+};

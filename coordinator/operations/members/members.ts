@@ -1,0 +1,11 @@
+import type { listMembers as listMembersOperation } from '../../../shared/api/inner/members.ts';
+import type { OutputOf } from '../../../shared/api/operation.ts';
+import { membersOf } from '../../store/users.ts';
+import type { Answer, InOrganisation } from '../context.ts';
+
+export const listMembers = async ({ sql, organisation }: InOrganisation): Answer<OutputOf<typeof listMembersOperation>> => ({
+  items: (await membersOf(sql, organisation.id)).map(({ id, email, name, role, created_at }) => ({
+    ...{ id, email, name, role },
+    joined_at: created_at.toISOString(),
+  })),
+});

@@ -1,0 +1,23 @@
+import type { acceptInvitation as operation } from '../../../shared/api/inner/people.ts';
+import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
+import { Refusal } from '../../../shared/base/refusal.ts';
+import { invitationBy } from '../../store/links.ts';
+import { writeActiveOrganisation } from '../../store/sessions.ts';
+import type { Answer, ByPerson } from '../context.ts';
+import { join } from '../join.ts';
+import { deadLink } from '../links.ts';
+
+/** Whoever is signed in joins, whatever address the invitation was sent to: the inviter gave it to somebody. */
+export const acceptInvitation = async (context: ByPerson, { secret }: InputOf<typeof operation>): Answer<OutputOf<typeof operation>> => {
+  const { sql, now, note, person } = context;
+  const { accountSecrets } = context.with;
+  const invitation = await invitationBy(sql, await accountSecrets.fingerprint('invitation', secret), new Date(now));
+  if (!invitation) throw deadLink();
+  const joined = await join(context, person.user, invitation);
+  if (joined === 'gone') throw deadLink();
+  const { organisation_id: id, organisation: name, role } = invitation;
+  if (joined === 'member already') throw new Refusal('already_member', `You belong to ${name} already.`);
+  await writeActiveOrganisation(sql, person.session, id);
+  note({ organisation: id, after: { email: person.email, role } });
+  return { id, name, role };
+};

@@ -1,0 +1,19 @@
+import type { listSessions as operation } from '../../../shared/api/inner/people.ts';
+import type { OutputOf } from '../../../shared/api/operation.ts';
+import { deviceOf } from '../../domain/device.ts';
+import { isOver } from '../../domain/session.ts';
+import { sessionsOf } from '../../store/sessions.ts';
+import type { Answer, ByPerson } from '../context.ts';
+
+export const listSessions = async ({ sql, now, person }: ByPerson): Answer<OutputOf<typeof operation>> => ({
+  items: (await sessionsOf(sql, person.user))
+    .filter((session) => !isOver(session, now))
+    .map(({ id, device, address, created_at, last_used_at }) => ({
+      id,
+      device: deviceOf(device),
+      address,
+      created_at: created_at.toISOString(),
+      last_used_at: last_used_at.toISOString(),
+      is_this: id === person.session,
+    })),
+});

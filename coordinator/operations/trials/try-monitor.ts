@@ -1,0 +1,37 @@
+import type { tryMonitor as operation } from '../../../shared/api/inner/trials.ts';
+import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
+import { Refusal } from '../../../shared/base/refusal.ts';
+import { draftMonitor } from '../../domain/monitor.ts';
+import { isSameHost } from '../../domain/secret-host.ts';
+import { checkersOf } from '../../store/checkers.ts';
+import { monitorForChange } from '../../store/monitors.ts';
+import { countTrial } from '../../store/trials.ts';
+import type { Answer, InOrganisation } from '../context.ts';
+import { openSecrets } from '../monitors/monitor-secrets.ts';
+import { found } from '../not-found.ts';
+
+/** A trial asks every continent at once, so that a target is safe from somebody who presses the button. */
+const mostAMinute = 10;
+
+export const tryMonitor = async (
+  { sql, organisation, caller, now, with: { secrets: atRest, trials } }: InOrganisation,
+  { monitor: id, ...input }: InputOf<typeof operation>,
+): Answer<OutputOf<typeof operation>> => {
+  const { id: of, plan } = organisation;
+  const row = id === null ? undefined : found(await monitorForChange(sql, of, id), 'monitor_not_found');
+  const kept =
+    row !== undefined && isSameHost(row.type, row.target, input.target) ? await openSecrets(atRest, sql, row.id, row.secrets) : {};
+  const wanted = { ...input, name: 'trial', group: null, affects_group_status: true };
+  const { kind, target, interval_s, config, secrets } = draftMonitor(wanted, of, { plan, checkers: await checkersOf(sql, of) }, kept);
+  if (kind === 'heartbeat') throw new Refusal('trial_impossible', 'A heartbeat cannot be tried: it waits for your job to speak.');
+  if ((await countTrial(sql, of, new Date(now))) > mostAMinute)
+    throw new Refusal('trial_limit', `An organisation may try ${mostAMinute} times a minute; wait a moment, or save and see.`);
+  const like = row && { id: row.id, key: row.key };
+  const owner = { organisation: of, user: caller.user };
+  const trial = trials.begin({ ...owner, kind, target, interval_s, config, secrets, like });
+  if (trial === undefined)
+    throw new Refusal('trial_impossible', 'Probes cannot be asked just now; save, and see what they find, or try again.');
+  // More than none less one are known: it does not wait for anybody.
+  const begun = await trials.hear(trial, owner, -1);
+  return { trial, asked: begun?.asked.map((probe) => ({ ...probe })) ?? [] };
+};

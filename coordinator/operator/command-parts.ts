@@ -1,0 +1,58 @@
+import { type Operation, rawInput } from '../../shared/api/operation.ts';
+import { lossyNumberIn } from '../../shared/base/exact-numbers.ts';
+import { operatorIn } from '../access/caller.ts';
+import { type Command, type Flag, type Given, type OperatorParts, UsageFault } from './command.ts';
+
+/** What commands are made of: flags, and the ways to the gate. */
+
+export const required = (what: string): Flag => ({ what, required: true });
+
+export const organisation = required('id or name of the organisation');
+export const email = required('e-mail address of the user');
+export const id = (of: string): Flag => required(`id of the ${of}`);
+
+export const days: Flag = { what: 'how many days back; default 7' };
+export const oneOrAll: Command['flags'] = { id: { what: 'id of the message' }, all: { what: 'every one of them', alone: true } };
+
+/** The flags as the operation's input, under the names that it uses. */
+export const input = (given: Given, names: Readonly<Record<string, string>>): Record<string, unknown> =>
+  Object.fromEntries(Object.entries(names).flatMap(([flag, key]) => (given.has(flag) ? [[key, given.get(flag)]] : [])));
+
+export type Names = Readonly<Record<string, string>>;
+
+/** Done in the organisation that --organisation names. */
+export const within =
+  (operation: Operation, names: Names) =>
+  async ({ gate, organisations }: OperatorParts, given: Given) => {
+    const caller = operatorIn(await organisations.named(given.get('organisation') ?? ''));
+    return (await gate.execute(operation, caller, rawInput(operation, input(given, names)))).body;
+  };
+
+/** Done in the organisation that owns what --id names. */
+export const upon =
+  (kind: 'monitor' | 'incident' | 'token' | 'channel', operation: Operation, names: Names = {}) =>
+  async ({ gate, organisations }: OperatorParts, given: Given) => {
+    const caller = operatorIn(await organisations.owning(kind, given.get('id') ?? ''));
+    return (await gate.execute(operation, caller, rawInput(operation, { ...input(given, names), [`${kind}_id`]: given.get('id') }))).body;
+  };
+
+export const onInstallation =
+  (operation: Operation, names: Names) =>
+  async ({ gate }: OperatorParts, given: Given) =>
+    (await gate.executeForInstallation(operation, rawInput(operation, input(given, names)))).body;
+
+export const today = { onToday: true } as const;
+
+/** The JSON behind --config. @throws UsageFault with such as `example`. */
+export const configOf = (text: string | undefined, example: string): unknown => {
+  if (text === undefined) return undefined;
+  try {
+    const config: unknown = JSON.parse(text);
+    const lossy = lossyNumberIn(text);
+    if (lossy === undefined) return config;
+    throw new UsageFault(`--config: the number ${lossy.slice(0, 40)} is not kept exactly; write it as a text, in quotes.`);
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error;
+    throw new UsageFault(`--config is not JSON (${error.message}); write such as --config '${example}'.`);
+  }
+};

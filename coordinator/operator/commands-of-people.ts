@@ -1,0 +1,60 @@
+import { innerOperations, installationOperations } from '../../shared/api/inner/index.ts';
+import { rawInput } from '../../shared/api/operation.ts';
+import type { Command } from './command.ts';
+import { email, id, organisation, required, today, upon, within } from './command-parts.ts';
+
+/** Users, members and their tokens. */
+export const commandsOfPeople: readonly Command[] = [
+  {
+    ...today,
+    words: ['user', 'create'],
+    what: 'Create a user as a member of an organisation',
+    flags: { email, password: required('at least 10 characters'), organisation, role: required('owner, admin, member or viewer') },
+    run: within(innerOperations.createUser, { email: 'email', password: 'password', role: 'role' }),
+  },
+  {
+    ...today,
+    words: ['user', 'sign-in-link'],
+    what: 'Make a link that signs a user in once, without password or second step; it is good for an hour',
+    flags: { email, 'for-start': { what: 'good until it is used or the next such link is made, as npm start prints it', alone: true } },
+    run: ({ gate }, given) => {
+      const operation = installationOperations.createSignInLink;
+      const flat = { email: given.get('email'), made_for: given.has('for-start') ? 'start' : 'operator' };
+      return gate.executeForInstallation(operation, rawInput(operation, flat)).then(({ body }) => body);
+    },
+  },
+  {
+    ...today,
+    words: ['member', 'role'],
+    what: 'Give a user another role in an organisation, which ends their tokens there',
+    flags: { email, organisation, role: required('owner, admin, member or viewer') },
+    run: within(innerOperations.setMemberRole, { email: 'email', role: 'role' }),
+  },
+  {
+    ...today,
+    words: ['member', 'remove'],
+    what: 'Take a user out of an organisation, and their tokens with them',
+    flags: { email, organisation },
+    run: within(innerOperations.removeMember, { email: 'email' }),
+  },
+  {
+    ...today,
+    words: ['token', 'create'],
+    what: 'Create an API token of a member; it is shown once',
+    flags: {
+      email,
+      organisation,
+      name: required('what the token is for'),
+      scope: required('read or read_write'),
+      'expires-at': { what: 'when it ends; default never' },
+    },
+    run: within(innerOperations.createToken, { email: 'email', name: 'name', scope: 'scope', 'expires-at': 'expires_at' }),
+  },
+  {
+    ...today,
+    words: ['token', 'revoke'],
+    what: 'End an API token',
+    flags: { id: id('token') },
+    run: upon('token', innerOperations.revokeToken),
+  },
+];

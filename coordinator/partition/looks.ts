@@ -1,0 +1,114 @@
+import type { Clock } from '../../shared/base/clock.ts';
+import type { Continent } from '../../shared/base/continents.ts';
+import type { Log } from '../../shared/base/log.ts';
+import type { LookMessage } from '../../shared/bus/messages.ts';
+import type { Bus } from '../../shared/bus/nats.ts';
+import { subjects } from '../../shared/bus/subjects.ts';
+import type { Roster, RosterProbe } from '../../shared/checks/assignment.ts';
+import { probeOf } from '../../shared/checks/placement.ts';
+import { type Allowances, type Budget, emptyBudget, spend } from '../domain/sampling-budget.ts';
+import { type Asked, isForgotten, mayAsk, neverAsked } from '../domain/target-budget.ts';
+import type { Assignments } from '../probes/assignments.ts';
+import { placedOf } from '../probes/placed.ts';
+import { type Sql, wayOf } from '../store/database.ts';
+import { type MonitorRow, monitorsById } from '../store/watched.ts';
+import type { LookWish } from './decision-batch.ts';
+import { createFirstLooks } from './first-looks.ts';
+
+/**
+ * Turns the wish that somebody looks now into messages to probes. A look that gets lost is no harm: what is still open asks again.
+ * Samples are bought from a budget, so that an outage of everything does not become a flood of checks; first looks wait for room in theirs. And
+ * nobody is asked about one monitor more often than it can want, because a state that is read anew does not know whom it asked.
+ */
+export type Looks = {
+  readonly ask: (wishes: readonly LookWish[]) => void;
+  /** Makes its connection, and has prepared what it reads there: somebody waits for each answer. */
+  readonly prepare: () => Promise<void>;
+  /** Settles when nothing is under way. */
+  readonly close: () => Promise<void>;
+};
+
+/** So many monitors are remembered before those that need not be are forgotten. */
+const mostRemembered = 10_000;
+
+const allowed: Allowances = { all: { perSecond: 200, burst: 1_000 }, probe: { perSecond: 50, burst: 200 } };
+
+type Parts = {
+  readonly sql: Sql;
+  readonly bus: Bus;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly roster: () => Roster;
+  readonly assignments: Assignments;
+};
+
+export const createLooks = ({ sql, bus, clock, log, roster, assignments }: Parts): Looks => {
+  const lane = wayOf(sql).openLane();
+  let budget: Budget = emptyBudget;
+  const underWay = new Set<Promise<void>>();
+
+  const isGranted = (probe: RosterProbe): boolean => {
+    const spent = spend(budget, probe.id, clock.now(), allowed);
+    budget = spent.budget;
+    return spent.granted;
+  };
+
+  const asked = new Map<string, Asked>();
+  const isAllowed = (monitor: string, isSample: boolean): boolean => {
+    const now = clock.now();
+    const { asked: after, granted } = mayAsk(asked.get(monitor) ?? neverAsked, isSample, now);
+    if (asked.size >= mostRemembered && !asked.has(monitor))
+      for (const [other, before] of asked) if (isForgotten(before, now)) asked.delete(other);
+    asked.set(monitor, after);
+    return granted;
+  };
+
+  const send = async (row: MonitorRow, look: string, probe: RosterProbe, continent: Continent): Promise<void> => {
+    const place = probe.organisation === null ? ({ is: 'continent', continent } as const) : ({ is: 'probe', probe: probe.id } as const);
+    const message: LookMessage = { v: 1, look, asked_at: clock.now(), assignment: await assignments.messageFor(row, place) };
+    bus.publish(subjects.look(probe.id), JSON.stringify(message));
+  };
+
+  const rowsOf = async (wishes: readonly Pick<LookWish, 'monitor'>[]): Promise<ReadonlyMap<string, MonitorRow>> =>
+    new Map((await lane.ask((by) => monitorsById(by, [...new Set(wishes.map(({ monitor }) => monitor))]))).map((row) => [row.id, row]));
+
+  const first = createFirstLooks({
+    ...{ bus, clock, log, roster, rowsOf },
+    send: async (row, ...rest) => {
+      if (isAllowed(row.id, false)) await send(row, ...rest);
+    },
+  });
+
+  const sendIf = async (row: MonitorRow, { look, when }: LookWish, continent: Continent): Promise<void> => {
+    const probe = probeOf(placedOf(row), continent, roster());
+    const isSample = when === 'sample';
+    if (probe && isAllowed(row.id, isSample) && (!isSample || isGranted(probe))) await send(row, look, probe, continent);
+  };
+
+  const askAll = async (wishes: readonly LookWish[]): Promise<void> => {
+    const rows = await rowsOf(wishes);
+    for (const wish of wishes) {
+      const row = rows.get(wish.monitor);
+      if (!row || row.paused_at !== null) continue;
+      await Promise.all(wish.continents.map((continent) => sendIf(row, wish, continent)));
+    }
+  };
+
+  return {
+    prepare: () => lane.prepare((by) => [monitorsById(by, [])]),
+    ask: (all) => {
+      first.wish(all);
+      const wishes = all.filter(({ when }) => typeof when === 'string');
+      if (!bus.isConnected() || wishes.length === 0) return;
+      const asking: Promise<void> = askAll(wishes)
+        .catch((error: unknown) => log.warn({ err: error, looks: wishes.length }, 'looks could not be asked for; they are asked for again'))
+        .finally(() => underWay.delete(asking));
+      underWay.add(asking);
+    },
+    close: async () => {
+      await first.close();
+      await Promise.all(underWay);
+      await lane.end();
+    },
+  };
+};

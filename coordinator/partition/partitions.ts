@@ -1,0 +1,170 @@
+import { createTicker } from '../../shared/actor/ticker.ts';
+import type { Subscription } from '../../shared/bus/nats.ts';
+import { partitionCount } from '../../shared/bus/subjects.ts';
+import type { Known } from '../alerts/alerter.ts';
+import { fairShare } from '../domain/fair-share.ts';
+import type { Word } from '../domain/handover.ts';
+import { answersSoon } from '../store/database.ts';
+import { beAlive, type Lease, leasesChannel, releaseLeases, renewLeases, sayGoodbye, takeLeases } from '../store/leases.ts';
+import { outboxChannel, partitionsWaiting } from '../store/outbox.ts';
+import type { PartitionMessage } from './partition.ts';
+import type { PartitionParts } from './partition-parts.ts';
+import { type RunningPartition, startPartition } from './running-partition.ts';
+
+/**
+ * The partitions of this coordinator: its fair share of all, held through leases that it renews. One that it did not renew in time it
+ * stops working on by its own clock; one that another took it forgets. While it is cut off from the bus and another is not, its share is none.
+ */
+export type Partitions = {
+  readonly start: () => Promise<void>;
+  readonly owns: (partition: number) => boolean;
+  /** What is known of the past of those that may work. */
+  readonly known: () => readonly Known[];
+  /** @throws when the partition is not ours. */
+  readonly tell: (partition: number, message: PartitionMessage) => Promise<void>;
+  readonly tellAll: (message: PartitionMessage) => void;
+  /** Looks whether the bus has all assignments of our partitions. */
+  readonly reconcile: () => void;
+  /** Those that are at work here, or about to be. */
+  readonly held: () => readonly number[];
+  /** Settles when all that this one was told before has been worked on, and rejects when it cannot be. */
+  readonly pass: (partition: number) => Promise<void>;
+  readonly close: () => Promise<void>;
+};
+
+type Options = {
+  readonly owner: string;
+  readonly version: string;
+  readonly parts: PartitionParts;
+  readonly words: () => readonly Word[];
+};
+
+export const createPartitions = ({ owner, version, parts, words }: Options): Partitions => {
+  const { sql, bus, log, timing } = parts;
+  const running = new Map<number, RunningPartition>();
+  const stopping = new Set<number>();
+  let validUntil = 0;
+  let stops: { readonly stop: () => Promise<void> | void }[] = [];
+  let closing = false;
+  let balancing: Promise<void> = Promise.resolve();
+  /** Since when there is no bus; undefined while there is one. */
+  let cutOffAt: number | undefined;
+
+  const mayWork = (): boolean => !closing && performance.now() < validUntil;
+
+  const drop = async (partition: number, leaveCheckpoint: boolean): Promise<void> => {
+    const held = running.get(partition);
+    if (!held) return;
+    running.delete(partition);
+    // Until it has finished what it was at, it must not begin anew beside itself.
+    stopping.add(partition);
+    await held.stop(leaveCheckpoint).finally(() => stopping.delete(partition));
+  };
+
+  const begin = (lease: Lease): void => {
+    const onFenced = () => {
+      if (running.get(lease.partition)?.lease.epoch !== lease.epoch) return;
+      log.warn({ partition: lease.partition }, 'the partition belongs to another coordinator now');
+      void drop(lease.partition, false);
+    };
+    const onGivenUp = () => {
+      log.error({ partition: lease.partition }, 'a partition stands: it is given up and begun anew, here or elsewhere');
+      void giveUp(lease).catch(onFailure);
+    };
+    running.set(lease.partition, startPartition({ lease, parts, mayWork, onFenced, onGivenUp, words }));
+  };
+
+  /** One that still stops begins when it has: the next look finds its lease ours. */
+  const beginUnlessStopping = (lease: Lease): void => {
+    if (!running.has(lease.partition) && !stopping.has(lease.partition)) begin(lease);
+  };
+
+  /** Renews what is held, forgets what was taken, gives up what is more than the fair share, takes what is free. */
+  const balance = async (): Promise<void> => {
+    const askedAt = performance.now();
+    cutOffAt = bus.isConnected() ? undefined : (cutOffAt ?? askedAt);
+    const others = await beAlive(sql, { owner, version, hasBus: cutOffAt === undefined }, timing.leaseMs);
+    const leases = new Map((await renewLeases(sql, owner, timing.leaseMs)).map((lease) => [lease.partition, lease]));
+    validUntil = askedAt + timing.leaseMs;
+    const lost = [...running.values()].filter(({ lease }) => leases.get(lease.partition)?.epoch !== lease.epoch);
+    await Promise.all(lost.map(({ lease }) => drop(lease.partition, false)));
+    for (const lease of leases.values()) beginUnlessStopping(lease);
+    const cutOffMs = cutOffAt === undefined ? null : performance.now() - cutOffAt;
+    const { most, takes } = fairShare(partitionCount, { cutOffMs, others, patienceMs: 2 * timing.leaseMs });
+    const extra = [...running.keys()].slice(most);
+    if (extra.length > 0) {
+      log.info({ partitions: extra, others, cut_off_ms: cutOffMs }, 'partitions are given to another coordinator');
+      await Promise.all(extra.map((partition) => drop(partition, true)));
+      await releaseLeases(sql, owner, extra);
+    } else if (takes && running.size < most) {
+      const taken = await takeLeases(sql, owner, most - running.size, timing.leaseMs);
+      if (taken.length > 0) log.info({ partitions: taken.map(({ partition }) => partition), others }, 'partitions taken');
+      for (const lease of taken) beginUnlessStopping(lease);
+    }
+  };
+  const balanceSoon = (): Promise<void> => {
+    balancing = balancing.catch(() => undefined).then(() => (closing ? undefined : balance()));
+    return balancing;
+  };
+
+  const onFailure = (error: unknown) => log.error({ err: error }, 'the leases could not be looked after');
+
+  /** The lease goes back, so that whatever it was at can write nothing any more: its epoch is over when it is taken again. */
+  const giveUp = async ({ partition, epoch }: Lease): Promise<void> => {
+    if (closing || running.get(partition)?.lease.epoch !== epoch) return;
+    await drop(partition, false);
+    await releaseLeases(sql, owner, [partition]);
+    await balanceSoon();
+  };
+  return {
+    start: async () => {
+      await balanceSoon();
+      const ticker = createTicker({ everyMs: timing.renewMs, tick: balanceSoon, onFailure });
+      const again = createTicker({
+        everyMs: timing.lookAgainMs,
+        tick: async () => {
+          for (const partition of await partitionsWaiting(sql, [...running.keys()])) running.get(partition)?.wakeOutbox();
+        },
+        onFailure,
+      });
+      const listening = await sql.listen(outboxChannel, (line) => {
+        const [topic, partition] = line.split(':');
+        if ((topic === 'monitor' || topic === 'set_aside') && partition !== undefined) running.get(Number(partition))?.wakeOutbox();
+      });
+      const leases = await sql.listen(leasesChannel, () => void balanceSoon().catch(onFailure));
+      const status: Subscription = bus.onStatus((now) => {
+        if (now === 'disconnected' || now === 'connected') for (const partition of running.values()) partition.holdAgain();
+        if (now === 'connected') for (const partition of running.values()) partition.wakeOutbox();
+      });
+      stops = [ticker, again, status, { stop: () => listening.unlisten() }, { stop: () => leases.unlisten() }];
+    },
+    owns: (partition) => mayWork() && running.has(partition),
+    known: () => (mayWork() ? [...running.values()].map((held) => held.known()) : []),
+    tell: (partition, message) =>
+      running.get(partition)?.tell(message) ?? Promise.reject(new Error(`partition ${partition} belongs to another coordinator`)),
+    tellAll: (message) => {
+      for (const [partition, held] of running)
+        held
+          .tell(message)
+          .catch((error: unknown) => log.error({ err: error, partition, is: message.is }, 'a partition failed at a message'));
+    },
+    reconcile: () => {
+      for (const held of running.values()) held.reconcile();
+    },
+    held: () => [...running.keys()],
+    pass: (partition) =>
+      running.get(partition)?.pass() ?? Promise.reject(new Error(`partition ${partition} belongs to another coordinator`)),
+    close: async () => {
+      await Promise.all(stops.map(({ stop }) => stop()));
+      closing = true;
+      await balancing.catch(() => undefined);
+      const held = [...running.keys()];
+      const isThere = await answersSoon(sql);
+      await Promise.all(held.map((partition) => drop(partition, isThere)));
+      // The others will notice without being told.
+      if (!isThere) return;
+      await releaseLeases(sql, owner, held).catch(onFailure);
+      await sayGoodbye(sql, owner).catch(onFailure);
+    },
+  };
+};

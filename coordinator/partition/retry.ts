@@ -1,0 +1,59 @@
+import { readBatch } from '../../shared/bus/batch-form.ts';
+import { strictJsonOf } from '../../shared/bus/message-json.ts';
+import { isPassing } from '../store/database.ts';
+import { Fenced } from '../store/leases.ts';
+import { markDone, waitingLines } from '../store/outbox.ts';
+import { dropSetAside, keepSetAside, setAsideById } from '../store/set-aside.ts';
+import type { Round } from './decision-batch.ts';
+import type { PartitionParts } from './partition-parts.ts';
+import { find, receiveBatches } from './results.ts';
+import type { PartitionState } from './state.ts';
+
+type Settle = (round: Round, parts: PartitionParts) => Promise<void>;
+
+/**
+ * The generation that a message counts under when it is worked on again: its own says already that it is over and done with. One for each
+ * message, so that a second time (after a crash between the two writes) is told as a repeat.
+ */
+const generationOf = (id: number): string => `00000000-0000-4000-8000-${id.toString(16).padStart(12, '0')}`;
+
+/** Who sent it was judged when it came; what it says is decided about as any late result. @throws why it cannot be. */
+const workOnBatch = async (state: PartitionState, id: number, data: Uint8Array, parts: PartitionParts, settle: Settle): Promise<void> => {
+  const batch = readBatch(strictJsonOf(data));
+  if (!batch || batch.partition !== state.lease.partition) throw new Error('it is no batch of results of this partition');
+  const probe = await parts.directory.find(batch.probe);
+  if (!probe) throw new Error(`there is no probe ${batch.probe}`);
+  const { round, refused } = receiveBatches(
+    state,
+    [find({ probe, batch: { ...batch, generation: generationOf(id), after: null } }, state.monitors)],
+    parts,
+  );
+  await settle(round, parts);
+  for (const one of refused) parts.refusals.count(one.probe, one.reason);
+};
+
+/** Works once more on what the operator asked for. What cannot be worked on this time either stays set aside. */
+export const retryAsked = async (state: PartitionState, parts: PartitionParts, settle: Settle): Promise<void> => {
+  const { sql, bus, log } = parts;
+  for (const line of await waitingLines(sql, 'set_aside', state.lease.partition, 100)) {
+    const { id } = line.payload;
+    const aside = await setAsideById(sql, id);
+    if (aside) {
+      const { subject, data } = aside;
+      const isBeat = subject.startsWith('beat.');
+      if (isBeat && !bus.isConnected()) return;
+      try {
+        // A beat that comes twice is one beat, so it may simply come again.
+        if (isBeat) await bus.store(subject, data);
+        else await workOnBatch(state, id, data, parts, settle);
+        await dropSetAside(sql, id);
+        log.info({ id, subject }, 'a message that was set aside is worked on after all');
+      } catch (error) {
+        if (error instanceof Fenced || isPassing(error)) throw error;
+        log.error({ err: error, id, subject }, 'a message that was set aside cannot be worked on this time either');
+        await keepSetAside(sql, id, error instanceof Error ? error.message : String(error));
+      }
+    }
+    await markDone(sql, [line.id]);
+  }
+};

@@ -1,0 +1,183 @@
+import { createTicker } from '../../shared/actor/ticker.ts';
+import type { Clock } from '../../shared/base/clock.ts';
+import type { Log } from '../../shared/base/log.ts';
+import { jsonOf } from '../../shared/bus/message-json.ts';
+import { beatKeyMessage } from '../../shared/bus/messages.ts';
+import type { Bus } from '../../shared/bus/nats.ts';
+import type { FindKey, KnownKey } from '../../shared/bus/ping-intake.ts';
+import type { BeatRecords } from '../../shared/bus/ping-records.ts';
+import { streams } from '../../shared/bus/streams.ts';
+import { lastTokenOf, subjects } from '../../shared/bus/subjects.ts';
+import { mergeBeats } from '../../shared/checks/heartbeat/state.ts';
+import { doAlone } from '../store/advisory-locks.ts';
+import { allBeatKeys, allStates, type BeatKeyRow, beatKey, countHeartbeats, endOldBeatKeys } from '../store/beats.ts';
+import type { Sql } from '../store/database.ts';
+import { markDone, outboxChannel, waitingLines } from '../store/outbox.ts';
+import { inTransaction } from '../store/transactions.ts';
+import { createKeyLookup } from './key-lookup.ts';
+import { createKeyRing, type KeyRing } from './keys.ts';
+
+/**
+ * Which heartbeat keys exist: published for the ears as the outbox says so, known by heart for this coordinator's own address, and brought
+ * back to the bus, with what the beats of each monitor came to, when it was wiped.
+ *
+ * Modes of the bus's copy: `whole` → (fewer keys or records than the database has, or a stream that had to be made) `restoring` → `whole`.
+ */
+export type BeatBook = {
+  readonly findKey: FindKey;
+  readonly byHeart: KeyRing['find'];
+  /** The keys that count, of all organisations or of one, as an ear should hold them. */
+  readonly digestOf: KeyRing['digestOf'];
+  /** Settles when the bus has all that it should have. */
+  readonly restore: () => Promise<void>;
+  readonly close: () => Promise<void>;
+};
+
+type Parts = {
+  readonly sql: Sql;
+  readonly bus: Bus;
+  readonly records: BeatRecords;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly lookAgainMs: number;
+};
+
+const most = 500;
+const atOnce = 200;
+/** A transaction waits for it, and the database ends those that wait for four seconds. */
+const storeMs = 2_000;
+/** Keys that nobody knows by heart are looked up at most so often, all together, and so long: longer no job is kept waiting for its 404. */
+const bounds = { mostPerSecond: 20, patienceMs: 1_000 };
+
+const knownOf = ({ organisation, monitor, until }: BeatKeyRow): KnownKey => ({ organisation, monitor, until: until?.getTime() ?? null });
+
+export const openBeatBook = async ({ sql, bus, records, clock, log, lookAgainMs }: Parts): Promise<BeatBook> => {
+  const keys = createKeyRing();
+  const lookUp = createKeyLookup({ ask: (key) => beatKey(sql, key), log, ...bounds });
+
+  const readAll = async function* () {
+    for await (const page of allBeatKeys(sql)) yield page.map((row) => [row.key, knownOf(row)] as const);
+  };
+  const reread = () => keys.replace(readAll());
+  await reread();
+
+  const heard = bus.subscribe(subjects.allBeatKeys, ({ subject, data }) => {
+    if (data.length === 0) return keys.drop(lastTokenOf(subject));
+    const read = beatKeyMessage.safeParse(jsonOf(data));
+    if (!read.success) return;
+    const { organisation, monitor, until } = read.data;
+    keys.put(lastTokenOf(subject), { organisation, monitor, until });
+  });
+
+  const publishKey = async (key: string, organisation: string, row: BeatKeyRow | undefined): Promise<void> => {
+    const subject = subjects.beatKey(organisation, key);
+    await bus.store(subject, row ? JSON.stringify({ v: 1, ...knownOf(row) }) : '', { timeoutMs: storeMs });
+    if (row) keys.put(key, knownOf(row));
+    else keys.drop(key);
+  };
+
+  /** What the outbox says is only that something changed: what is published is what the database says now. */
+  const drain = async (): Promise<void> => {
+    if (!bus.isConnected()) return;
+    for (let more = true; more; ) {
+      more = await inTransaction(sql, async (tx) => {
+        await doAlone(tx, 'beatKeys');
+        const lines = await waitingLines(tx, 'beat_key', null, most);
+        for (const { organisation, payload } of lines)
+          if (organisation !== null) await publishKey(payload.key, organisation, await beatKey(tx, payload.key));
+        await markDone(
+          tx,
+          lines.map(({ id }) => id),
+        );
+        return lines.length === most;
+      });
+    }
+  };
+
+  const inGroups = async <Item>(items: readonly Item[], work: (item: Item) => Promise<unknown>): Promise<void> => {
+    for (let at = 0; at < items.length; at += atOnce) await Promise.all(items.slice(at, at + atOnce).map(work));
+  };
+
+  const restore = async (): Promise<void> => {
+    let restored = 0;
+    for await (const page of allBeatKeys(sql)) {
+      await inGroups(page, (row) => publishKey(row.key, row.organisation, row));
+      restored += page.length;
+    }
+    for await (const page of allStates(sql))
+      await inGroups(page, ({ organisation, monitor, state }) =>
+        records.change(organisation, monitor, (seen) => (seen ? mergeBeats(state, seen) : state)),
+      );
+    log.info({ keys: restored }, 'heartbeat keys and the last beats are on the bus again');
+  };
+
+  const isShort = async (): Promise<boolean> => {
+    const [expected, onBus, values] = await Promise.all([
+      countHeartbeats(sql),
+      bus.streamState(streams.lastBeats.name),
+      bus.streamState(streams.beatKeys.name),
+    ]);
+    return (onBus?.messages ?? 0) < expected.monitors || (values?.messages ?? 0) < expected.keys;
+  };
+
+  /** A key that was made in this moment is not on the bus yet, and no tombstone makes up for it in the count: it is no sign of a loss. */
+  const lacksSome = async (): Promise<boolean> => {
+    if (!(await isShort())) return false;
+    await drain();
+    return isShort();
+  };
+
+  const check = async (): Promise<void> => {
+    if (!bus.isConnected()) return;
+    const made = await Promise.all([streams.beatKeys, streams.lastBeats, streams.beats].map((stream) => bus.ensureStream(stream)));
+    if (made.includes(true) || (await lacksSome())) await restore();
+    for (const { key, organisation } of await endOldBeatKeys(sql)) await publishKey(key, organisation, undefined);
+    await drain();
+  };
+
+  const onFailure = (what: string) => (error: unknown) => log.error({ err: error }, what);
+  let checking: Promise<void> = Promise.resolve();
+  const checkSoon = (): Promise<void> => {
+    checking = checking.catch(() => undefined).then(check);
+    return checking;
+  };
+  const drainSoon = (): void => {
+    checking = checking
+      .catch(() => undefined)
+      .then(drain)
+      .catch(onFailure('heartbeat keys could not be published'));
+  };
+
+  await checkSoon().catch(onFailure('the last beats on the bus could not be looked after'));
+  const again = createTicker({
+    everyMs: lookAgainMs,
+    tick: checkSoon,
+    onFailure: onFailure('the last beats on the bus could not be looked after'),
+  });
+  const rereading = createTicker({ everyMs: 60_000, tick: reread, onFailure: onFailure('heartbeat keys could not be read') });
+  const listening = await sql.listen(outboxChannel, (topic) => {
+    if (topic === 'beat_key') drainSoon();
+  });
+  const status = bus.onStatus((now) => {
+    if (now === 'connected') void checkSoon().catch(onFailure('the last beats on the bus could not be looked after'));
+  });
+
+  return {
+    findKey: async (key) => {
+      const known = keys.find(key);
+      if (known) return known;
+      const row = await lookUp(key);
+      if (row && (row.until === null || row.until.getTime() > clock.now())) keys.put(key, knownOf(row));
+      return row && knownOf(row);
+    },
+    byHeart: keys.find,
+    digestOf: keys.digestOf,
+    restore,
+    close: async () => {
+      heard.stop();
+      status.stop();
+      await Promise.all([again.stop(), rereading.stop(), listening.unlisten()]);
+      await checking.catch(() => undefined);
+    },
+  };
+};

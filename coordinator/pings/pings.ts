@@ -1,0 +1,88 @@
+import type { Clock } from '../../shared/base/clock.ts';
+import type { Log } from '../../shared/base/log.ts';
+import { jsonOf } from '../../shared/bus/message-json.ts';
+import { earKeysMessage } from '../../shared/bus/messages.ts';
+import type { Bus } from '../../shared/bus/nats.ts';
+import { type BeatDesk, createBeatCarrier, createBeatDesk } from '../../shared/bus/ping-intake.ts';
+import type { BeatRecords } from '../../shared/bus/ping-records.ts';
+import { openBeatSpool } from '../../shared/bus/ping-spool.ts';
+import { probeConsumers, streams } from '../../shared/bus/streams.ts';
+import { subjects } from '../../shared/bus/subjects.ts';
+import type { Refusals } from '../house/refusals.ts';
+import type { Partitions } from '../partition/partitions.ts';
+import type { Directory } from '../probes/directory.ts';
+import type { Sql } from '../store/database.ts';
+import { createKeptBeats, type KeptBeats } from './forwarded-pings.ts';
+import { openBeatBook } from './key-book.ts';
+import { startBeatRelay } from './relay.ts';
+
+/**
+ * All that a coordinator does for heartbeats: its own address, for jobs and for ears that are cut off from the bus, the relay into the
+ * database, the keys and last beats on the bus.
+ */
+export type Beats = { readonly take: BeatDesk['take']; readonly takeKept: KeptBeats['take']; readonly close: () => Promise<void> };
+
+type Parts = {
+  readonly sql: Sql;
+  readonly bus: Bus;
+  readonly records: BeatRecords;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly refusals: Refusals;
+  readonly directory: Directory;
+  readonly partitions: Partitions;
+  readonly isLeader: () => boolean;
+  /** The file that keeps beats while the bus is away. */
+  readonly spoolFile: string;
+  readonly lookAgainMs: number;
+};
+
+/** A probe that lacks keys, and the same ones, says so twice before everything is sent to it anew: what is under way shall arrive first. */
+const patience = 2;
+
+/** The key that never was, of nobody: its tombstone tells an ear that what came is all there is. */
+const noKey = '0'.repeat(64);
+const nobody = '00000000-0000-0000-0000-000000000000';
+
+export const startBeats = async (parts: Parts): Promise<Beats> => {
+  const { sql, bus, records, clock, log, refusals, directory, partitions, isLeader, lookAgainMs } = parts;
+  const book = await openBeatBook({ sql, bus, records, clock, log, lookAgainMs });
+  const spool = await openBeatSpool(parts.spoolFile, log);
+  const carrier = createBeatCarrier(bus, records, 'coordinator');
+  const desk = createBeatDesk({ carrier: () => carrier, spool, findKey: book.findKey, ear: 'coordinator', clock, log });
+  const kept = createKeptBeats({ sql, carrier, byHeart: book.byHeart, directory, refusals, clock, log });
+  const relay = startBeatRelay({ sql, bus, records, clock, log, refusals, owns: partitions.owns, tell: partitions.tell });
+
+  const lacking = new Map<string, { readonly digest: string; readonly times: number }>();
+  const hearEar = async (data: Uint8Array): Promise<void> => {
+    if (!isLeader()) return;
+    const { probe, count, digest } = earKeysMessage.parse(jsonOf(data));
+    const row = directory.byId(probe);
+    if (!row || row.revoked_at !== null) return;
+    const expected = book.digestOf(row.organisation_id);
+    if (expected.count === count && expected.digest === digest) return void lacking.delete(probe);
+    const before = lacking.get(probe);
+    // As long as more comes in it is no use to begin anew: of very many keys it would never have the last.
+    const times = before?.digest === digest ? before.times + 1 : 1;
+    lacking.set(probe, { digest, times });
+    if (times < patience) return;
+    lacking.delete(probe);
+    log.warn({ probe, count, expected: expected.count }, 'an ear holds other heartbeat keys than it should: all are sent to it anew');
+    // Where nothing stands for it in the stream nothing would come, and it would keep what it has.
+    if (!(await bus.next(streams.beatKeys.name, 1, subjects.beatKeysOf(row.organisation_id))))
+      await bus.store(subjects.beatKey(row.organisation_id ?? nobody, noKey), new Uint8Array());
+    await bus.renewConsumer(streams.beatKeys.name, probeConsumers.beatKeys(probe, row.organisation_id));
+  };
+  const ears = bus.subscribe(subjects.allEarKeys, ({ data }) => hearEar(data));
+
+  return {
+    take: desk.take,
+    takeKept: kept.take,
+    close: async () => {
+      ears.stop();
+      await desk.close();
+      await relay.stop();
+      await book.close();
+    },
+  };
+};

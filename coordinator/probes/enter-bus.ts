@@ -1,0 +1,46 @@
+import type { End } from '../../shared/base/ends.ts';
+import type { Log } from '../../shared/base/log.ts';
+import { pause } from '../../shared/base/retry.ts';
+import type { Entrance } from '../../shared/bus/dialling.ts';
+import type { StreamKeeping } from '../../shared/bus/management.ts';
+import { type Bus, connectBus } from '../../shared/bus/nats.ts';
+import { ensureStreams } from './keeper.ts';
+
+export type BusPlace = {
+  readonly entrance: Omit<Entrance, 'credentials'>;
+  readonly keeping: StreamKeeping;
+  readonly credentials: string;
+  readonly systemCredentials: string;
+};
+
+type Parts = { readonly place: BusPlace; readonly owner: string; readonly log: Log; readonly ends: End[]; readonly signal: AbortSignal };
+
+const againMs = 1_000;
+
+/** A server that has just started, or a cluster without a leader, lets us in and takes no stream yet. */
+const untilStreams = async (bus: Bus, log: Log, signal: AbortSignal): Promise<void> => {
+  let said: string | undefined;
+  for (;;) {
+    signal.throwIfAborted();
+    try {
+      await ensureStreams(bus);
+      return;
+    } catch (error) {
+      const why = String(error);
+      if (why !== said) log.warn({ err: error }, 'the coordinator waits for the bus: it does not keep the streams yet');
+      said = why;
+    }
+    await pause(againMs, signal);
+  }
+};
+
+/** The two connections to the bus, with the streams there: waited for, however long it takes. @throws when the signal ends the waiting. */
+export const enterBus = async ({ place, owner, log, ends, signal }: Parts): Promise<{ readonly bus: Bus; readonly system: Bus }> => {
+  const { entrance, keeping, credentials, systemCredentials } = place;
+  const bus = await connectBus({ ...entrance, keeping, credentials, name: `coordinator ${owner}`, log, signal });
+  ends.push(bus.close);
+  const system = await connectBus({ ...entrance, credentials: systemCredentials, name: `coordinator-system ${owner}`, log, signal });
+  ends.push(system.close);
+  await untilStreams(bus, log, signal);
+  return { bus, system };
+};

@@ -1,0 +1,99 @@
+import type { Clock } from '../../shared/base/clock.ts';
+import type { Log } from '../../shared/base/log.ts';
+import { createRecentCache } from '../../shared/base/recent-cache.ts';
+import { newestBatch } from '../../shared/bus/batch-text.ts';
+import { jsonOf } from '../../shared/bus/message-json.ts';
+import {
+  type PresenceMessage,
+  type PresenceReply,
+  presenceMessage,
+  type TrialAnswerMessage,
+  trialAnswerMessage,
+} from '../../shared/bus/messages.ts';
+import type { Bus, Message, Subscription } from '../../shared/bus/nats.ts';
+import { subjects } from '../../shared/bus/subjects.ts';
+import { sealKeyTo } from '../../shared/checks/seal.ts';
+import type { Refusals } from '../house/refusals.ts';
+import type { Sql } from '../store/database.ts';
+import type { ProbeRow } from '../store/probes.ts';
+import { committedOf } from '../store/watermarks.ts';
+import { keyPlaceOf } from './assignments.ts';
+import type { Directory } from './directory.ts';
+import type { KeyOf } from './network-keys.ts';
+import { senderOf } from './sender-check.ts';
+import type { Twins } from './twins.ts';
+
+/** A probe has just said that it is there. */
+export type Present = { readonly probe: ProbeRow; readonly message: PresenceMessage; readonly at: number };
+
+type Parts = {
+  readonly sql: Sql;
+  readonly bus: Bus;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly directory: Directory;
+  readonly refusals: Refusals;
+  readonly baseUrl: () => string;
+  readonly anchors: () => readonly string[];
+  readonly rosterEpoch: () => number;
+  readonly keyOf: KeyOf;
+  /** Whether a later process speaks as the same probe. */
+  readonly session: Twins['hear'];
+  readonly onPresent: (present: Present) => void;
+  /** A probe has answered a trial. */
+  readonly onTrialAnswer: (answer: TrialAnswerMessage) => void;
+};
+
+/** Hears and answers presence: every coordinator does, so that any of them may be the one that is there. */
+export const hearPresence = (parts: Parts): Subscription => {
+  const { sql, bus, clock, log, directory, refusals, keyOf } = parts;
+  // Sealing takes a fresh key pair; as long as neither key changes, the old answer is as good.
+  const sealed = createRecentCache<string, Record<string, string>>(1_000);
+
+  const sealKeysFor = (probe: ProbeRow, sealKey: string): Record<string, string> => {
+    const key = keyOf(keyPlaceOf(probe));
+    const name = `${probe.id} ${sealKey} ${key.id}`;
+    const known = sealed.find(name);
+    if (known) return known;
+    const made = { [key.id]: sealKeyTo(sealKey, key) };
+    sealed.keep(name, made);
+    return made;
+  };
+
+  const committed = (probe: ProbeRow, generation: string): Promise<Record<string, number>> =>
+    committedOf(sql, probe.key, generation).catch((error: unknown) => {
+      // The clock and the roster are worth an answer while the database is away.
+      log.warn({ err: error, probe: probe.id }, 'how far results are committed cannot be told');
+      return {};
+    });
+
+  const hear = async (message: Message): Promise<void> => {
+    const [, id = ''] = message.subject.split('.');
+    const now = clock.now();
+    const probe = await senderOf(id, message, directory, now);
+    if ('refused' in probe) return refusals.count(id, probe.refused);
+    const said = jsonOf(message.data);
+    const trial = trialAnswerMessage.safeParse(said);
+    if (trial.success && trial.data.probe === id) return parts.onTrialAnswer(trial.data);
+    const read = presenceMessage.safeParse(said);
+    if (!read.success || read.data.probe !== id) return refusals.count(id, 'malformed');
+    const { isOlder, ends } = parts.session(probe, read.data);
+    // What the network knows of a probe is what the later process says.
+    if (!isOlder) parts.onPresent({ probe, message: read.data, at: now });
+    const reply: PresenceReply = {
+      v: 1,
+      now: clock.now(),
+      heard_at: now,
+      base_url: parts.baseUrl(),
+      anchors: [...parts.anchors()],
+      roster_epoch: parts.rosterEpoch(),
+      committed: await committed(probe, read.data.generation),
+      seal_keys: sealKeysFor(probe, read.data.seal_key),
+      batches: newestBatch,
+      ...(ends ? { displaced: true } : {}),
+    };
+    // The clock last: what was awaited in between would make it late.
+    message.respond(JSON.stringify({ ...reply, now: clock.now() }));
+  };
+  return bus.subscribe(subjects.allPresence, hear);
+};

@@ -1,0 +1,22 @@
+/** Where this checkout is and where it keeps things. In words of Node 18, as all of this folder: it is read before the package's own Node runs. */
+import { homedir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+/** @typedef {{ readonly [name: string]: string | undefined }} Environment */
+
+export const projectFolder = resolve(fileURLToPath(import.meta.url), '../../..');
+
+/**
+ * `ANTIPODE_HOME`, by default `.antipode` in the project.
+ *
+ * @param {Environment} env
+ */
+export const homeOf = (env) => resolve(projectFolder, env.ANTIPODE_HOME || '.antipode');
+
+/**
+ * `ANTIPODE_CACHE`, else the user's own cache folder, so that it outlives a removed `.antipode`.
+ *
+ * @param {Environment} env
+ */
+export const wantedCache = (env) => resolve(env.ANTIPODE_CACHE || join(env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'antipode'));

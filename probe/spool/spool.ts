@@ -1,0 +1,186 @@
+import { join } from 'node:path';
+import type { Log } from '../../shared/base/log.ts';
+import { passText, wholeText } from '../../shared/bus/batch-text.ts';
+import { partitionCount, partitionOf } from '../../shared/bus/subjects.ts';
+import type { Result } from '../../shared/checks/result.ts';
+import { createSpoolCommitted } from './committed.ts';
+import { createSpoolIndex, type SpoolIndex } from './index-ring.ts';
+import { openSpoolMarks, readSavedLine, seqStride } from './marks.ts';
+import { createSpoolSaving } from './saving.ts';
+import { openSegments, type Place } from './segments.ts';
+import { type Taken, takeAfter } from './take.ts';
+import { createSpoolTexts } from './texts.ts';
+
+/**
+ * The results that the coordinator has not committed yet, on disk before anybody else hears of them (rule 6).
+ *
+ * Modes: `saving` (what is appended is written at once, synced about once a second) ↔ `unsaved` (the disk takes nothing: results wait in memory,
+ * bounded, and are offered all the same; each save tries again) → `closed`. Bounded in bytes: the oldest segment goes first, and what is lost is counted.
+ * On disk every result stands whole, as it always has, so that an older probe that is put back can read what a newer one left; in memory
+ * a plain pass is the short text that travels.
+ */
+export type Spool = {
+  readonly generation: string;
+  /** Gives the result its number and takes it in. `undefined`: memory and disk are full, it is lost and counted. */
+  readonly append: (result: Omit<Result, 'seq'>) => { readonly seq: number; readonly partition: number } | undefined;
+  /** Settles when all that was appended before has been written, or cannot be. Never rejects. */
+  readonly save: () => Promise<void>;
+  /** The saved results of a partition that wait after `seq`; undefined when there are none. */
+  readonly take: (partition: number, seq: number) => Promise<Taken | undefined>;
+  /** How far each partition is committed: nothing up to there is wanted any more. */
+  readonly commit: (committed: Readonly<Record<string, number>>) => void;
+  readonly committedOf: (partition: number) => number;
+  /** The number of the first waiting result of a partition after `seq`; undefined when none waits. */
+  readonly nextAfter: (partition: number, seq: number) => number | undefined;
+  /** The highest number given at all. */
+  readonly lastSeq: () => number;
+  readonly status: () => { readonly waiting: number; readonly dropped: number; readonly bytes: number };
+  /** What must happen about once a second: sync, remember how far is committed. */
+  readonly tick: () => Promise<void>;
+  readonly close: () => Promise<void>;
+};
+
+/** Longer ones travel without their evidence: one result must never be too large for a message of the bus. */
+const mostTextBytes = 128 * 1024;
+const mostUnsaved = 20_000;
+/** A character has at most three bytes. */
+const isTooLong = (text: string): boolean => text.length * 3 > mostTextBytes && Buffer.byteLength(text) > mostTextBytes;
+
+export const openSpool = async (options: {
+  readonly folder: string;
+  readonly mostBytes: number;
+  readonly segmentBytes?: number;
+  readonly log: Log;
+}): Promise<Spool> => {
+  const { folder, mostBytes, log, segmentBytes = Math.min(2 * 1024 * 1024, Math.ceil(mostBytes / 4)) } = options;
+  const marks = await openSpoolMarks(folder);
+  const { generation } = marks;
+  const committed = createSpoolCommitted(marks);
+  const indexes: readonly SpoolIndex[] = Array.from({ length: partitionCount }, createSpoolIndex);
+  const indexOf = (partition: number): SpoolIndex => {
+    const index = indexes[partition];
+    if (!index) throw new Error(`there is no partition ${partition}`);
+    return index;
+  };
+  let waiting = 0;
+  let dropped = 0;
+  let lastSeq = Math.max(marks.promised(), committed.highest());
+
+  const keep = (line: string, { segment, offset, length }: Place): boolean => {
+    const result = readSavedLine(line);
+    if (!result) {
+      dropped += 1;
+      return false;
+    }
+    const partition = partitionOf(result.monitor);
+    lastSeq = Math.max(lastSeq, result.seq);
+    if (result.seq <= committed.of(partition)) return false;
+    const index = indexOf(partition);
+    index.place(index.push(result.seq), segment, offset, length);
+    waiting += 1;
+    return true;
+  };
+  const segments = await openSegments({ folder: join(folder, generation), segmentBytes, log, keep });
+  await marks.promise(lastSeq);
+
+  const texts = createSpoolTexts();
+
+  /** Takes the entries of a partition that fit out of the index, from the oldest on. */
+  const shiftWhile = (partition: number, fits: (index: SpoolIndex) => boolean, release: boolean): number => {
+    const index = indexOf(partition);
+    let taken = 0;
+    while (index.head() < index.tail() && fits(index)) {
+      const entry = index.shift();
+      if (!entry) break;
+      texts.forget(entry.seq);
+      if (release && entry.segment > 0) segments.release(entry.segment);
+      taken += 1;
+    }
+    waiting -= taken;
+    return taken;
+  };
+
+  const makeRoom = async (): Promise<void> => {
+    while (segments.bytes() > mostBytes) {
+      const gone = await segments.dropOldest();
+      if (gone === undefined) return;
+      let lost = 0;
+      for (let partition = 0; partition < partitionCount; partition += 1) {
+        const inIt = (index: SpoolIndex) => index.segmentAt(index.head()) > 0 && index.segmentAt(index.head()) <= gone;
+        lost += shiftWhile(partition, inIt, false);
+      }
+      dropped += lost;
+      if (lost > 0) log.warn({ lost }, 'the spool is full: its oldest results are lost');
+    }
+  };
+
+  const saving = createSpoolSaving({
+    append: segments.append,
+    isWanted: texts.has,
+    onWritten: ({ partition, position }, { segment, offset, length }) => {
+      const isWanted = indexOf(partition).place(position, segment, offset, length);
+      if (!isWanted) segments.release(segment);
+    },
+    finish: async () => {
+      if (lastSeq + seqStride / 2 > marks.promised()) await marks.promise(lastSeq);
+      await makeRoom();
+      texts.bound(saving.first() ?? Number.POSITIVE_INFINITY);
+    },
+    log,
+  });
+
+  return {
+    generation,
+    append: (result) => {
+      if (saving.count() >= mostUnsaved) {
+        dropped += 1;
+        return undefined;
+      }
+      lastSeq += 1;
+      const seq = lastSeq;
+      const partition = partitionOf(result.monitor);
+      const whole = wholeText(seq, result);
+      const line = isTooLong(whole) ? wholeText(seq, { ...result, evidence: { left_out: 'too large' } }) : whole;
+      const position = indexOf(partition).push(seq);
+      texts.keep(seq, passText(seq, result) ?? line);
+      saving.add({ seq, partition, position, line });
+      waiting += 1;
+      return { seq, partition };
+    },
+    save: async () => {
+      // What came while the last write was on its way wants another.
+      await saving.settled();
+      if (saving.count() > 0 || segments.bytes() > mostBytes) await saving.save();
+    },
+    take: (partition, seq) => takeAfter(indexOf(partition), seq, { texts, segments, isFailing: saving.isFailing }),
+    commit: (marksNow) => {
+      for (const [name, seq] of Object.entries(marksNow)) {
+        const partition = Number(name);
+        if (!committed.rise(partition, seq)) continue;
+        shiftWhile(partition, (index) => index.seqAt(index.head()) <= seq, true);
+        if (seq <= lastSeq) continue;
+        log.warn({ partition, committed: seq, lastSeq }, 'more is committed than this spool knows of: it was put back to an earlier state');
+        lastSeq = seq;
+      }
+    },
+    committedOf: committed.of,
+    nextAfter: (partition, seq) => {
+      const index = indexOf(partition);
+      const first = index.firstAfter(seq);
+      return first < index.tail() ? index.seqAt(first) : undefined;
+    },
+    lastSeq: () => lastSeq,
+    status: () => ({ waiting, dropped, bytes: segments.bytes() }),
+    tick: async () => {
+      if (saving.count() > 0) await saving.save();
+      await segments.sync();
+      await committed.rememberInTime();
+    },
+    close: async () => {
+      await saving.settled();
+      await saving.save();
+      await committed.remember();
+      await segments.close();
+    },
+  };
+};

@@ -1,0 +1,113 @@
+import { describe, expect, test } from 'vitest';
+import { createHousekeeper } from '../../../coordinator/house/housekeeper.ts';
+import { insertResults, type ResultRow } from '../../../coordinator/store/results.ts';
+import { executeAll } from '../../../coordinator/store/statements.ts';
+import { eventually } from '../../support/eventually.ts';
+import { testLog } from '../../support/network.ts';
+import { ownDatabase } from '../../support/own-database.ts';
+
+const day = 86_400_000;
+const noon = Date.UTC(2026, 10, 20, 12);
+const kept = { rawDays: 2, rollupDays: 400, ledgerDays: 400 };
+const { sql } = await ownDatabase();
+
+const resultAt = (at: number): ResultRow => ({
+  ...{ monitor_key: 1, at, probe_key: 1, took_ms: 12.5, outcome: 'ok', cause_class: null, phases: null },
+});
+
+const days = async (): Promise<string[]> => {
+  const rows = await sql<
+    { name: string }[]
+  >`select relid::regclass::text as name from pg_partition_tree('results') where isleaf order by 1`;
+  return rows.map(({ name }) => name);
+};
+
+/** Reads the results for as long as it takes, as a backup does. */
+const startReading = async (): Promise<{ readonly end: () => Promise<void> }> => {
+  const [began, over] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const reading = sql.begin('isolation level repeatable read read only', async (transaction) => {
+    await transaction`set local idle_in_transaction_session_timeout = 0`;
+    await transaction`select count(*) from results`;
+    began.resolve();
+    await over.promise;
+  });
+  await began.promise;
+  return {
+    end: async () => {
+      over.resolve();
+      await reading;
+    },
+  };
+};
+
+/** Whether a statement about results waits, so that all that come after it wait behind it. */
+const isAnyWaiting = async (): Promise<boolean> => {
+  const [row] = await sql<
+    { waits: boolean }[]
+  >`select exists (select 1 from pg_locks where not granted and relation = 'results'::regclass) as waits`;
+  return row?.waits === true;
+};
+
+describe('the housekeeper', () => {
+  test('makes the days that come and drops those that are over, and holds up no result while somebody reads them all', async () => {
+    let now = noon;
+    const housekeeper = createHousekeeper({ sql, clock: { now: () => now }, log: testLog(), kept, isLeader: () => true });
+    await housekeeper.prepare();
+    const before = await days();
+    expect(before[0]).toBe('results_20261118');
+    expect(before.at(-1)).toBe('results_20261123');
+    now += day;
+    const reading = await startReading();
+    let isOver = false;
+    const ticking = housekeeper.tick().finally(() => {
+      isOver = true;
+    });
+    await eventually(async () => isOver || (await isAnyWaiting()));
+    await executeAll(insertResults(sql, [resultAt(now)]));
+    await ticking;
+    expect(await days()).toEqual([...before, 'results_20261124']);
+    await reading.end();
+    await housekeeper.tick();
+    expect(await days()).toEqual([...before.slice(1), 'results_20261124']);
+    await executeAll(insertResults(sql, [resultAt(now + 3 * day)]));
+    const [index] = await sql`select 1 from pg_indexes where tablename = 'results_20261124' and indexdef like '%(monitor_key, at)%'`;
+    expect(index).toBeDefined();
+  }, 30_000);
+
+  test('deletes what is over on the one coordinator that leads, and once an hour', async () => {
+    let [now, leads] = [noon, false];
+    const housekeeper = createHousekeeper({ sql, clock: { now: () => now }, log: testLog(), kept, isLeader: () => leads });
+    const leave = async () => {
+      await sql`insert into outbox (topic, payload, done_at) values ('probe', '{}', now() - interval '8 days')`;
+    };
+    const left = async () => (await sql`select 1 from outbox where done_at is not null`).length;
+    await leave();
+    await housekeeper.tick();
+    expect(await left()).toBe(1);
+    leads = true;
+    await housekeeper.tick();
+    expect(await left()).toBe(0);
+    await leave();
+    now += 3_599_000;
+    await housekeeper.tick();
+    expect(await left()).toBe(1);
+    now += 1_000;
+    await housekeeper.tick();
+    expect(await left()).toBe(0);
+  });
+
+  test.each([
+    ['rollups', `delete from rollups where hour < now() - interval '400 days'`, 'rollups_by_hour'],
+    ['the ledger', `delete from ledger where ended_at < now() - interval '400 days'`, 'ledger_by_end'],
+    ['the outbox', `delete from outbox where done_at < now() - interval '7 days'`, 'outbox_by_end'],
+  ])('finds what is over in %s by an index', async (_, statement, index) => {
+    const plan = await sql.begin(async (transaction) => {
+      await transaction`insert into rollups select n % 500, 'Asia', now() - n / 500 * interval '1 hour', 1, 0, 0, 1, 1, 1 from generate_series(1, 50000) n`;
+      await transaction`analyze rollups`;
+      // A small table is read as fast without one.
+      await transaction`set local enable_seqscan = off`;
+      return JSON.stringify(await transaction.unsafe(`explain ${statement}`));
+    });
+    expect(plan).toContain(index);
+  });
+});

@@ -1,0 +1,69 @@
+/** What a run came to, and how it is told. */
+import type { FaultKind } from './faults.ts';
+import type { Balance } from './ledger.ts';
+import type { PingVerdict } from './pings.ts';
+import type { Verdict } from './verdict.ts';
+
+export type Report = {
+  readonly seed: number;
+  readonly rounds: number;
+  readonly struck: Readonly<Partial<Record<FaultKind, number>>>;
+  /** From the last start of anything to equal ledgers; null when they never became equal. */
+  readonly rest_ms: number | null;
+  readonly balance: Balance;
+  readonly verdict: Verdict;
+  readonly pings: PingVerdict;
+  /** What was seen while it happened, and cannot mend itself. */
+  readonly dates: readonly string[];
+  readonly floods: readonly string[];
+  readonly standing: readonly string[];
+  /** How often the database was looked at as a whole. */
+  readonly looks: number;
+  /** How often the machine had no turn for the targets for a second and more; incidents that begin then are not false. */
+  readonly stalls: number;
+};
+
+/** Every list of the report that must be empty, by what it is a list of. */
+export const faultsOf = ({
+  balance,
+  verdict,
+  pings,
+  dates,
+  floods,
+  standing,
+}: Omit<Report, 'rest_ms'>): Readonly<Record<string, readonly string[]>> => ({
+  lost: balance.lost,
+  doubled: balance.doubled,
+  invented: balance.invented,
+  'outages that nothing tells of': verdict.missed,
+  'false alerts': verdict.false_alerts,
+  'incidents that overlap, stay open, or are not one for each outage': verdict.crooked,
+  'alerts that are not in pairs': verdict.unpaired,
+  'dates that no stored check has': dates,
+  'pings that were taken and lost': pings.lost,
+  'heartbeats that were misjudged': pings.crooked,
+  'targets that were flooded': floods,
+  'partitions that stood': standing,
+});
+
+export const holds = (report: Report): boolean =>
+  report.rest_ms !== null && Object.values(faultsOf(report)).every((list) => list.length === 0);
+
+const few = (name: string, entries: readonly string[]): string =>
+  `  ${name}: ${entries.length}${entries
+    .slice(0, 10)
+    .map((entry) => `\n    ${entry}`)
+    .join('')}`;
+
+export const linesOf = (report: Report): string[] => {
+  const { seed, rounds, struck, rest_ms, balance, verdict, pings, stalls, looks } = report;
+  const all = Object.entries(struck).map(([kind, count]) => `${kind} ${count}`);
+  return [
+    `\nseed ${seed}: ${rounds} rounds; ${all.join(', ')}`,
+    rest_ms === null ? 'it did not come to rest' : `at rest ${(rest_ms / 1_000).toFixed(1)} s after the last fault`,
+    `checks seen by the targets ${balance.seen}, results in the database ${balance.stored}, under way in a probe that was killed ${balance.in_flight}`,
+    `outages seen from two continents ${verdict.outages}, confirmed incidents ${verdict.confirmed}, "down" alerts ${verdict.told}; pings taken ${pings.taken}; the database looked at ${looks} times`,
+    ...(stalls > 0 ? [`this machine had no turn for the targets for a second and more: ${stalls} times`] : []),
+    ...Object.entries(faultsOf(report)).map(([name, list]) => few(name, list)),
+  ];
+};

@@ -1,0 +1,120 @@
+/** `npm run pictures`: the pictures of README, made by the real program: started, given a shop to watch for a day, and broken. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdir } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { z } from 'zod';
+import { connect, type Sql } from '../coordinator/store/database.ts';
+import { launchBrowser, openTab } from './support/browser.ts';
+import { eventually } from './support/eventually.ts';
+
+const root = resolve(import.meta.dirname, '..');
+const pictures = join(root, '.github/pictures');
+const localShape = z.object({ base_url: z.string(), sign_in_url: z.string(), api_token: z.string(), database_url: z.string() });
+const made = z.object({ id: z.string() });
+const incidentsShape = z.object({ items: z.array(z.object({ id: z.string(), confirmed_at: z.string().nullable() })) });
+
+/** A shop whose parts answer at their own pace, until they are broken. */
+const startShop = async (): Promise<{ readonly url: string; readonly break: (path: string) => void; readonly close: () => void }> => {
+  const broken = new Set<string>();
+  const server = createServer((request, response) => {
+    const path = request.url ?? '/';
+    if (broken.has(path)) {
+      response.statusCode = 503;
+      response.end('upstream connect error or disconnect/reset before headers');
+    } else setTimeout(() => response.end('fine'), 20 + path.length * 7);
+  });
+  await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
+  const { port } = server.address() as AddressInfo;
+  return { url: `http://127.0.0.1:${port}`, break: (path) => broken.add(path), close: () => server.close() };
+};
+
+const monitors = [
+  ['Shop', 'Front page', '/'],
+  ['Shop', 'Checkout', '/checkout'],
+  ['Shop', 'Search', '/search?q=lamp'],
+  ['Shop', 'Pictures', '/pictures/lamp.webp'],
+  ['House', 'Mail gateway', '/mail/health'],
+  ['House', 'Wiki', '/wiki'],
+  [null, 'API for partners', '/partners/v2/status'],
+] as const;
+
+/** What would have been seen in the day before: nobody wants to wait for it. */
+const addYesterday = async (sql: Sql): Promise<void> => {
+  await sql`update monitors set created_at = now() - interval '40 days'`;
+  await sql`
+    insert into results (monitor_key, at, probe_key, took_ms, outcome, phases)
+    select m.key, at, p.key, took, 0, array[3, 11, 24, took - 40, took]
+    from monitors m cross join probes p
+      cross join lateral generate_series(now() - interval '24 hours', now() - interval '1 minute', interval '3 minutes') as at
+      cross join lateral (select (case p.continent when 'Europe' then 61 when 'Asia' then 212 else 143 end
+        + 25 * sin(extract(epoch from at) / 9000 + m.key) + 18 * random())::real as took) t
+    where m.type <> 'heartbeat'`;
+  await sql`
+    insert into incidents (id, organisation_id, monitor_id, started_at, confirmed_at, resolved_at, seen_probe, seen_continent, confirmed_probe,
+      confirmed_continent, cause, scope, layer)
+    select gen_random_uuid(), organisation_id, id, now() - interval '9 hours', now() - interval '9 hours', now() - interval '8 hours 39 minutes', 'Frankfurt',
+      'Europe', 'Virginia', 'North America', '{"class":"timed_out","params":{"limit_ms":10000,"phase":"first_byte"}}', 'everywhere', 'timeout'
+    from monitors where name in ('Search', 'Wiki')`;
+};
+
+const started = (home: string): ChildProcess =>
+  spawn(process.execPath, [join(root, 'deploy/node/run.mjs'), join(root, 'deploy/local/start.ts')], {
+    cwd: root,
+    stdio: 'inherit',
+    env: { ...process.env, ANTIPODE_HOME: home, PORT: '0', PROBE_ALLOW_CIDRS: '127.0.0.0/8' },
+  });
+
+const home = mkdtempSync(join(tmpdir(), 'antipode-pictures-'));
+const service = started(home);
+const shop = await startShop();
+try {
+  const file = join(home, 'local.json');
+  const local = await eventually(() => (existsSync(file) ? localShape.parse(JSON.parse(readFileSync(file, 'utf8'))) : undefined), 120_000);
+  const call = async (method: string, path: string, body?: object): Promise<unknown> => {
+    const answer = await fetch(`${local.base_url}/api/v1${path}`, {
+      method,
+      headers: { authorization: `Bearer ${local.api_token}`, 'content-type': 'application/json' },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+    if (!answer.ok) throw new Error(await answer.text());
+    return answer.json();
+  };
+  const groups = new Map<string, string>();
+  for (const name of ['Shop', 'House']) groups.set(name, made.parse(await call('POST', '/groups', { name })).id);
+  for (const [group, name, path] of monitors)
+    await call('POST', '/monitors', {
+      ...{ type: 'https', name, target: `${shop.url}${path}`, interval_s: 10 },
+      ...(group === null ? {} : { group: groups.get(group) }),
+    });
+  await call('POST', '/monitors', { type: 'heartbeat', name: 'Nightly backup', interval_s: 86_400, group: groups.get('House') });
+  const sql = connect(local.database_url, { name: 'pictures', connections: 2 });
+  await addYesterday(sql);
+  await new Promise((passed) => setTimeout(passed, 25_000));
+  shop.break('/checkout');
+  const incident = await eventually(async () => {
+    const { items } = incidentsShape.parse(await call('GET', '/incidents?state=open'));
+    return items.find(({ confirmed_at }) => confirmed_at !== null)?.id;
+  }, 60_000);
+  await new Promise((passed) => setTimeout(passed, 60_000));
+  await mkdir(pictures, { recursive: true });
+  const browser = await launchBrowser();
+  const tab = await openTab(browser, local.base_url, { scheme: 'light', width: 1_280, height: 800 });
+  await tab.page.goto(local.sign_in_url);
+  await tab.page.waitForURL(`${local.base_url}/`);
+  await tab.page.screenshot({ path: join(pictures, 'dashboard.png') });
+  await tab.page.setViewportSize({ width: 1_280, height: 1_160 });
+  await tab.page.goto(`${local.base_url}/incidents/${incident}`);
+  await tab.page.screenshot({ path: join(pictures, 'incident.png') });
+  await browser.close();
+  await sql.end();
+} finally {
+  shop.close();
+  const ended = new Promise((resolved) => service.once('exit', resolved));
+  service.kill('SIGTERM');
+  await ended;
+  rmSync(home, { recursive: true, force: true });
+}

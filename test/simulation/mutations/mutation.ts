@@ -1,0 +1,13 @@
+/** One expression of the core, and a wrong one in its place. `text` stands exactly once in the file: when it is gone, the mutation has to be written anew. */
+export type Mutation = {
+  readonly name: string;
+  readonly file: string;
+  readonly text: string;
+  readonly instead: string;
+  /** Stories, or lives of jobs that ping, are told until one ends badly. */
+  readonly tells: 'network' | 'job';
+  /** A seed that finds it, so that the tests need not search; null: it survives. */
+  readonly seed: number | null;
+};
+
+export const domain = (file: string) => `coordinator/domain/${file}.ts`;

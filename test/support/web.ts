@@ -1,0 +1,131 @@
+/** For test files: the real pages (gate, access, store, web face) on a database of its own, without the engine behind them. */
+
+import { randomBytes } from 'node:crypto';
+import Fastify from 'fastify';
+import { type AccountSecrets, createAccountSecrets } from '../../coordinator/access/account-secrets.ts';
+import { createSecretsAtRest } from '../../coordinator/access/secrets.ts';
+import { sessionCookie } from '../../coordinator/access/session-cookie.ts';
+import { createSessions } from '../../coordinator/access/sessions.ts';
+import { createShares } from '../../coordinator/access/shares.ts';
+import { createTokens } from '../../coordinator/access/tokens.ts';
+import { noTrials, type TrialsPart } from '../../coordinator/access/trials.ts';
+import { restServerOptions } from '../../coordinator/faces/rest/index.ts';
+import { refuseOutside } from '../../coordinator/faces/rest/outside.ts';
+import { type WebParts, webRoutes } from '../../coordinator/faces/web/index.ts';
+import { createChanges } from '../../coordinator/house/changes.ts';
+import type { Door } from '../../coordinator/operations/context.ts';
+import { createOperations, type Gate } from '../../coordinator/operations/index.ts';
+import { createProbeIdentities } from '../../coordinator/probes/identities.ts';
+import { connect, type Sql } from '../../coordinator/store/database.ts';
+import { insertSession } from '../../coordinator/store/sessions.ts';
+import { systemClock } from '../../shared/base/clock.ts';
+import { newId } from '../../shared/base/ids.ts';
+import { createLog } from '../../shared/base/log.ts';
+import { createKey } from '../../shared/bus/identity.ts';
+import { partitionOf } from '../../shared/bus/subjects.ts';
+import { testChannels } from './channels.ts';
+import { createHouse, type House, type Person, testSecretKey } from './people.ts';
+import { createDatabase, type TestDatabase } from './services.ts';
+import type { Services } from './services-run.ts';
+
+export type Answer = { readonly status: number; readonly headers: Headers; readonly text: string };
+
+type Asked = {
+  readonly as?: Person;
+  readonly cookie?: string;
+  readonly accept?: string;
+  readonly encoding?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+};
+
+export type TestWeb = {
+  readonly url: string;
+  readonly sql: Sql;
+  readonly house: House;
+  readonly gate: Gate;
+  readonly accountSecrets: AccountSecrets;
+  /** Without following where it leads. */
+  readonly get: (path: string, asked?: Asked) => Promise<Answer>;
+  /** The cookie that says who somebody is. */
+  readonly cookieOf: (person: Person) => Promise<string>;
+  readonly post: (path: string, form: Readonly<Record<string, string | readonly string[]>>, asked?: Asked) => Promise<Answer>;
+  readonly close: () => Promise<void>;
+};
+
+const bodyOf = (form: Readonly<Record<string, string | readonly string[]>>): URLSearchParams =>
+  new URLSearchParams(
+    Object.entries(form).flatMap(([name, of]) => (typeof of === 'string' ? [[name, of]] : of.map((each) => [name, each]))),
+  );
+
+export const startWeb = async ({
+  services,
+  door,
+  trials = noTrials,
+  host = '127.0.0.1',
+  ...overrides
+}: Partial<WebParts> & {
+  readonly services?: Services;
+  readonly door?: Door;
+  readonly trials?: TrialsPart;
+  /** What browsers call it: passkeys want a name. */
+  readonly host?: '127.0.0.1' | 'localhost';
+} = {}): Promise<TestWeb> => {
+  let url = '';
+  const baseUrl = (): string => url;
+  const database: TestDatabase = await createDatabase(services);
+  const sql = connect(database.url, { name: 'test-web', connections: 10 });
+  const [secretKey, clock, log] = [testSecretKey, overrides.clock ?? systemClock, createLog({ name: 'test-web', level: 'silent' })];
+  const house = await createHouse(sql);
+  const tokens = createTokens({ sql, secretKey, clock, log });
+  const changes = createChanges({ sql, log });
+  const gate = createOperations({
+    ...{ sql, clock, secretKey, partitionOf, mintToken: tokens.mint, trials, channels: testChannels(sql, secretKey) },
+    probes: createProbeIdentities({ account: createKey('account'), clock, natsUrl: 'nats://127.0.0.1:4222' }),
+    secrets: createSecretsAtRest(secretKey),
+    baseUrl,
+    ...(door === undefined ? {} : { door }),
+  });
+  const accountSecrets = createAccountSecrets(sql, { secretKey });
+  const sessions = createSessions({ sql, clock, log, accountSecrets });
+  const cookies = new Map<string, string>();
+  const cookieOf = async ({ user }: Person): Promise<string> => {
+    const known = cookies.get(user);
+    if (known !== undefined) return known;
+    const text = randomBytes(32).toString('base64url');
+    const fingerprint = await accountSecrets.fingerprint('session', text);
+    await insertSession(sql, { id: newId(), fingerprint, user, at: new Date(), address: '127.0.0.1', device: 'a test' });
+    const made = `${sessionCookie}=${text}`;
+    cookies.set(user, made);
+    return made;
+  };
+  const app = Fastify({ ...restServerOptions, forceCloseConnections: true });
+  const pages = webRoutes(app, {
+    ...{ clock, log, gate, onChange: changes.onChange, authenticate: sessions.authenticate },
+    instruments: { baseUrl, readShare: createShares(sql).read },
+    ...overrides,
+  });
+  refuseOutside(app, log, pages.answerNotFound);
+  url = (await app.listen({ port: 0, host: '127.0.0.1' })).replace('127.0.0.1', host);
+  const ask = async (path: string, init: RequestInit, { as, cookie, accept = 'text/html', encoding, headers }: Asked): Promise<Answer> => {
+    const sent = [...(as ? [await cookieOf(as)] : []), ...(cookie === undefined ? [] : [cookie])].join('; ');
+    const answer = await fetch(`${url}${path}`, {
+      redirect: 'manual',
+      ...init,
+      headers: { accept, cookie: sent, ...(encoding === undefined ? {} : { 'accept-encoding': encoding }), ...headers },
+    });
+    return { status: answer.status, headers: answer.headers, text: await answer.text() };
+  };
+  return {
+    ...{ url, sql, house, gate, accountSecrets, cookieOf },
+    get: (path, asked = {}) => ask(path, {}, asked),
+    post: (path, form, asked = {}) => ask(path, { method: 'POST', body: bodyOf(form) }, asked),
+    close: async () => {
+      await app.close();
+      await changes.close();
+      await sessions.close();
+      await tokens.close();
+      await sql.end();
+      await database.drop();
+    },
+  };
+};
