@@ -1,5 +1,17 @@
 import { Refusal } from '../../shared/base/refusal.ts';
 
+/** The languages of a public page's own words. */
+export const pageLanguages = ['en', 'de', 'fr', 'es'] as const;
+export type PageLanguage = (typeof pageLanguages)[number];
+
+/** Who may see a page: everybody, whoever has its password, whoever has its link. */
+export const pageAccesses = ['public', 'password', 'link'] as const;
+export type PageAccess = (typeof pageAccesses)[number];
+
+/** What a post on a page says of its incident, in the order in which it usually goes. */
+export const postKinds = ['investigating', 'identified', 'monitoring', 'resolved'] as const;
+export type PostKind = (typeof postKinds)[number];
+
 /** The last part of a page's address: small letters, digits and single dashes, 1 to 60. @throws Refusal `slug_invalid`. */
 export const slugFrom = (text: string): string => {
   const slug = text.trim().toLowerCase();
