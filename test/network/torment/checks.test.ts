@@ -5,6 +5,7 @@ import type { Row } from './ledger.ts';
 import type { Outage } from './outages.ts';
 import { judgePings } from './pings.ts';
 import type { Incident, StoredPing } from './records.ts';
+import { holds, isAtRest, type Report } from './report.ts';
 import { floods } from './requests.ts';
 import { findStanding } from './standing.ts';
 import { judge } from './verdict.ts';
@@ -72,7 +73,10 @@ describe('the verdict', () => {
 });
 
 describe('dates', () => {
-  const faults = (more: Partial<Incident>, of: readonly Row[] = rows) => crookedDates([incident(more)], [outage], of).join();
+  const faults = (more: Partial<Incident>, of: readonly Row[] = rows) =>
+    crookedDates([incident(more)], [outage], of)
+      .map(({ fault }) => fault)
+      .join();
   const before = rows.filter(({ at }) => at < 130_000);
 
   test('that are those of stored checks are right, while it is open and when it is over', () => {
@@ -94,6 +98,16 @@ describe('dates', () => {
     const gaveUp = incident({ confirmed_at: null, confirmed_continent: null, resolved_at: 103_000 });
     const since = incident({ started_at: 104_000, confirmed_at: 107_000, resolved_at: null });
     expect(crookedDates([gaveUp, since], [outage], before)).toEqual([]);
+  });
+
+  test('of what a continent tells late, when others have seen the outage end, are its own: it lies beside the other incident', () => {
+    const late = row(129_000, 'North America', false);
+    const alone = incident({ started_at: 129_000, seen_continent: 'North America', confirmed_at: null, confirmed_continent: null });
+    const told = [...rows, late, row(138_000, 'North America', true)];
+    expect(crookedDates([incident(), { ...alone, resolved_at: 138_000 }], [outage], told)).toEqual([]);
+    expect(crookedDates([incident(), { ...alone, started_at: 129_001 }], [outage], told).map(({ fault }) => fault)).toEqual([
+      expect.stringContaining('did not start when North America began'),
+    ]);
   });
 
   test('of an incident that two continents have refuted and that is open all the same are found', () => {
@@ -154,6 +168,19 @@ describe('pings', () => {
     expect(judgedPings([silence, { ...failure, resolved_at: 23_000 }]).crooked.join()).toContain('did not end with the next good ping');
     expect(judgedPings([silence, { ...failure, resolved_at: null }]).crooked.join()).toContain('did not end with the next good ping');
   });
+});
+
+test('all is at rest when nothing is on its way any more, whatever was found while it happened and stays wrong', () => {
+  const found: Omit<Report, 'rest_ms'> = {
+    ...{ seed: 1, rounds: 1, struck: {}, looks: 1, stalls: 0 },
+    balance: { seen: 7, stored: 7, in_flight: 0, lost: [], doubled: [], invented: [] },
+    verdict: judged([incident()]),
+    pings: { taken: 0, lost: [], crooked: [] },
+    ...{ dates: ['a date'], floods: ['a flood'], standing: ['a partition'] },
+  };
+  expect(isAtRest(found)).toBe(true);
+  expect(holds({ ...found, rest_ms: 1 })).toBe(false);
+  expect(isAtRest({ ...found, balance: { ...found.balance, lost: ['a result'] } })).toBe(false);
 });
 
 test('a partition of which nothing new is stored while all is well is found, with what coordinators say of themselves', async () => {

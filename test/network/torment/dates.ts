@@ -22,18 +22,22 @@ const newestOf = (rows: readonly Row[]): ReadonlyMap<Continent, Row> => {
   return newest;
 };
 
-/** Failures that an incident before it was about, which closed since, are not its own. */
+/**
+ * Failures that an incident before it was about, which closed since, are not its own; unless it began with one: what a continent tells only after
+ * others have seen the outage end is an incident beside that one (rules 3 and 12).
+ */
 const faultOf = (incident: Incident, outage: Outage, rows: readonly Row[], closedBefore: number): string | undefined => {
   const { started_at, confirmed_at, resolved_at, seen_continent, confirmed_continent } = incident;
-  const failures = rows.filter(({ ok, at }) => ok === false && at > closedBefore && at >= outage.from - checkMs && at <= outage.until);
+  const failures = rows.filter(({ ok, at }) => ok === false && at >= outage.from - checkMs && at <= outage.until);
   const isStart = (at: number, of: Continent | null) => failures.some((row) => row.at === at && row.continent === of);
   if (!isStart(started_at, seen_continent)) return `did not start when ${seen_continent} began a check that failed`;
-  const first = Math.min(...failures.map(({ at }) => at));
+  const own = failures.filter(({ at }) => at > closedBefore);
+  const first = Math.min(...own.map(({ at }) => at));
   if (resolved_at === null && first < started_at) return `started later than the first failure, ${new Date(first).toISOString()}`;
   if (confirmed_at === null) return undefined;
   if (confirmed_continent === seen_continent) return `was confirmed from where it was seen`;
   if (!isStart(confirmed_at, confirmed_continent)) return `was not confirmed when ${confirmed_continent} began a check that failed`;
-  const second = Math.min(...failures.filter(({ continent }) => continent !== seen_continent).map(({ at }) => at));
+  const second = Math.min(...own.filter(({ continent }) => continent !== seen_continent).map(({ at }) => at));
   if (resolved_at === null && second < confirmed_at)
     return `was confirmed later than by the second continent, ${new Date(second).toISOString()}`;
   if (resolved_at !== null) {
@@ -49,8 +53,10 @@ const faultOf = (incident: Incident, outage: Outage, rows: readonly Row[], close
     : undefined;
 };
 
+export type Crooked = { readonly place: string; readonly fault: string };
+
 /** `rows` and `incidents` of one moment of the database. */
-export const crookedDates = (incidents: readonly Incident[], outages: readonly Outage[], rows: readonly Row[]): string[] => {
+export const crookedDates = (incidents: readonly Incident[], outages: readonly Outage[], rows: readonly Row[]): Crooked[] => {
   const byPlace = new Map<string, Row[]>();
   for (const row of rows) byPlace.set(row.place, [...(byPlace.get(row.place) ?? []), row]);
   return incidents.flatMap((incident) => {
@@ -64,6 +70,6 @@ export const crookedDates = (incidents: readonly Incident[], outages: readonly O
     const before = incidents.filter(({ place, started_at }) => place === incident.place && started_at < incident.started_at);
     const closedBefore = Math.max(0, ...before.map(({ resolved_at }) => resolved_at ?? 0));
     const fault = faultOf(incident, outage, byPlace.get(incident.place) ?? [], closedBefore);
-    return fault === undefined ? [] : [`${tellIncident(incident)} ${fault}`];
+    return fault === undefined ? [] : [{ place: incident.place, fault: `${tellIncident(incident)} ${fault}` }];
   });
 };

@@ -23,15 +23,11 @@ export type Report = {
   readonly stalls: number;
 };
 
-/** Every list of the report that must be empty, by what it is a list of. */
-export const faultsOf = ({
-  balance,
-  verdict,
-  pings,
-  dates,
-  floods,
-  standing,
-}: Omit<Report, 'rest_ms'>): Readonly<Record<string, readonly string[]>> => ({
+type Lists = Readonly<Record<string, readonly string[]>>;
+type Found = Omit<Report, 'rest_ms'>;
+
+/** What comes right by itself while all is still coming to rest. */
+const passing = ({ balance, verdict, pings }: Found): Lists => ({
   lost: balance.lost,
   doubled: balance.doubled,
   invented: balance.invented,
@@ -39,15 +35,24 @@ export const faultsOf = ({
   'false alerts': verdict.false_alerts,
   'incidents that overlap, stay open, or are not one for each outage': verdict.crooked,
   'alerts that are not in pairs': verdict.unpaired,
-  'dates that no stored check has': dates,
   'pings that were taken and lost': pings.lost,
   'heartbeats that were misjudged': pings.crooked,
-  'targets that were flooded': floods,
-  'partitions that stood': standing,
 });
 
-export const holds = (report: Report): boolean =>
-  report.rest_ms !== null && Object.values(faultsOf(report)).every((list) => list.length === 0);
+/** Every list of the report that must be empty, by what it is a list of. */
+export const faultsOf = (found: Found): Lists => ({
+  ...passing(found),
+  'dates that no stored check has': found.dates,
+  'targets that were flooded': found.floods,
+  'partitions that stood': found.standing,
+});
+
+const areEmpty = (lists: Lists): boolean => Object.values(lists).every((list) => list.length === 0);
+
+/** Whether there is nothing to wait for: what was wrong while it happened stays in the report, however long anybody waits. */
+export const isAtRest = (found: Found): boolean => areEmpty(passing(found));
+
+export const holds = (report: Report): boolean => report.rest_ms !== null && areEmpty(faultsOf(report));
 
 const few = (name: string, entries: readonly string[]): string =>
   `  ${name}: ${entries.length}${entries

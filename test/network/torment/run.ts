@@ -12,6 +12,8 @@
  * | dates computed from the newest failure of each view alone | `dates that no stored check has` (silence) |
  * | a down monitor is up after an edit or a resume | not here, where nobody edits: the simulation (`npm run simulate`, oracle of uptime) |
  */
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { connectBus } from '../../../shared/bus/nats.ts';
 import { beatsConsumer, partitionConsumer, streams } from '../../../shared/bus/streams.ts';
@@ -21,9 +23,10 @@ import type { Network } from '../../support/network.ts';
 import { crookedDates } from './dates.ts';
 import { allFaults, choose, type Fault, type FaultKind, faultKinds } from './faults.ts';
 import { balance } from './ledger.ts';
+import type { Outage } from './outages.ts';
 import { judgePings } from './pings.ts';
-import { readMoment, readPings, type StoredPing } from './records.ts';
-import { faultsOf, holds, type Report } from './report.ts';
+import { type Moment, readMoment, readPings, type StoredPing } from './records.ts';
+import { holds, isAtRest, type Report } from './report.ts';
 import { floods, type Upheaval } from './requests.ts';
 import { deadlineMs, intervalMs, keepLogs, poll, type Stage, setStage } from './stage.ts';
 import { findStanding } from './standing.ts';
@@ -47,9 +50,18 @@ const roundsBetweenCalms = 6;
 /** Processes start, leases lapse, and whoever was cut off dials again. */
 const wholeWithinMs = 60_000;
 
+/** All that there was to say of a place at one moment: what is found of dates is gone when the run is over, and nobody could say why. */
+const momentOf = (wanted: string, { incidents, rows }: Moment, outages: readonly Outage[]) => ({
+  at: Date.now(),
+  outages: outages.filter(({ place }) => place === wanted),
+  incidents: incidents.filter(({ place }) => place === wanted),
+  rows: rows.filter(({ place }) => place === wanted).toSorted((a, b) => a.at - b.at),
+});
+
 /** Looks at the database once a second, for what must be right at every moment and for what is not kept long. */
 const watchDates = ({ network, truth, placeOf }: Stage) => {
-  const found = new Set<string>();
+  /** With what was there at that moment, which is gone when the run is over. */
+  const found = new Map<string, object>();
   const pings = new Map<string, StoredPing>();
   const lookAtPings = async (): Promise<void> => {
     for (const ping of await readPings(network.sql, placeOf)) pings.set(ping.id, ping);
@@ -60,9 +72,11 @@ const watchDates = ({ network, truth, placeOf }: Stage) => {
     for (; !isOver; await pause(lookMs)) {
       const since = Date.now() - lookedBackMs;
       try {
-        const { incidents, rows } = await readMoment(network.sql, placeOf, since);
+        const moment = await readMoment(network.sql, placeOf, since);
+        const { incidents, rows } = moment;
         const young = incidents.filter(({ started_at }) => started_at > since + 30_000);
-        for (const fault of crookedDates(young, truth.outages(), rows)) found.add(fault);
+        for (const { place, fault } of crookedDates(young, truth.outages(), rows))
+          if (!found.has(fault)) found.set(fault, momentOf(place, moment, truth.outages()));
         await lookAtPings();
         looks += 1;
       } catch {
@@ -72,7 +86,9 @@ const watchDates = ({ network, truth, placeOf }: Stage) => {
   };
   const running = run();
   return {
-    found: () => [...found],
+    found: () => [...found.keys()],
+    /** Each with what was known of its place then, for whoever asks why. */
+    moments: () => Object.fromEntries(found),
     looks: () => looks,
     lookAtPings,
     pings: () => [...pings.values()].toSorted((a, b) => a.at - b.at),
@@ -188,7 +204,7 @@ const settle = async (stage: Stage, watch: ReturnType<typeof watchDates>, done: 
       stalls: truth.stalls().length,
     };
     // A silence at the very end is an incident until the next ping.
-    return Object.values(faultsOf(last)).every((list) => list.length === 0);
+    return isAtRest(last);
   };
   const isQuiet = await poll(look, 1_000 * (options.restSeconds ?? 120));
   if (!last) throw new Error('the database could not be read at the end');
@@ -205,7 +221,11 @@ export const runTorment = async (options: TormentOptions): Promise<Report> => {
     const done = await torment(stage, options, () => watch.found().length).finally(watch.stop);
     say('everything is up again; waiting until it has come to rest');
     const report = await settle(stage, watch, done, options);
-    if (!holds(report)) say(`the logs of this run are in ${await keepLogs(stage.mortal.folder, seed)}`);
+    if (!holds(report)) {
+      const kept = await keepLogs(stage.mortal.folder, seed);
+      await writeFile(join(kept, 'dates.json'), JSON.stringify(watch.moments(), null, 1));
+      say(`the logs of this run, and what was known where a date was wrong, are in ${kept}`);
+    }
     return report;
   } finally {
     await stage.close();
