@@ -47,6 +47,8 @@ export const seenOf = (told: Told, known: readonly BeatRow[], from: BeatState['f
       evidence: { taken_by: ear, method, exit_code, rid, run_ms, body: body.slice(0, shownBody) },
     };
   };
-  const after = told.isLate && (row.kind === 'success' || row.kind === 'start') ? placeOf(row, known, from, terms).bad : [];
-  return [row, ...after].map(seen);
+  if (!told.isLate || (row.kind !== 'success' && row.kind !== 'start')) return [seen(row)];
+  const { later, bad } = placeOf(row, known, from, terms);
+  const first = seen(row);
+  return [first, ...later.map((stretch) => ({ ...first, ...stretch })), ...bad.map(seen)];
 };

@@ -36,6 +36,19 @@ describe('rule 20: a beat in order of time', () => {
     expect(place(beat(50, 'start'), [beat(0)])).toMatchObject({ next_good_at: null, fails_at: null });
   });
 
+  test('that is a start tells of each good one that the limit of its run reaches to, and of the bad ones until the last of them', () => {
+    const start = beat(10, 'start', 'a');
+    expect(place(start, [beat(0), beat(12), beat(55, 'fail')])).toMatchObject({
+      next_good_at: 12_000,
+      fails_at: null,
+      bad: [beat(55, 'fail')],
+    });
+    expect(place(beat(55, 'fail'), [beat(0), beat(12), start]).began_at).toBe(40_000);
+    const made = place(start, [beat(0), beat(12), beat(55, 'fail'), beat(60), beat(65, 'fail')]);
+    expect(made).toMatchObject({ fails_at: null, later: [{ next_good_at: 60_000, fails_at: 40_000 }], bad: [beat(55, 'fail')] });
+    expect(place({ ...start, kind: 'success' }, [beat(0), beat(12), beat(55, 'fail')])).toMatchObject({ later: [], bad: [] });
+  });
+
   test('counts nothing from before its monitor was resumed or agreed anew', () => {
     expect(place(beat(90, 'fail'), [beat(0)], 50_000).began_at).toBe(90_000);
   });
