@@ -1,10 +1,8 @@
 import { operations } from '../../shared/api/index.ts';
 import { innerOperations, installationOperations } from '../../shared/api/inner/index.ts';
 import { createOrganisation } from './account/create-organisation.ts';
-import { createToken } from './account/create-token.ts';
 import { createUser } from './account/create-user.ts';
 import { removeMember } from './account/remove-member.ts';
-import { revokeToken } from './account/revoke-token.ts';
 import { setMemberRole } from './account/set-member-role.ts';
 import { whoami } from './account/whoami.ts';
 import { explainAlerts } from './alerts/explain-alerts.ts';
@@ -68,6 +66,9 @@ import { getStatusPage } from './status-pages/get-status-page.ts';
 import { listStatusPages } from './status-pages/list-status-pages.ts';
 import { removeStatusPageGroup } from './status-pages/remove-status-page-group.ts';
 import { removeStatusPageMonitor } from './status-pages/remove-status-page-monitor.ts';
+import { createToken } from './tokens/create-token.ts';
+import { getToken, listTokens } from './tokens/list-tokens.ts';
+import { revokeToken } from './tokens/revoke-token.ts';
 import { hearTrial } from './trials/hear-trial.ts';
 import { tryMonitor } from './trials/try-monitor.ts';
 import { dropSetAside } from './upkeep/drop-set-aside.ts';
@@ -110,6 +111,8 @@ export const organisationHandlers: { readonly [Id in keyof typeof operations | k
   listInvitations: bind(innerOperations.listInvitations, listInvitations),
   inviteMember: bind(innerOperations.inviteMember, inviteMember),
   withdrawInvitation: bind(innerOperations.withdrawInvitation, withdrawInvitation),
+  listTokens: bind(innerOperations.listTokens, listTokens),
+  getToken: bind(innerOperations.getToken, getToken),
   createToken: bind(innerOperations.createToken, createToken),
   revokeToken: bind(innerOperations.revokeToken, revokeToken),
   createStatusPage: bind(innerOperations.createStatusPage, createStatusPage),

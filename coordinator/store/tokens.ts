@@ -46,10 +46,44 @@ export const insertToken = async (sql: Queryable, token: NewToken): Promise<void
     values (${id}, ${organisation}, ${user}, ${name}, ${scope}, ${fingerprint}, ${shown}, ${created_at}, ${expires_at})`;
 };
 
+export type ListedToken = {
+  readonly key: number;
+  readonly id: string;
+  readonly name: string;
+  readonly shown: string;
+  readonly scope: Scope;
+  readonly user_id: string;
+  readonly email: string;
+  /** What its owner is called. */
+  readonly owner: string;
+  readonly created_at: Date;
+  readonly expires_at: Date | null;
+  readonly last_used_at: Date | null;
+};
+
+/** Tokens of an organisation, the newest first; `user`: those of one member alone, `id`: that one alone. */
+export const tokenPage = (
+  sql: Queryable,
+  organisation: string,
+  { user, id }: { readonly user: string | null; readonly id: string | null },
+  before: number,
+  most: number,
+): Promise<ListedToken[]> =>
+  sql<ListedToken[]>`
+    select t.key, t.id, t.name, t.shown, t.scope, t.user_id, u.email, u.name as owner, t.created_at, t.expires_at, t.last_used_at
+    from tokens t join users u on u.id = t.user_id
+    where t.organisation_id = ${organisation} and t.key < ${before}
+      ${user === null ? sql`` : sql`and t.user_id = ${user}`} ${id === null ? sql`` : sql`and t.id = ${id}`}
+    order by t.key desc limit ${most}`;
+
 /** Whose token this is, if it is one of the organisation. */
-export const tokenOwner = async (sql: Queryable, organisation: string, id: string): Promise<string | undefined> => {
-  const [row] = await sql<{ user_id: string }[]>`select user_id from tokens where id = ${id} and organisation_id = ${organisation}`;
-  return row?.user_id;
+export const tokenOwner = async (
+  sql: Queryable,
+  organisation: string,
+  id: string,
+): Promise<Pick<ListedToken, 'user_id' | 'email' | 'name' | 'scope'> | undefined> => {
+  const [row] = await tokenPage(sql, organisation, { user: null, id }, Number.MAX_SAFE_INTEGER, 1);
+  return row;
 };
 
 export const deleteToken = async (sql: Queryable, organisation: string, id: string): Promise<void> => {

@@ -2,7 +2,7 @@
 
 import type { Tab } from '../support/browser.ts';
 import type { Demo } from '../support/demo.ts';
-import { ownPasskey } from '../support/own-things.ts';
+import { ownPasskey, ownToken } from '../support/own-things.ts';
 
 export type PageLook = {
   /** Names the picture. */
@@ -42,6 +42,12 @@ const sendTest = async ({ page }: Tab): Promise<void> => {
   await page.getByLabel('Address').fill('https://10.0.0.1/hook');
   await page.getByRole('button', { name: 'Send a test' }).click();
   await page.locator('#trial, main [role="alert"]').waitFor();
+};
+
+const makeToken = async ({ page }: Tab): Promise<void> => {
+  await page.getByLabel('Name').fill('Deployments');
+  await page.getByRole('button', { name: 'Make the token' }).click();
+  await page.locator('.copyable').first().waitFor();
 };
 
 export const pageLooks: readonly PageLook[] = [
@@ -87,6 +93,11 @@ export const pageLooks: readonly PageLook[] = [
   { name: 'members', path: '/members', as: 'owner' },
   { name: 'members-of-a-viewer', path: '/members', as: 'viewer' },
   { name: 'invite', path: '/members/invite', as: 'owner' },
+  { name: 'tokens', path: '/tokens', as: 'owner' },
+  { name: 'tokens-of-a-viewer', path: '/tokens', as: 'viewer' },
+  { name: 'token-new', path: '/tokens/new', as: 'viewer' },
+  { name: 'token-made', path: '/tokens/new', as: 'owner', first: makeToken, isNewEachTime: true },
+  { name: 'token-revoke', path: `/tokens/${ownToken}/revoke`, as: 'owner' },
   { name: 'profile', path: '/profile', as: 'owner' },
   { name: 'profile-name', path: '/profile/name', as: 'owner' },
   { name: 'profile-email', path: '/profile/email', as: 'owner' },

@@ -14,6 +14,7 @@ export const entries: readonly Entry[] = [
   { place: 'incidents', href: '/incidents', name: 'Incidents', icon: 'incidents', key: 'i' },
   { place: 'alerts', href: '/alerts', name: 'Alerts', icon: 'alerts', key: 'a' },
   { place: 'members', href: '/members', name: 'Members', icon: 'members', key: 'e' },
+  { place: 'tokens', href: '/tokens', name: 'Tokens', icon: 'tokens', key: 't' },
 ];
 
 /** What frames a page. */

@@ -1,8 +1,8 @@
-import { maybe, moment, object, optional, string, uuid } from '../fields.ts';
+import { object, optional, string, uuid } from '../fields.ts';
 import { innerOperation } from '../operation.ts';
 import { OrganisationOut } from '../organisation.ts';
 
-/** Organisations, the people in them, and their tokens. */
+/** Organisations, and the people in them. */
 
 const MemberOut = object('MemberOut', { id: uuid(), email: string(), role: string() });
 
@@ -43,29 +43,4 @@ export const removeMember = innerOperation({
   body: object('MemberIn', { email: string() }),
   response: object('RemovedOut', { id: uuid() }),
   refusals: ['member_not_found', 'last_owner'],
-});
-
-export const createToken = innerOperation({
-  id: 'createToken',
-  access: 'read',
-  dangerous: true,
-  summary: 'Create an API token, which is shown once',
-  body: object('TokenIn', {
-    email: maybe(string(), { description: 'Whose token; only the operator makes one for somebody else.' }),
-    name: string(),
-    scope: string(),
-    expires_at: maybe(moment()),
-  }),
-  response: object('TokenOut', { id: uuid(), name: string(), scope: string(), token: string() }),
-  refusals: ['member_not_found', 'name_invalid', 'scope_unknown', 'expiry_invalid', 'role_insufficient'],
-});
-
-export const revokeToken = innerOperation({
-  id: 'revokeToken',
-  access: 'read',
-  does: 'acts',
-  summary: 'End an API token',
-  params: { token_id: uuid() },
-  response: object('RevokedTokenOut', { id: uuid() }),
-  refusals: ['token_not_found'],
 });

@@ -1,4 +1,4 @@
-import { createOrganisation, createToken, createUser, removeMember, revokeToken, setMemberRole } from './account.ts';
+import { createOrganisation, createUser, removeMember, setMemberRole } from './account.ts';
 import { acknowledgeByLink, confirmChannel, showAcknowledgement, showUnsubscribing, unsubscribe } from './alert-links.ts';
 import { explainAlerts, listMessages, listTold, muteAlerts, showMessage, showMute, unmuteAlerts } from './alerts.ts';
 import { getBeatAddress, listBeats, rotateBeatAddress } from './beats.ts';
@@ -46,6 +46,7 @@ import {
   verifyEmail,
 } from './signing-up.ts';
 import { createStatusPage } from './status-pages.ts';
+import { createToken, getToken, listTokens, revokeToken } from './tokens.ts';
 import { hearTrial, tryMonitor } from './trials.ts';
 import { dropSetAside, listNotices, listRefused, listSetAside, retrySetAside, showSetAside } from './upkeep.ts';
 
@@ -60,6 +61,8 @@ export const innerOperations = {
   listInvitations,
   inviteMember,
   withdrawInvitation,
+  listTokens,
+  getToken,
   createToken,
   revokeToken,
   createStatusPage,

@@ -2,8 +2,9 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { operatorIn } from '../../../coordinator/access/caller.ts';
 import { verifyPassword } from '../../../coordinator/access/passwords.ts';
 import { createTokens, type Tokens } from '../../../coordinator/access/tokens.ts';
-import { createToken, createUser, removeMember, revokeToken, setMemberRole } from '../../../shared/api/inner/account.ts';
+import { createUser, removeMember, setMemberRole } from '../../../shared/api/inner/account.ts';
 import { installationOperations } from '../../../shared/api/inner/index.ts';
+import { createToken, getToken, listTokens, revokeToken } from '../../../shared/api/inner/tokens.ts';
 import { whoami } from '../../../shared/api/organisation.ts';
 import { createLog } from '../../../shared/base/log.ts';
 import { gateBench } from '../../support/gate.ts';
@@ -129,6 +130,26 @@ describe('tokens', () => {
     expect(await bench.refusal(createToken, house.owner, past)).toBe('expiry_invalid');
     bench.now += 60_000;
     expect(await works(made.token)).toBe(false);
+  });
+
+  test('are listed to whoever made them, and all of them to owners and admins; never the token itself', async () => {
+    const own = await createHouse(bench.sql);
+    const { id, token } = await bench.call(createToken, own.member, { name: 'CI', scope: 'read' });
+    const listed = async (who: House['owner']) => (await bench.call(listTokens, who)).items;
+    for (const who of [own.owner, own.admin]) expect((await listed(who)).map(({ owner }) => owner.email)).toHaveLength(9);
+    expect((await listed(own.member)).map(({ name }) => name)).toEqual(['CI', 'read_write of a test', 'read of a test']);
+    expect((await listed(own.viewer)).every(({ own }) => own)).toBe(true);
+    expect(JSON.stringify(await listed(own.owner))).not.toContain(token.slice(8));
+    const shown = { id, kind: 'token', name: 'CI', shown: token.slice(0, 8), scope: 'read', expires_at: null, over: false };
+    expect(await bench.call(getToken, own.member, { token_id: id })).toMatchObject({ ...shown, own: true });
+    expect(await bench.call(getToken, own.admin, { token_id: id })).toMatchObject({ ...shown, own: false });
+    expect(await bench.refusal(getToken, own.viewer, { token_id: id })).toBe('token_not_found');
+    const walk = await bench.call(listTokens, own.owner, { limit: 5 });
+    const rest = await bench.call(listTokens, own.owner, { limit: 5, cursor: walk.next_cursor });
+    expect(new Set([...walk.items, ...rest.items].map((each) => each.id)).size).toBe(9);
+    expect(rest.next_cursor).toBeNull();
+    // The pages of owners are no pages of members.
+    expect(await bench.refusal(listTokens, own.member, { limit: 5, cursor: walk.next_cursor })).toBe('faults');
   });
 
   test('are ended by their creator, and by owners and admins', async () => {

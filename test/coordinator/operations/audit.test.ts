@@ -1,8 +1,9 @@
 import { beforeAll, expect, test } from 'vitest';
 import { operatorIn } from '../../../coordinator/access/caller.ts';
 import { createTokens } from '../../../coordinator/access/tokens.ts';
-import { createToken, setMemberRole } from '../../../shared/api/inner/account.ts';
+import { setMemberRole } from '../../../shared/api/inner/account.ts';
 import { installationOperations, personOperations } from '../../../shared/api/inner/index.ts';
+import { createToken } from '../../../shared/api/inner/tokens.ts';
 import { createMonitor, deleteMonitor, listMonitors, updateMonitor } from '../../../shared/api/monitors.ts';
 import { rawInput } from '../../../shared/api/operation.ts';
 import { createLog } from '../../../shared/base/log.ts';

@@ -101,7 +101,7 @@ const inputFor = ({ id, params }: Operation, { ids }: Estate): object => ({
 /** Operations that name nothing of the caller's organisation: for a stranger they are calls in the stranger's own. */
 const namesNothing = [
   ...['whoami', 'listMonitors', 'listMaintenanceWindows', 'listGroups', 'listStatusPages', 'createGroup', 'createUser', 'createToken'],
-  ...['createStatusPage', 'setMemberRole', 'removeMember', 'listMembers', 'listInvitations', 'inviteMember'],
+  ...['createStatusPage', 'setMemberRole', 'removeMember', 'listMembers', 'listInvitations', 'inviteMember', 'listTokens'],
   ...['listDashboard', 'countOpenIncidents', 'search', 'getMonitorChoices'],
   ...['listChannels', 'listChannelKinds', 'getChannelChoices', 'muteAlerts', 'unmuteAlerts', 'showMute'],
 ];
@@ -155,8 +155,8 @@ describe('a viewer and a read token', () => {
     'may %s',
     async (id, operation) => {
       const outcome = await bench.refusal(operation, reading(ours.house.viewer), inputFor(operation, ours));
-      // A viewer's token does not end those of others, nor does it hear what somebody else tries.
-      expect(outcome).toBe({ revokeToken: 'token_not_found', hearTrial: 'trial_not_found' }[id] ?? 'taken');
+      // A viewer neither sees nor ends tokens of others, nor does it hear what somebody else tries.
+      expect(outcome).toBe({ revokeToken: 'token_not_found', getToken: 'token_not_found', hearTrial: 'trial_not_found' }[id] ?? 'taken');
     },
   );
 });

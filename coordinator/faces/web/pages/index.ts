@@ -15,6 +15,7 @@ import { choosePreferences } from './preferences.ts';
 import { ownPages } from './profile/index.ts';
 import { searchPage } from './search.ts';
 import { sharedIncident } from './shared-incident.ts';
+import { tokenPages } from './tokens.ts';
 
 /** Every page, a row each. */
 export const pages: readonly Page[] = [
@@ -36,6 +37,7 @@ export const pages: readonly Page[] = [
   ...comingIn,
   ...ownPages,
   ...memberPages,
+  ...tokenPages,
   favicon,
   faviconOfOld,
   robots,

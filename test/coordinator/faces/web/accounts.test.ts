@@ -86,7 +86,7 @@ describe('what is dangerous', () => {
     const email = await person(small);
     const cookie = await cookieFor(small, email);
     await small.sql`update sessions set proven_at = now() - interval '16 minutes' where user_id = (select id from users where email = ${email})`;
-    for (const path of ['/profile/email', '/profile/password', '/members/invite']) {
+    for (const path of ['/profile/email', '/profile/password', '/members/invite', '/tokens/new']) {
       const to = `/confirm?next=${encodeURIComponent(path)}`;
       expect((await small.get(path, { cookie })).headers.get('location')).toBe(to);
       expect(

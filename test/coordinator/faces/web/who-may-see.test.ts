@@ -134,6 +134,14 @@ const expected: Readonly<Record<string, string>> = {
   'GET /members/invite': members,
   'POST /members/invite': managers,
   'POST /members/invitations/:invitation_id/withdraw': 'in 403 404 403 403 404 404',
+  'GET /tokens': members,
+  // Everyone makes tokens of their own.
+  'GET /tokens/new': members,
+  'POST /tokens/new': members,
+  // The owner's: seen by those who manage.
+  'GET /tokens/:token_id/revoke': 'in 403 404 404 404 ok ok',
+  // The first who may ends it; after that there is none.
+  'POST /tokens/:token_id/revoke': 'in 403 404 404 404 ok 404',
   'GET /favicon.svg': everybody,
   'GET /favicon.ico': everybody,
   'GET /robots.txt': everybody,
@@ -143,12 +151,15 @@ let web: TestWeb;
 let demo: Demo;
 let elsewhere: House;
 let removed: Person;
+/** One of the owner's. */
+let token: string;
 beforeAll(async () => {
   web = await startWeb();
   demo = await seedDemo(web.sql, web.house.organisation, Date.now());
   elsewhere = await createHouse(web.sql, { name: 'Elsewhere' });
   removed = (await createHouse(web.sql)).member;
   await web.sql`delete from memberships where user_id = ${removed.user}`;
+  token = web.house.owner.caller.token?.id ?? '';
 });
 afterAll(() => web.close());
 
@@ -166,6 +177,7 @@ const standsFor: Readonly<Record<string, () => string>> = {
   session_id: newId,
   passkey_id: newId,
   invitation_id: newId,
+  token_id: () => token,
   secret: () => 'x'.repeat(43),
 };
 const addressOf = (path: string): string =>

@@ -1,4 +1,4 @@
-import type { revokeToken as operation } from '../../../shared/api/inner/account.ts';
+import type { revokeToken as operation } from '../../../shared/api/inner/tokens.ts';
 import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
 import { mayManage } from '../../domain/organisation.ts';
 import { deleteToken, tokenOwner } from '../../store/tokens.ts';
@@ -7,11 +7,12 @@ import { notFound } from '../not-found.ts';
 
 /** Everyone ends their own tokens; owners and admins those of others, too. */
 export const revokeToken = async (
-  { sql, organisation, caller }: InOrganisation,
+  { sql, organisation, caller, note }: InOrganisation,
   { token_id }: InputOf<typeof operation>,
 ): Answer<OutputOf<typeof operation>> => {
-  const user = await tokenOwner(sql, organisation.id, token_id);
-  if (user === undefined || (user !== caller.user && !mayManage(caller.role))) throw notFound('token_not_found');
+  const token = await tokenOwner(sql, organisation.id, token_id);
+  if (token === undefined || (token.user_id !== caller.user && !mayManage(caller.role))) throw notFound('token_not_found');
+  note({ before: { name: token.name, scope: token.scope, owner: token.email } });
   await deleteToken(sql, organisation.id, token_id);
   return { id: token_id };
 };

@@ -1,4 +1,4 @@
-import type { createToken as operation } from '../../../shared/api/inner/account.ts';
+import type { createToken as operation } from '../../../shared/api/inner/tokens.ts';
 import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
 import { newId } from '../../../shared/base/ids.ts';
 import { Refusal } from '../../../shared/base/refusal.ts';
@@ -16,7 +16,7 @@ const endOf = (moment: Moment | null, zone: string): Date | null =>
 
 /** A token belongs to the user who makes it. Its scope does not depend on the role, which is asked for with every call. */
 export const createToken = async (
-  { sql, organisation, caller, now, with: { mintToken } }: InOrganisation,
+  { sql, organisation, caller, now, note, with: { mintToken } }: InOrganisation,
   input: InputOf<typeof operation>,
 ): Answer<OutputOf<typeof operation>> => {
   const [name, scope] = [nameFrom(input.name), scopeFrom(input.scope)];
@@ -27,6 +27,16 @@ export const createToken = async (
   if (expires_at !== null && expires_at.getTime() <= now)
     throw new Refusal('expiry_invalid', 'expires_at: has passed already; give a later one, or none for a token that does not end.');
   const { token, fingerprint, shown } = await mintToken();
+  // By `sent` alone the log would say too little of a token that the operator made, and hide the fields that are called after it.
+  note({
+    after: {
+      name,
+      scope,
+      begins: shown,
+      expires_at: expires_at?.toISOString() ?? null,
+      ...(input.email === null ? {} : { owner: input.email.trim() }),
+    },
+  });
   const id = newId();
   await insertToken(sql, {
     id,
