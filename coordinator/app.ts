@@ -21,6 +21,8 @@ import { keptBeatsRoute } from './faces/beat/kept.ts';
 import { downloadRoutes } from './faces/downloads/routes.ts';
 import { restRoutes, restServerOptions } from './faces/rest/index.ts';
 import { refuseOutside } from './faces/rest/outside.ts';
+import { soundUrl } from './faces/rest/urls.ts';
+import { onOwnDomain, statusRoutes } from './faces/status/index.ts';
 import { type Web, webRoutes } from './faces/web/index.ts';
 import { createEntrance } from './gate.ts';
 import { createChanges } from './house/changes.ts';
@@ -28,6 +30,7 @@ import { createDatabaseClock } from './house/database-clock.ts';
 import { type Timing, usualTiming } from './house/timing.ts';
 import { startMail } from './mail/index.ts';
 import type { Gate } from './operations/index.ts';
+import { createPublishing } from './publishing/index.ts';
 import { untilThere } from './store/await-database.ts';
 import { sessionNameOf } from './store/coordinator-sessions.ts';
 import { answersSoon, connect, longWork, timeOf } from './store/database.ts';
@@ -100,7 +103,13 @@ export const createApp = (config: Config, overrides: Overrides = {}): App => {
       return asking(...asked);
     };
   };
-  const web: FastifyInstance = fastify({ ...restServerOptions, logger: false, forceCloseConnections: 'idle' });
+  const web: FastifyInstance = fastify({
+    ...{ ...restServerOptions, logger: false, forceCloseConnections: 'idle' },
+    rewriteUrl: (request) => {
+      const url = soundUrl(request.url ?? '/');
+      return onOwnDomain(publishing, baseUrl, request.headers.host, url) ?? url;
+    },
+  });
   let engine: Engine | undefined;
   let baseUrl = config.BASE_URL ?? '';
 
@@ -124,6 +133,7 @@ export const createApp = (config: Config, overrides: Overrides = {}): App => {
     baseUrl: () => baseUrl,
     trials: { begin: (trial) => engine?.trials.begin(trial), hear: async (...asked) => engine?.trials.hear(...asked) },
   });
+  const publishing = createPublishing({ sql, clock, log, accountSecrets, patiently });
   const limiter = createRateLimiter({ sql, clock, log, perMinute: config.RATE_LIMIT_PER_MINUTE });
   const changes = createChanges({ sql, log });
   const ends: End[] = [
@@ -131,6 +141,7 @@ export const createApp = (config: Config, overrides: Overrides = {}): App => {
     tokens.close,
     sessions.close,
     limiter.close,
+    publishing.close,
     changes.close,
     telling.close,
   ];
@@ -151,6 +162,7 @@ export const createApp = (config: Config, overrides: Overrides = {}): App => {
       },
       instruments: { baseUrl: () => baseUrl, readShare: patiently(createShares(sql).read) },
     });
+    statusRoutes(web, { publishing, log, baseUrl: () => baseUrl, hasMail: telling.mail !== undefined });
     const starting = { status: 503, text: 'Starting', headers: { 'retry-after': '2' } };
     beatRoutes(web, { take: async (request) => engine?.takeBeat(request) ?? starting });
     keptBeatsRoute(web, { take: async (request) => engine?.takeKeptBeats(request) ?? starting });

@@ -32,7 +32,14 @@ const walls: Readonly<Record<string, readonly string[]>> = {
   'coordinator/probes': [...coordinatorGround, 'coordinator/house'],
   'coordinator/partition': [...coordinatorGround, 'coordinator/house', 'coordinator/probes', 'coordinator/alerts'],
   'coordinator/pings': [...coordinatorGround, 'coordinator/house', 'coordinator/probes', 'coordinator/partition'],
+  // What the world reads, from memory.
+  'coordinator/publishing': ['coordinator/access', 'coordinator/store', 'coordinator/domain', 'shared/actor', 'shared/base'],
   'coordinator/faces': ['coordinator/operations', 'coordinator/access', 'shared/api', 'shared/base'],
+  // Strangers see nothing of the account's pages: no operation, no session; only how HTML is made, and what reads a cookie and an origin.
+  'coordinator/faces/status': [
+    ...['coordinator/faces/web/html.ts', 'coordinator/faces/web/cookies.ts', 'coordinator/faces/web/same-origin.ts'],
+    ...['coordinator/publishing', 'coordinator/domain/public-page.ts', 'coordinator/domain/status-page.ts', 'shared/base'],
+  ],
   'coordinator/operator': ['coordinator/operations', 'coordinator/access', 'shared/api', 'shared/base'],
   'probe/checks': ['shared/checks', 'shared/base'],
   'probe/disk': [...probeGround],

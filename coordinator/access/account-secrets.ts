@@ -14,6 +14,9 @@ export type SecretKind =
   | 'password reset'
   | 'recovery code'
   | 'passkey challenge'
+  | 'page entry'
+  | 'page opt-in'
+  | 'page leaving'
   | 'attempt';
 
 export type AccountSecrets = {

@@ -8,6 +8,8 @@ export type PublishedRow = {
   /** Of the group or the monitor. */
   readonly id: string;
   readonly name: string;
+  /** The group under whose heading a monitor stands. */
+  readonly under: string | null;
 };
 
 export type PublishedPage = {
@@ -40,12 +42,13 @@ export const publishedPage = async (
     select p.id, p.organisation_id, p.slug, p.name, p.description, p.language, p.accent, p.access, p.password_hash, p.link_fingerprint,
       p.access_version, case when p.domain_proved_at is not null then p.domain end as domain,
       (select version from status_page_logos l where l.page_id = p.id) as logo_version,
-      (select coalesce(json_agg(json_build_object('kind', r.kind, 'id', r.id, 'name', r.name)
+      (select coalesce(json_agg(json_build_object('kind', r.kind, 'id', r.id, 'name', r.name, 'under', r.under)
           order by r.top, r.of, r.place, r.position, r.name, r.id), '[]') from (
-        select 'group' as kind, g.group_id as id, g.display_name as name, g.position as top, g.group_id as of, 0 as place, g.position
+        select 'group' as kind, g.group_id as id, g.display_name as name, g.position as top, g.group_id as of, 0 as place, g.position,
+            null::uuid as under
           from status_page_groups g where g.page_id = p.id
         union all
-        select 'monitor', m.monitor_id, m.display_name, coalesce(g.position, m.position), coalesce(g.group_id, m.monitor_id), 1, m.position
+        select 'monitor', m.monitor_id, m.display_name, coalesce(g.position, m.position), coalesce(g.group_id, m.monitor_id), 1, m.position, g.group_id
           from status_page_monitors m left join status_page_groups g on g.page_id = p.id and g.group_id = m.group_id
           where m.page_id = p.id) as r) as rows
     from status_pages p where p.enabled and ${is}`;

@@ -1,6 +1,7 @@
 /** For test files: the real pages (gate, access, store, web face) on a database of its own, without the engine behind them. */
 
 import { randomBytes } from 'node:crypto';
+import { request } from 'node:http';
 import Fastify from 'fastify';
 import { type AccountSecrets, createAccountSecrets } from '../../coordinator/access/account-secrets.ts';
 import { createSecretsAtRest } from '../../coordinator/access/secrets.ts';
@@ -11,12 +12,16 @@ import { createTokens } from '../../coordinator/access/tokens.ts';
 import { noTrials, type TrialsPart } from '../../coordinator/access/trials.ts';
 import { restServerOptions } from '../../coordinator/faces/rest/index.ts';
 import { refuseOutside } from '../../coordinator/faces/rest/outside.ts';
+import { soundUrl } from '../../coordinator/faces/rest/urls.ts';
+import { onOwnDomain, statusRoutes } from '../../coordinator/faces/status/index.ts';
 import { type WebParts, webRoutes } from '../../coordinator/faces/web/index.ts';
 import { createChanges } from '../../coordinator/house/changes.ts';
 import type { Door } from '../../coordinator/operations/context.ts';
 import { createOperations, type Gate } from '../../coordinator/operations/index.ts';
 import { createProbeIdentities } from '../../coordinator/probes/identities.ts';
+import { createPublishing } from '../../coordinator/publishing/index.ts';
 import { connect, type Sql } from '../../coordinator/store/database.ts';
+import { createPatience } from '../../coordinator/store/database-patience.ts';
 import { insertSession } from '../../coordinator/store/sessions.ts';
 import { systemClock } from '../../shared/base/clock.ts';
 import { newId } from '../../shared/base/ids.ts';
@@ -46,6 +51,8 @@ export type TestWeb = {
   readonly accountSecrets: AccountSecrets;
   /** Without following where it leads. */
   readonly get: (path: string, asked?: Asked) => Promise<Answer>;
+  /** As a browser asks that knows it under another name. */
+  readonly hosted: (host: string, path: string) => Promise<{ readonly status: number; readonly text: string }>;
   /** The cookie that says who somebody is. */
   readonly cookieOf: (person: Person) => Promise<string>;
   readonly post: (path: string, form: Readonly<Record<string, string | readonly string[]>>, asked?: Asked) => Promise<Answer>;
@@ -56,6 +63,22 @@ const bodyOf = (form: Readonly<Record<string, string | readonly string[]>>): URL
   new URLSearchParams(
     Object.entries(form).flatMap(([name, of]) => (typeof of === 'string' ? [[name, of]] : of.map((each) => [name, each]))),
   );
+
+/** fetch() lets nobody choose the name of the host. */
+const hostedAt = (url: string, host: string, path: string): Promise<{ readonly status: number; readonly text: string }> =>
+  new Promise((resolve, reject) => {
+    const { hostname, port } = new URL(url);
+    const asked = request({ hostname, port, path, headers: { host, accept: 'text/html' } }, (answer) => {
+      let text = '';
+      answer.setEncoding('utf8');
+      answer.on('data', (piece: string) => {
+        text += piece;
+      });
+      answer.on('end', () => resolve({ status: answer.statusCode ?? 0, text }));
+    });
+    asked.on('error', reject);
+    asked.end();
+  });
 
 export const startWeb = async ({
   services,
@@ -98,7 +121,15 @@ export const startWeb = async ({
     cookies.set(user, made);
     return made;
   };
-  const app = Fastify({ ...restServerOptions, forceCloseConnections: true });
+  const publishing = createPublishing({ sql, clock, log, accountSecrets, patiently: createPatience({ sql, log }) });
+  const app = Fastify({
+    ...{ ...restServerOptions, forceCloseConnections: true },
+    rewriteUrl: (request) => {
+      const sound = soundUrl(request.url ?? '/');
+      return onOwnDomain(publishing, url, request.headers.host, sound) ?? sound;
+    },
+  });
+  statusRoutes(app, { publishing, baseUrl, log, hasMail: true });
   const pages = webRoutes(app, {
     ...{ clock, log, gate, onChange: changes.onChange, authenticate: sessions.authenticate },
     instruments: { baseUrl, readShare: createShares(sql).read },
@@ -117,10 +148,12 @@ export const startWeb = async ({
   };
   return {
     ...{ url, sql, house, gate, accountSecrets, cookieOf },
+    hosted: (name, path) => hostedAt(url, name, path),
     get: (path, asked = {}) => ask(path, {}, asked),
     post: (path, form, asked = {}) => ask(path, { method: 'POST', body: bodyOf(form) }, asked),
     close: async () => {
       await app.close();
+      await publishing.close();
       await changes.close();
       await sessions.close();
       await tokens.close();

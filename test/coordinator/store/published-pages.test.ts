@@ -30,9 +30,9 @@ test('a page is read with its rows from top to bottom, each under its heading, b
     ...{ id, organisation_id: house.organisation, slug: 'whole', name: 'Status', description: null, language: 'en', accent: null },
     ...{ access: 'public', password_hash: null, link_fingerprint: null, access_version: 0, domain: null, logo_version: null },
     rows: [
-      { kind: 'group', id: group, name: 'Shop' },
-      { kind: 'monitor', id: inside, name: 'Checkout' },
-      { kind: 'monitor', id: outside, name: 'Search' },
+      { kind: 'group', id: group, name: 'Shop', under: null },
+      { kind: 'monitor', id: inside, name: 'Checkout', under: group },
+      { kind: 'monitor', id: outside, name: 'Search', under: null },
     ],
   });
   await bench.sql`update status_pages set domain = 'status.example', domain_token = 't' where id = ${id}`;

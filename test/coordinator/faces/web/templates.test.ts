@@ -5,11 +5,15 @@ import { templatesOf } from '../../../support/template-holes.ts';
 
 /** The rules that `html` cannot hold by its types: where its holes may stand. */
 
-const room = join(import.meta.dirname, '../../../../coordinator/faces/web');
+const faces = join(import.meta.dirname, '../../../../coordinator/faces');
 
-const templates = readdirSync(room, { recursive: true, encoding: 'utf8' })
-  .filter((file) => file.endsWith('.ts') && !file.startsWith('assets'))
-  .flatMap((file) => templatesOf(readFileSync(join(room, file), 'utf8')).map((template) => ({ file, ...template })));
+const templates = ['web', 'status'].flatMap((room) =>
+  readdirSync(join(faces, room), { recursive: true, encoding: 'utf8' })
+    .filter((file) => file.endsWith('.ts') && !file.startsWith('assets'))
+    .flatMap((file) =>
+      templatesOf(readFileSync(join(faces, room, file), 'utf8')).map((template) => ({ file: `${room}/${file}`, ...template })),
+    ),
+);
 
 const holes = templates.flatMap(({ file, holes: all }) =>
   all.map((hole) => ({ place: `${file}:${hole.line}: ${hole.code.slice(0, 80)}`, ...hole })),
