@@ -99,7 +99,7 @@ export const createTelling = ({ config, sql, clock, log, secrets, baseUrl }: Par
     const about = await linksOf({ id: key, channel, incidents: [], mayAcknowledge: false, isMail: row?.id === 'email' });
     const told: Told = {
       ...{ event: 'test', monitors: [], organisation, key, at: clock.now(), others_down: { count: 0, names: [] } },
-      sentence: `This is a test of the channel ${name}: alerts reach you here.`,
+      sentence: `This is a test${name === null ? '' : ` of the channel ${name}`}: alerts of ${organisation} reach you here.`,
       // Nothing is stored of a test, so that there is nothing to explain.
       links: { ...about, why: about.channel },
       thread: { key, reference: null, over: false },

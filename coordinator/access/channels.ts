@@ -40,7 +40,8 @@ export type ChannelsPart = {
   readonly test: (
     kind: string,
     config: ChannelConfig,
-    about: { readonly key: string; readonly name: string; readonly channel: string | null; readonly organisation: string },
+    /** `name`: null while it is not saved. */
+    about: { readonly key: string; readonly name: string | null; readonly channel: string | null; readonly organisation: string },
   ) => Promise<Tried>;
   readonly links: AlertLinks;
   /** What a browser needs in order to be told. */

@@ -59,6 +59,14 @@ export const channelsEver = (sql: Queryable, organisation: string, now: number):
   sql<ChannelRow[]>`select ${columns(sql, now)} from channels c left join users u on u.id = c.user_id
     where c.organisation_id = ${organisation} order by c.key`;
 
+export const channelsOfKind = (
+  sql: Queryable,
+  organisation: string,
+  kind: string,
+): Promise<Pick<ChannelRow, 'id' | 'name' | 'config' | 'secrets'>[]> =>
+  sql<Pick<ChannelRow, 'id' | 'name' | 'config' | 'secrets'>[]>`select id, name, config, secrets from channels
+    where organisation_id = ${organisation} and kind = ${kind} and deleted_at is null`;
+
 export const countChannels = async (sql: Queryable, organisation: string): Promise<number> => {
   const [row] = await sql<{ count: number }[]>`
     select count(*) as count from channels where organisation_id = ${organisation} and deleted_at is null`;

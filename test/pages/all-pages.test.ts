@@ -20,6 +20,7 @@ const notLookedAt = [
   '/favicon.svg',
   '/favicon.ico',
   '/robots.txt',
+  '/manifest.webmanifest',
 ];
 const nameless: Demo = {
   idOf: () => 'x',

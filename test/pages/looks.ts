@@ -37,6 +37,12 @@ const chooseMonitors = async ({ page }: Tab): Promise<void> => {
   await page.getByLabel('Chosen groups and monitors').check();
 };
 
+/** Browsers without a screen let nobody notify them. */
+const mayNotify = async ({ page }: Tab): Promise<void> => {
+  await page.addInitScript(`Object.defineProperty(Notification, 'permission', { get: () => 'default' })`);
+  await page.reload();
+};
+
 /** Nothing leaves: a private address is no place for alerts. */
 const sendTest = async ({ page }: Tab): Promise<void> => {
   await page.getByLabel('Address').fill('https://10.0.0.1/hook');
@@ -82,6 +88,7 @@ export const pageLooks: readonly PageLook[] = [
   { name: 'alerts-new', path: '/alerts/new?kind=webhook', as: 'owner' },
   { name: 'alerts-new-chosen', path: '/alerts/new?kind=telegram', as: 'owner', first: chooseMonitors },
   { name: 'alerts-new-tried', path: '/alerts/new?kind=webhook', as: 'owner', first: sendTest, isNewEachTime: true },
+  { name: 'alerts-this-browser', path: '/alerts/this-browser', as: 'owner', first: mayNotify },
   { name: 'alerts-channel', path: ({ channels }) => `/alerts/${channels.ops}`, as: 'owner' },
   { name: 'alerts-channel-failing', path: ({ channels }) => `/alerts/${channels.pager}`, as: 'viewer' },
   { name: 'alerts-edit', path: ({ channels }) => `/alerts/${channels.pager}/edit`, as: 'owner' },

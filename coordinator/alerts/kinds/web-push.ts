@@ -17,8 +17,8 @@ const mostBytes = 3_500;
 
 export const webPush: ChannelKind = {
   id: 'web_push',
-  name: 'This browser',
-  about: 'Notifications of the browser in which you press the button, also while no page is open.',
+  name: 'Browser notification',
+  about: 'On the device that you look at now, by its browser, also while no page of ours is open.',
   fields: {
     endpoint: given('Address of the browser', /^https:\/\/[^\s\/?#@\\]+\/\S{1,1000}$/v),
     p256dh: given('Key of the browser', /^B[\w\-]{86}$/v),

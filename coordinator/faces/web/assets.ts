@@ -17,6 +17,9 @@ export type Assets = {
   readonly style: string;
   readonly script: string;
   readonly passkeys: string;
+  readonly push: string;
+  /** The name of the worker that shows what a browser is told: it is served under an address of its own, which stays. */
+  readonly pushWorker: string;
   readonly rules: string;
   readonly font: string;
 };
@@ -62,7 +65,7 @@ const build = async (): Promise<Built> => {
   const { build: bundle, stop } = await import('esbuild');
   const { outputFiles } = await bundle({
     absWorkingDir: folder,
-    entryPoints: ['style.css', 'script.ts', 'passkeys.ts', 'rules.json'],
+    entryPoints: ['style.css', 'script.ts', 'passkeys.ts', 'push.ts', 'worker/push-worker.ts', 'rules.json'],
     bundle: true,
     write: false,
     outdir: folder,
@@ -82,16 +85,19 @@ const build = async (): Promise<Built> => {
   const all = await Promise.all(
     [...built, ...drawn].map(async ([name, bytes]): Promise<readonly [string, Asset]> => [name, await assetOf(name, bytes)]),
   );
-  const address = (form: RegExp): string => {
+  const nameLike = (form: RegExp): string => {
     const name = built.find(([each]) => form.test(each))?.[0];
     if (name === undefined) throw new Error(`no asset was made that is named like ${form.source}`);
-    return `/assets/${name}`;
+    return name;
   };
+  const address = (form: RegExp): string => `/assets/${nameLike(form)}`;
   return {
     addresses: {
       style: address(/^style-.*\.css$/),
       script: address(/^script-.*\.js$/),
       passkeys: address(/^passkeys-.*\.js$/),
+      push: address(/^push-(?!worker).*\.js$/),
+      pushWorker: nameLike(/^push-worker-.*\.js$/),
       rules: address(/^rules-.*\.json$/),
       font: address(/^inter-latin-wght-normal-.*\.woff2$/),
     },

@@ -5,6 +5,7 @@ import { notFoundAnswer } from './failures.ts';
 import { createLivePages } from './live.ts';
 import { pages } from './pages/index.ts';
 import { isFromHere } from './same-origin.ts';
+import { workerHeaders } from './security.ts';
 import { sendAsset } from './sent.ts';
 import type { WebParts } from './web-parts.ts';
 
@@ -56,6 +57,12 @@ export const webRoutes = (app: FastifyInstance, parts: WebParts): Web => {
       if (!caller) return reply.code(204).send();
       live.open(caller.organisation.id, reply);
       return reply;
+    });
+
+    // Where it lies says which pages it may speak to: those about alerts, and no others.
+    web.get('/alerts/push-worker.js', { exposeHeadRoute: true }, async (request, reply) => {
+      const worker = await assets.find((await assets.addresses()).pushWorker);
+      return worker ? reply.headers(workerHeaders).send(worker.bytes) : answers.answerWith(notFoundAnswer, request, reply);
     });
 
     web.get<{ Params: { name: string } }>('/assets/:name', { exposeHeadRoute: true }, async (request, reply) => {

@@ -32,7 +32,7 @@ export type Frame = {
 
 const brand = html`<a class="brand" href="/"><svg class="mark" viewBox="0 0 24 24" aria-hidden="true"><circle cx="12" cy="12" r="9.5"></circle><path d="M12 2.5a9.5 9.5 0 0 1 0 19Z"></path></svg>Antipode</a>`;
 
-const head = ({ title, passkeys }: Shown, { assets }: Frame): Html => html`<head>
+const head = ({ title, passkeys, push }: Shown, { assets }: Frame): Html => html`<head>
 <meta charset="utf-8">
 <title>${title} · Antipode</title>
 <meta name="viewport" content="width=device-width, initial-scale=1">
@@ -44,6 +44,11 @@ const head = ({ title, passkeys }: Shown, { assets }: Frame): Html => html`<head
   passkeys &&
   html`
 <script src="${safeUrl(assets.passkeys)}" defer></script>`
+}${
+  push &&
+  html`
+<link rel="manifest" href="/manifest.webmanifest">
+<script src="${safeUrl(assets.push)}" defer></script>`
 }
 </head>`;
 

@@ -67,6 +67,8 @@ export type Shown = {
   readonly live?: boolean;
   /** It has a form that a passkey answers. */
   readonly passkeys?: boolean;
+  /** It has the form by which its browser is told. */
+  readonly push?: boolean;
   /** `bare`: one card in the middle, without the rail, as before somebody has come in. */
   readonly frame?: 'whole' | 'bare';
   readonly headers?: Readonly<Record<string, string | readonly string[]>>;

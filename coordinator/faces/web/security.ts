@@ -1,4 +1,4 @@
-/** Nothing inline, nothing from elsewhere, nobody frames us, and text becomes HTML in one named place of our script only. */
+/** Nothing inline, nothing from elsewhere, nobody frames us; text becomes HTML, and an address a worker, in one named place of our scripts each. */
 const policy = [
   "default-src 'none'",
   "script-src 'self'",
@@ -12,7 +12,7 @@ const policy = [
   "base-uri 'none'",
   "frame-ancestors 'none'",
   "require-trusted-types-for 'script'",
-  'trusted-types antipode',
+  'trusted-types antipode push-worker',
 ].join('; ');
 
 export const securityHeaders = {
@@ -24,4 +24,13 @@ export const securityHeaders = {
   'cross-origin-opener-policy': 'same-origin',
   'cross-origin-resource-policy': 'same-origin',
   'permissions-policy': 'camera=(), geolocation=(), microphone=(), payment=(), usb=()',
+} as const;
+
+/** The worker that shows what a browser is told fetches nothing, and nobody keeps it: browsers ask for it anew by themselves. */
+export const workerHeaders = {
+  'content-type': 'text/javascript; charset=utf-8',
+  'content-security-policy': "default-src 'none'",
+  'x-content-type-options': 'nosniff',
+  'cross-origin-resource-policy': 'same-origin',
+  'cache-control': 'no-cache',
 } as const;

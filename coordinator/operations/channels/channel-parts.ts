@@ -4,7 +4,7 @@ import type { ChannelConfig, ChannelsPart } from '../../access/channels.ts';
 import { channelSecretsOf, type SecretsAtRest } from '../../access/secrets.ts';
 import { mayManage } from '../../domain/organisation.ts';
 import { isDelivering } from '../../domain/telling/delivery.ts';
-import type { ChannelRow } from '../../store/channels.ts';
+import { type ChannelRow, channelsOfKind } from '../../store/channels.ts';
 import type { Queryable } from '../../store/database.ts';
 import { groupsAmong } from '../../store/groups.ts';
 import { monitorsAmong } from '../../store/monitors.ts';
@@ -51,6 +51,20 @@ export const refuseUnknown = async (
   const [known, knownGroups] = [await monitorsAmong(sql, organisation.id, monitors), await groupsAmong(sql, organisation.id, groups)];
   if (monitors.some((id) => !known.has(id))) throw notFound('monitor_not_found');
   if (groups.some((id) => !knownGroups.has(id))) throw notFound('group_not_found');
+};
+
+/** A browser that is told already would show everything twice. @throws Refusal. */
+export const refuseSecondTime = async (
+  { sql, organisation, with: { channels, secrets } }: Pick<InOrganisation, 'sql' | 'organisation' | 'with'>,
+  kind: string,
+  config: ChannelConfig,
+): Promise<void> => {
+  const given = channels.kinds.find(({ id }) => id === kind)?.fields.find(({ input }) => input === 'subscription')?.name;
+  if (given === undefined) return;
+  // Keys of secrets are remembered, so that reading them asks the database nothing.
+  for (const row of await channelsOfKind(sql, organisation.id, kind))
+    if ((await openChannel(secrets, sql, row))[given] === config[given])
+      throw new Refusal('channel_invalid', `This browser is told already, by the channel ${row.name}.`);
 };
 
 /** Members look after their own channels, owners and admins after all. @throws Refusal. */

@@ -14,6 +14,7 @@ import {
   channelConfigFrom,
   channelShown,
   isKnownMailbox,
+  refuseSecondTime,
   refuseUnknown,
   refuseUnlessTheirs,
   refuseWithoutMail,
@@ -41,6 +42,7 @@ export const createChannel = async (context: InOrganisation, input: InputOf<type
     generated === undefined ? input.config : { ...input.config, [generated.name]: secret },
   );
   await refuseUnknown(context, input);
+  await refuseSecondTime(context, input.kind, config);
   const { open, secrets } = channels.split(input.kind, config);
   const address = config.address ?? '';
   const isKnown =

@@ -43,7 +43,7 @@ export const tryChannel = {
       .map(({ name }) => [name, `whsec_${Buffer.alloc(32).toString('base64')}`]);
     const config = channelConfigFrom(instruments.channels, kind, { ...Object.fromEntries(made ?? []), ...sent }, stored);
     await count(early);
-    return instruments.channels.test(kind, config, { key: newId(), name: 'on trial', channel, organisation: organisation.name });
+    return instruments.channels.test(kind, config, { key: newId(), name: row?.name ?? null, channel, organisation: organisation.name });
   },
   act: async (_context: InOrganisation, _input: InputOf<typeof trial>, tried: Tried): Answer<Tried> => tried,
 };

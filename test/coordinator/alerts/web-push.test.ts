@@ -1,9 +1,10 @@
-import { createDecipheriv, createECDH, createPublicKey, hkdfSync, verify } from 'node:crypto';
+import { createECDH, createPublicKey, verify } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { z } from 'zod';
 import { webPush } from '../../../coordinator/alerts/kinds/web-push.ts';
 import { encryptPush, type VapidKeys } from '../../../coordinator/alerts/push-encryption.ts';
 import { createSender, type Sender } from '../../../coordinator/alerts/send.ts';
+import { newPushKeys, readPush } from '../../support/push.ts';
 import { openReceiver, type Receiver, says } from '../../support/receiver.ts';
 import { at, toldOf } from '../../support/told.ts';
 
@@ -11,32 +12,7 @@ import { at, toldOf } from '../../support/told.ts';
 
 const bytes = (text: string): Buffer => Buffer.from(text, 'base64url');
 
-/** What a browser does with a message (RFC 8188 and 8291), from its private key. */
-const decrypted = (message: Buffer, browser: { readonly privateKey: Buffer; readonly auth: Buffer }): string => {
-  const salt = message.subarray(0, 16);
-  expect(message.readUInt32BE(16)).toBeGreaterThanOrEqual(message.length - 86);
-  const theirs = message.subarray(21, 21 + message.readUInt8(20));
-  const own = createECDH('prime256v1');
-  own.setPrivateKey(browser.privateKey);
-  const info = Buffer.concat([Buffer.from('WebPush: info\0'), own.getPublicKey(), theirs]);
-  const input = Buffer.from(hkdfSync('sha256', own.computeSecret(theirs), browser.auth, info, 32));
-  const key = Buffer.from(hkdfSync('sha256', input, salt, 'Content-Encoding: aes128gcm\0', 16));
-  const nonce = Buffer.from(hkdfSync('sha256', input, salt, 'Content-Encoding: nonce\0', 12));
-  const sealed = message.subarray(21 + theirs.length);
-  const decipher = createDecipheriv('aes-128-gcm', key, nonce);
-  decipher.setAuthTag(sealed.subarray(-16));
-  const padded = Buffer.concat([decipher.update(sealed.subarray(0, -16)), decipher.final()]);
-  expect(padded.at(-1)).toBe(2);
-  return padded.subarray(0, -1).toString();
-};
-
-const newKeys = () => {
-  const pair = createECDH('prime256v1');
-  pair.generateKeys();
-  return pair;
-};
-
-const ours = newKeys();
+const ours = newPushKeys();
 const vapid: VapidKeys = {
   subject: 'mailto:ops@antipode.example',
   public_key: ours.getPublicKey().toString('base64url'),
@@ -88,7 +64,7 @@ const claimsOf = (authorization: string): z.infer<typeof claimsShape> => {
 };
 
 test('a browser reads what it is told, and its push service knows who says so', async () => {
-  const browser = newKeys();
+  const browser = newPushKeys();
   const auth = Buffer.alloc(16, 9);
   const config = {
     endpoint: `${service.url}/send/abc`,
@@ -103,7 +79,7 @@ test('a browser reads what it is told, and its push service knows who says so', 
   expect(got?.path).toBe('/send/abc');
   expect(got?.headers).toMatchObject({ 'content-encoding': 'aes128gcm', urgency: 'high', ttl: '86400' });
   expect(got?.headers.topic).toMatch(/^[\w-]{32}$/);
-  const shown: unknown = JSON.parse(decrypted(got?.body ?? Buffer.alloc(0), { privateKey: browser.getPrivateKey(), auth }));
+  const shown: unknown = JSON.parse(readPush(got?.body ?? Buffer.alloc(0), { privateKey: browser.getPrivateKey(), auth }));
   expect(shown).toMatchObject({
     title: 'Checkout is down: status 503, expected 2xx',
     url: toldOf().links.incident,
@@ -114,7 +90,7 @@ test('a browser reads what it is told, and its push service knows who says so', 
 });
 
 test('two messages have nothing alike that is to be new', async () => {
-  const config = { endpoint: service.url, p256dh: newKeys().getPublicKey().toString('base64url'), auth: 'BTBZMqHH6r4Tts7J_aSIgg' };
+  const config = { endpoint: service.url, p256dh: newPushKeys().getPublicKey().toString('base64url'), auth: 'BTBZMqHH6r4Tts7J_aSIgg' };
   const before = service.got.length;
   for (const _ of [1, 2]) await sender.send(webPush.message(toldOf(), config, at));
   const [one, two] = service.got.slice(before);
@@ -122,7 +98,7 @@ test('two messages have nothing alike that is to be new', async () => {
 });
 
 test('a browser that is gone is refused for good, and a key that is none never leaves', async () => {
-  const config = { endpoint: service.url, p256dh: newKeys().getPublicKey().toString('base64url'), auth: 'BTBZMqHH6r4Tts7J_aSIgg' };
+  const config = { endpoint: service.url, p256dh: newPushKeys().getPublicKey().toString('base64url'), auth: 'BTBZMqHH6r4Tts7J_aSIgg' };
   for (const status of [404, 410]) {
     service.answer(says(status));
     expect(webPush.judge(await sender.send(webPush.message(toldOf(), config, at)))).toMatchObject({ is: 'refused' });

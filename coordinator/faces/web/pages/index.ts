@@ -7,6 +7,7 @@ import { favicon, faviconOfOld } from './favicon.ts';
 import { robots } from './front.ts';
 import { acknowledge, incident, share, withdrawShare, writeNote } from './incident.ts';
 import { incidents } from './incidents.ts';
+import { manifestPage } from './manifest.ts';
 import { memberPages } from './members.ts';
 import { monitorPages } from './monitor.ts';
 import { monitorActs } from './monitor-acts.ts';
@@ -41,4 +42,5 @@ export const pages: readonly Page[] = [
   favicon,
   faviconOfOld,
   robots,
+  manifestPage,
 ];

@@ -33,6 +33,7 @@ export const kindName = (kinds: readonly Kind[], id: string): string => kinds.fi
 /** Where it leads, as far as that may be shown; nothing where all of it is secret. */
 export const whereOf = ({ kind, config }: Channel, kinds: readonly Kind[]): string | undefined => {
   const fields = kinds.find(({ id }) => id === kind)?.fields ?? [];
+  if (fields.some(({ input }) => input === 'subscription')) return 'the browser in which it was added';
   const shown = fields.map(({ name }) => config[name]).find((value) => typeof value === 'string' && value !== '***');
   return typeof shown === 'string' ? shown : undefined;
 };

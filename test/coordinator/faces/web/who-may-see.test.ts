@@ -56,6 +56,9 @@ const expected: Readonly<Record<string, string>> = {
   'POST /alerts/unmute': writers,
   'GET /alerts/new': writers,
   'POST /alerts/new': writers,
+  'GET /alerts/this-browser': writers,
+  'POST /alerts/this-browser': writers,
+  'POST /alerts/this-browser/test': writers,
   'GET /alerts/:channel_id': ofOurs,
   // It belongs to the organisation: members change their own alone.
   'GET /alerts/:channel_id/edit': managersOfOurs,
@@ -145,6 +148,7 @@ const expected: Readonly<Record<string, string>> = {
   'GET /favicon.svg': everybody,
   'GET /favicon.ico': everybody,
   'GET /robots.txt': everybody,
+  'GET /manifest.webmanifest': everybody,
 };
 
 let web: TestWeb;

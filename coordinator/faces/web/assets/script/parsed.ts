@@ -1,10 +1,4 @@
-type Policy = { createHTML: (text: string) => string };
-
-declare global {
-  interface Window {
-    readonly trustedTypes?: { createPolicy: (name: string, policy: Policy) => Policy };
-  }
-}
+import './trusted.ts';
 
 // The one place where text becomes HTML: documents that this service itself sent.
 const policy = window.trustedTypes?.createPolicy('antipode', { createHTML: (text) => text });

@@ -35,6 +35,7 @@ const kindField = (field: KindField, { mail, kind }: Subject, state: FormState):
   ];
   const common = { name, label, state, help: hint === null && !isStored ? null : help };
   if (input === 'generated') return null;
+  if (input === 'subscription') return hiddenField(name, state.form.value(name) ?? '');
   if (input === 'choice') return selectField({ ...common, choices: choices.map((value) => ({ value, label: value })) });
   const isHidden = secret && input !== 'url';
   return textField({
@@ -101,6 +102,12 @@ const coverFields = (subject: Subject, state: FormState): Html =>
     ],
   })}${chosenFields(subject, state)}</div>`;
 
+/** What only a browser can say is added there, and stays. */
+const fieldsOf = (subject: Subject, state: FormState): Part =>
+  isFillable(subject.kind)
+    ? subject.kind.fields.map((field) => kindField(field, subject, state))
+    : html`${subject.kind.fields.map((field) => kindField(field, subject, state))}<p class="soft">To the browser in which it was added.</p>`;
+
 const whoseField = (request: MembersRequest, { channel }: Subject, state: FormState): Html | null => {
   if (channel !== undefined) return null;
   if (!mayManage(request))
@@ -160,7 +167,7 @@ export const formPage = (request: MembersRequest, subject: Subject, state: FormS
     headers: { 'cache-control': 'no-store' },
     main: html`<div class="channel-form-page">${headOf(subject)}${formSummary(state, 'try')}
 <form class="form channel-form" method="post" action="${safeUrl(`${action}#try`)}">${hiddenField('kind', kind.id)}
-<div class="card stack"><h2>Where it goes</h2>${kind.fields.map((field) => kindField(field, subject, state))}${
+<div class="card stack"><h2>Where it goes</h2>${fieldsOf(subject, state)}${
       kind.fields.some(({ input }) => input === 'generated') &&
       channel === undefined &&
       html`<p class="soft">We sign every message; the secret for that is made when you save, and shown once.</p>`
@@ -180,7 +187,7 @@ ${coverFields(subject, state)}
   });
 };
 
-/** Kinds first: what there is to fill in follows from it. A browser cannot subscribe itself by a form. */
+/** Kinds first: what there is to fill in follows from it. What only a browser can say of itself has a page of its own. */
 export const isFillable = ({ fields }: Kind): boolean => !fields.some(({ input }) => input === 'subscription');
 
 export const kindPage = (kinds: readonly Kind[]): PageAnswer =>
@@ -188,5 +195,8 @@ export const kindPage = (kinds: readonly Kind[]): PageAnswer =>
     title: 'New channel',
     place: 'alerts',
     main: html`${heading({ sentence: 'How should alerts reach you?', below: 'You can send a test before anything is saved.', trail: [{ href: '/alerts', name: 'Alerts' }] })}
-<ul class="kinds">${kinds.filter(isFillable).map(({ id, name, about }) => html`<li><a class="card" href="/alerts/new?kind=${encodeURIComponent(id)}"><b>${name}</b><span class="soft">${about}</span></a></li>`)}</ul>`,
+<ul class="kinds">${kinds.map(
+      (kind) =>
+        html`<li><a class="card" href="${safeUrl(isFillable(kind) ? `/alerts/new?kind=${encodeURIComponent(kind.id)}` : '/alerts/this-browser')}"><b>${kind.name}</b><span class="soft">${kind.about}</span></a></li>`,
+    )}</ul>`,
   });
