@@ -19,7 +19,7 @@ type Day = {
   readonly weekday: number;
 };
 
-const dayOf = (number: number): Day => {
+export const dayOf = (number: number): Day => {
   const date = new Date(number * dayMs);
   // Day 0 of the epoch was a Thursday, which is 3 when Monday is 0.
   return { number, year: date.getUTCFullYear(), month: date.getUTCMonth() + 1, day: date.getUTCDate(), weekday: remainder(number + 3, 7) };
@@ -53,7 +53,7 @@ const onByDay = (list: readonly ByDay[], { weekday }: Day, place: number, size: 
   );
 
 /** What the rule takes from its start where it says nothing itself. */
-const completed = (rule: Rule, start: Day): Rule => {
+export const completed = (rule: Rule, start: Pick<Day, 'weekday' | 'day' | 'month'>): Rule => {
   const given = rule.byweekno.length + rule.byyearday.length + rule.bymonthday.length + rule.byday.length > 0;
   const onlyWeeks = rule.byweekno.length > 0 && rule.byyearday.length + rule.bymonthday.length + rule.byday.length === 0;
   if (rule.freq === 'WEEKLY' && rule.byday.length === 0) return { ...rule, byday: [{ weekday: start.weekday, nth: 0 }] };

@@ -34,13 +34,16 @@ export type Occurrences = {
 /** When UNTIL has passed for certain, whatever the zone. */
 const endOf = ({ until }: Rule): number => (until === null ? Number.POSITIVE_INFINITY : until.local ? until.at + margin : until.at);
 
-const repeated = (schedule: Schedule, rule: Rule, { from, to }: Interval): { begins: number[]; ended: boolean } => {
+/** When an occurrence begins, and the local time that it follows from: the clock may never show it. */
+type Begin = { readonly at: number; readonly local: number };
+
+const repeated = (schedule: Schedule, rule: Rule, { from, to }: Interval): { begins: Begin[]; ended: boolean } => {
   const { starts_at, local_start, time_zone } = schedule;
   // A count can only be kept by counting from the start.
   const near = localOf(from, time_zone) - margin;
   const low = rule.count === null ? near : local_start;
   const instant = instantsIn(time_zone);
-  const begins: number[] = [];
+  const begins: Begin[] = [];
   let counted = 1;
   for (const local of recurrences(rule, local_start, low, localOf(to, time_zone) + margin)) {
     if (local === local_start) continue;
@@ -50,27 +53,37 @@ const repeated = (schedule: Schedule, rule: Rule, { from, to }: Interval): { beg
     if (local < near) continue;
     const at = instant(local);
     if (rule.until && !rule.until.local && at > rule.until.at) continue;
-    if (at > starts_at && at >= from && at < to) begins.push(at);
+    if (at > starts_at && at >= from && at < to) begins.push({ at, local });
   }
   return { begins, ended: (rule.count !== null && counted >= rule.count) || endOf(rule) < to };
 };
 
+/** An occurrence with the local time that it follows from. */
+export type Planned = Interval & { readonly local: number };
+
 /** The occurrences that begin in the range, in order and each once. */
-export const occurrencesOf = (schedule: Schedule, range: Interval): Occurrences => {
-  const { starts_at, ends_at, rrule } = schedule;
-  const first = starts_at >= range.from && starts_at < range.to ? [starts_at] : [];
+export const plannedIn = (schedule: Schedule, range: Interval): { readonly planned: readonly Planned[]; readonly ended: boolean } => {
+  const { starts_at, ends_at, local_start, rrule } = schedule;
+  const first = starts_at >= range.from && starts_at < range.to ? [{ at: starts_at, local: local_start }] : [];
   const { begins, ended } = rrule === null ? { begins: [], ended: starts_at < range.to } : repeated(schedule, ruleFrom(rrule), range);
   const lasts = ends_at - starts_at;
   // Two local times that fall into the same gap can be the same instant.
-  const unique = [...new Set([...first, ...begins])].toSorted((a, b) => a - b);
-  return { occurrences: unique.map((at) => ({ from: at, to: at + lasts })), ended };
+  const unique = new Map([...first, ...begins].map(({ at, local }) => [at, local]));
+  const inOrder = [...unique].toSorted(([a], [b]) => a - b);
+  return { planned: inOrder.map(([at, local]) => ({ from: at, to: at + lasts, local })), ended };
+};
+
+/** The same without their local times. */
+export const occurrencesOf = (schedule: Schedule, range: Interval): Occurrences => {
+  const { planned, ended } = plannedIn(schedule, range);
+  return { occurrences: planned.map(({ from, to }) => ({ from, to })), ended };
 };
 
 /** The latest that began in the time of one occurrence before now, looked for backwards in growing steps: a dense rule has thousands there. */
-const latestBegun = (schedule: Schedule, now: number): Interval | undefined => {
+export const latestBegun = (schedule: Schedule, now: number): Planned | undefined => {
   const lasts = schedule.ends_at - schedule.starts_at;
   for (let back = Math.min(lasts, day); ; back = Math.min(lasts, back * 4)) {
-    const last = occurrencesOf(schedule, { from: Math.max(schedule.starts_at, now - back + 1), to: now + 1 }).occurrences.at(-1);
+    const last = plannedIn(schedule, { from: Math.max(schedule.starts_at, now - back + 1), to: now + 1 }).planned.at(-1);
     if (last || back >= lasts) return last;
   }
 };
@@ -86,13 +99,14 @@ export const occurrencesToCome = (schedule: Schedule, now: number): Occurrences 
   const isCounted = rrule !== null && ruleFrom(rrule).count !== null;
   const from = isCounted ? now - (ends_at - starts_at) + 1 : now + 1;
   const { occurrences, ended } = occurrencesOf(schedule, { from: Math.max(starts_at, from), to: until });
-  const last = isCounted ? occurrences.findLast((one) => one.from <= now) : latestBegun(schedule, now);
+  const begun = isCounted ? occurrences.findLast((one) => one.from <= now) : latestBegun(schedule, now);
+  const last = begun && { from: begun.from, to: begun.to };
   const others = [...(last ? [last] : []), ...occurrences.filter((one) => one.from > now)].filter((one) => one.from > starts_at);
   return { occurrences: [{ from: starts_at, to: ends_at }, ...others], ended, until };
 };
 
 /** Within this after its start a rule must occur, or it is taken never to; a year's minutes are as much work as thirty years' days. */
-const searched = { YEARLY: 30, MONTHLY: 30, WEEKLY: 30, DAILY: 30, HOURLY: 9, MINUTELY: 1 } as const;
+export const searched = { YEARLY: 30, MONTHLY: 30, WEEKLY: 30, DAILY: 30, HOURLY: 9, MINUTELY: 1 } as const;
 const mostInYear = 20_000;
 
 /** Occurrences longer than this would lie on each other without end. */
@@ -128,16 +142,56 @@ type WindowInput = {
 const earliest = Date.UTC(1970, 0, 2);
 const latest = Date.UTC(2900, 0, 1);
 
-/** A window in the organisation's clock. @throws Refusal `name_invalid`, `window_invalid` or `rrule_invalid`. */
-export const draftWindow = (input: WindowInput, time_zone: string): WindowDraft => {
-  const at = (moment: Moment): number => (moment.is === 'instant' ? moment.at : instantOf(Date.parse(`${moment.local}Z`), time_zone));
-  const name = input.name === null ? null : nameFrom(input.name);
-  const [starts_at, ends_at] = [at(input.starts_at), at(input.ends_at)];
+const instantFrom = (moment: Moment, zone: string): number =>
+  moment.is === 'instant' ? moment.at : instantOf(Date.parse(`${moment.local}Z`), zone);
+const localFrom = (moment: Moment, zone: string): number =>
+  moment.is === 'local' ? Date.parse(`${moment.local}Z`) : localOf(moment.at, zone);
+
+const checked = (schedule: Schedule): Schedule => {
+  const { starts_at, ends_at, rrule } = schedule;
   for (const [key, value] of Object.entries({ starts_at, ends_at }))
     if (!(value >= earliest && value <= latest)) throw new Refusal('window_invalid', `${key}: must lie between the years 1970 and 2900.`);
   if (ends_at <= starts_at) throw new Refusal('window_invalid', 'ends_at: must be after starts_at.');
-  const local_start = input.starts_at.is === 'local' ? Date.parse(`${input.starts_at.local}Z`) : localOf(starts_at, time_zone);
-  const schedule = { starts_at, ends_at, local_start, rrule: input.rrule === null ? null : ruleValue(input.rrule), time_zone };
-  if (schedule.rrule !== null) refuseUseless(schedule, ruleFrom(schedule.rrule));
-  return { name, schedule };
+  if (rrule !== null) refuseUseless(schedule, ruleFrom(rrule));
+  return schedule;
 };
+
+/** A window in the organisation's clock. @throws Refusal `name_invalid`, `window_invalid` or `rrule_invalid`. */
+export const draftWindow = (input: WindowInput, time_zone: string): WindowDraft => {
+  const name = input.name === null ? null : nameFrom(input.name);
+  const [starts_at, ends_at] = [instantFrom(input.starts_at, time_zone), instantFrom(input.ends_at, time_zone)];
+  const local_start = localFrom(input.starts_at, time_zone);
+  const rrule = input.rrule === null ? null : ruleValue(input.rrule);
+  return { name, schedule: checked({ starts_at, ends_at, local_start, rrule, time_zone }) };
+};
+
+/** What is null stays; an empty text takes away what was there. */
+export type WindowChange = {
+  readonly name: string | null;
+  readonly starts_at: Moment | null;
+  readonly ends_at: Moment | null;
+  readonly rrule: string | null;
+};
+
+/** The window as it is from now on; it keeps its clock (rule 27). @throws Refusal as draftWindow(). */
+export const changedWindow = (before: WindowDraft, change: WindowChange): WindowDraft => {
+  const { time_zone, ...was } = before.schedule;
+  const moved = change.starts_at;
+  const name = change.name === null ? before.name : change.name.trim() === '' ? null : nameFrom(change.name);
+  const rrule = change.rrule === null ? was.rrule : change.rrule.trim() === '' ? null : ruleValue(change.rrule);
+  const schedule = {
+    starts_at: moved === null ? was.starts_at : instantFrom(moved, time_zone),
+    local_start: moved === null ? was.local_start : localFrom(moved, time_zone),
+    ends_at: change.ends_at === null ? was.ends_at : instantFrom(change.ends_at, time_zone),
+    ...{ rrule, time_zone },
+  };
+  return { name, schedule: checked(schedule) };
+};
+
+/** Whether two schedules are one and the same. */
+export const isSameSchedule = (a: Schedule, b: Schedule): boolean =>
+  a.starts_at === b.starts_at &&
+  a.ends_at === b.ends_at &&
+  a.local_start === b.local_start &&
+  a.rrule === b.rrule &&
+  a.time_zone === b.time_zone;

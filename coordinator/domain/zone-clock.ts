@@ -39,3 +39,10 @@ export const instantsIn = (zone: string): ((local: number) => number) => {
     return at;
   };
 };
+
+/** Whether the clock shows this local time twice, being put back over it. */
+export const isShownTwice = (local: number, zone: string): boolean => {
+  const first = instantOf(local, zone);
+  const later = Temporal.PlainDateTime.from(new Date(local).toISOString().slice(0, -1)).toZonedDateTime(zone, { disambiguation: 'later' });
+  return localOf(first, zone) === local && later.epochMilliseconds !== first;
+};

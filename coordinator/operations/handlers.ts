@@ -38,8 +38,14 @@ import { shareIncident } from './incidents/share-incident.ts';
 import { withdrawIncidentShare } from './incidents/withdraw-incident-share.ts';
 import { createMaintenanceWindow } from './maintenance/create-maintenance-window.ts';
 import { deleteMaintenanceWindow } from './maintenance/delete-maintenance-window.ts';
+import { endMaintenanceNow } from './maintenance/end-maintenance-now.ts';
 import { getMaintenanceWindow } from './maintenance/get-maintenance-window.ts';
+import { listMaintenanceByTime } from './maintenance/list-maintenance-by-time.ts';
 import { listMaintenanceWindows } from './maintenance/list-maintenance-windows.ts';
+import { previewMaintenanceWindow } from './maintenance/preview-maintenance-window.ts';
+import { showMaintenanceWindow } from './maintenance/show-maintenance-window.ts';
+import { startMaintenanceNow } from './maintenance/start-maintenance-now.ts';
+import { updateMaintenanceWindow } from './maintenance/update-maintenance-window.ts';
 import { inviteMember, listInvitations, withdrawInvitation } from './members/invitations.ts';
 import { listMembers } from './members/members.ts';
 import { createMonitor } from './monitors/create-monitor.ts';
@@ -92,6 +98,8 @@ export const organisationHandlers: { readonly [Id in keyof typeof operations | k
   listMaintenanceWindows: bind(operations.listMaintenanceWindows, listMaintenanceWindows),
   createMaintenanceWindow: bind(operations.createMaintenanceWindow, createMaintenanceWindow),
   getMaintenanceWindow: bind(operations.getMaintenanceWindow, getMaintenanceWindow),
+  updateMaintenanceWindow: bind(operations.updateMaintenanceWindow, updateMaintenanceWindow),
+  previewMaintenanceWindow: bind(operations.previewMaintenanceWindow, previewMaintenanceWindow),
   deleteMaintenanceWindow: bind(operations.deleteMaintenanceWindow, deleteMaintenanceWindow),
   listGroups: bind(operations.listGroups, listGroups),
   createGroup: bind(operations.createGroup, createGroup),
@@ -107,6 +115,10 @@ export const organisationHandlers: { readonly [Id in keyof typeof operations | k
   createUser: bind(innerOperations.createUser, createUser),
   setMemberRole: bind(innerOperations.setMemberRole, setMemberRole),
   removeMember: bind(innerOperations.removeMember, removeMember),
+  listMaintenanceByTime: bind(innerOperations.listMaintenanceByTime, listMaintenanceByTime),
+  showMaintenanceWindow: bind(innerOperations.showMaintenanceWindow, showMaintenanceWindow),
+  startMaintenanceNow: bind(innerOperations.startMaintenanceNow, startMaintenanceNow),
+  endMaintenanceNow: bind(innerOperations.endMaintenanceNow, endMaintenanceNow),
   listMembers: bind(innerOperations.listMembers, listMembers),
   listInvitations: bind(innerOperations.listInvitations, listInvitations),
   inviteMember: bind(innerOperations.inviteMember, inviteMember),

@@ -24,7 +24,7 @@ export const coverColumns = (sql: Queryable, from: Date, to: Date) => sql`
   (select coalesce(json_agg(json_build_array(${ms(sql, 'v.created_at')}, ${ms(sql, 'v.deleted_at')}, v.direct, v.groups, v.occurrences,
       v.id, v.name)), '[]')
     from (
-      select mw.id, mw.name, mw.created_at, mw.deleted_at,
+      select coalesce(mw.version_of, mw.id) as id, mw.name, mw.created_at, mw.deleted_at,
         exists (select 1 from maintenance_monitors mm where mm.window_id = mw.id and mm.monitor_id = w.id) as direct,
         array(select mg.group_id from maintenance_groups mg where mg.window_id = mw.id) as groups,
         (select json_agg(json_build_array(${ms(sql, 'o.began_at')}, ${ms(sql, 'o.ended_at')})) from maintenance_occurrences o

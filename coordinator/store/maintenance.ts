@@ -10,6 +10,7 @@ import {
 import type { Queryable, Sql } from './database.ts';
 import { inTransaction } from './transactions.ts';
 
+/** A window as it is now, with what its occurrences follow from. */
 export type ShownWindow = {
   readonly key: number;
   readonly id: string;
@@ -19,27 +20,46 @@ export type ShownWindow = {
   readonly rrule: string | null;
   readonly monitors: readonly string[];
   readonly groups: readonly string[];
+  readonly time_zone: string;
+  readonly schedule: Schedule;
+  readonly cut_at: number | null;
 };
 
-const shown = (sql: Queryable) => sql`w.key, w.id, w.name, w.starts_at, w.ends_at, w.rrule,
+type Row = Omit<ShownWindow, 'schedule' | 'cut_at'> & { readonly local_start: string; readonly cut_at: Date | null };
+
+const localStart = (sql: Queryable) => sql`to_char(w.local_start, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as local_start`;
+
+export const scheduleFrom = (row: Pick<Row, 'starts_at' | 'ends_at' | 'local_start' | 'rrule' | 'time_zone'>): Schedule => ({
+  starts_at: row.starts_at.getTime(),
+  ends_at: row.ends_at.getTime(),
+  local_start: Date.parse(row.local_start),
+  rrule: row.rrule,
+  time_zone: row.time_zone,
+});
+
+const shownFrom = (row: Row): ShownWindow => ({ ...row, schedule: scheduleFrom(row), cut_at: row.cut_at?.getTime() ?? null });
+
+const shown = (sql: Queryable) => sql`w.key, w.id, w.name, w.starts_at, w.ends_at, w.rrule, w.time_zone, w.cut_at, ${localStart(sql)},
   array(select m.monitor_id from maintenance_monitors m where m.window_id = w.id order by m.monitor_id) as monitors,
   array(select g.group_id from maintenance_groups g where g.window_id = w.id order by g.group_id) as groups`;
 
-export const windowPage = (sql: Queryable, organisation: string, before: number, most: number): Promise<ShownWindow[]> =>
-  sql<ShownWindow[]>`
+export const windowPage = async (sql: Queryable, organisation: string, before: number, most: number): Promise<ShownWindow[]> => {
+  const rows = await sql<Row[]>`
     select ${shown(sql)} from maintenance_windows w
     where w.organisation_id = ${organisation} and w.deleted_at is null and w.key < ${before} order by w.key desc limit ${most}`;
-
-export const windowById = async (sql: Queryable, organisation: string, id: string): Promise<ShownWindow | undefined> => {
-  const [row] = await sql<ShownWindow[]>`
-    select ${shown(sql)} from maintenance_windows w where w.organisation_id = ${organisation} and w.id = ${id} and w.deleted_at is null`;
-  return row;
+  return rows.map(shownFrom);
 };
 
-const instant = (at: number): string => new Date(at).toISOString();
+export const windowById = async (sql: Queryable, organisation: string, id: string): Promise<ShownWindow | undefined> => {
+  const [row] = await sql<Row[]>`
+    select ${shown(sql)} from maintenance_windows w where w.organisation_id = ${organisation} and w.id = ${id} and w.deleted_at is null`;
+  return row && shownFrom(row);
+};
+
+export const instant = (at: number): string => new Date(at).toISOString();
 
 /** Those that lie on each other or follow without a gap are written as the one stretch that they cover. */
-const writeOccurrences = async (sql: Queryable, window: string, occurrences: readonly Interval[]): Promise<void> => {
+export const writeOccurrences = async (sql: Queryable, window: string, occurrences: readonly Interval[]): Promise<void> => {
   if (occurrences.length === 0) return;
   const rows = union(occurrences).map(({ from, to }) => [from, to]);
   await sql`
@@ -71,6 +91,11 @@ export const insertWindow = async (
     values (${id}, ${organisation}, ${name}, ${instant(starts_at)}, ${instant(ends_at)}, ${instant(local_start).slice(0, -1)}, ${rrule},
       ${time_zone}, ${instant(now)}, ${ended ? null : instant(until)})`;
   await writeOccurrences(sql, id, occurrences);
+  await writeCovered(sql, id, monitors, groups);
+};
+
+/** What a window names. */
+export const writeCovered = async (sql: Queryable, id: string, monitors: readonly string[], groups: readonly string[]): Promise<void> => {
   await sql`insert into maintenance_monitors (window_id, monitor_id) select ${id}, unnest(${[...monitors]}::uuid[])`;
   await sql`insert into maintenance_groups (window_id, group_id) select ${id}, unnest(${[...groups]}::uuid[])`;
 };
@@ -107,15 +132,11 @@ export const expandWindows = async (sql: Sql, now: number, most = 500): Promise<
 
 const expandWindow = async (sql: Queryable, id: string, now: number): Promise<void> => {
   const [row] = await sql<Expanding[]>`
-    select id, starts_at, ends_at, to_char(local_start, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as local_start, rrule, time_zone, expanded_until
-    from maintenance_windows
-    where id = ${id} and deleted_at is null and expanded_until < ${instant(now + expandAgainBelow)} for no key update skip locked`;
+    select w.id, w.starts_at, w.ends_at, ${localStart(sql)}, w.rrule, w.time_zone, w.expanded_until from maintenance_windows w
+    where w.id = ${id} and w.deleted_at is null and w.expanded_until < ${instant(now + expandAgainBelow)} for no key update skip locked`;
   if (!row) return;
-  const { rrule, time_zone } = row;
-  const local_start = Date.parse(row.local_start);
-  const schedule: Schedule = { starts_at: row.starts_at.getTime(), ends_at: row.ends_at.getTime(), local_start, rrule, time_zone };
   const range = { from: row.expanded_until.getTime(), to: Math.max(row.expanded_until.getTime(), now) + expandedAhead };
-  const { occurrences, ended } = occurrencesOf(schedule, range);
+  const { occurrences, ended } = occurrencesOf(scheduleFrom(row), range);
   await writeOccurrences(sql, id, occurrences);
   await sql`update maintenance_windows set expanded_until = ${ended ? null : instant(range.to)} where id = ${id}`;
 };

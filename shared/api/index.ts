@@ -1,7 +1,14 @@
 import { createChannel, deleteChannel, getChannel, listChannels, updateChannel } from './channels.ts';
 import { createGroup, deleteGroup, getGroup, listGroups, updateGroup } from './groups.ts';
 import { acknowledgeIncident, getIncident, listIncidents } from './incidents.ts';
-import { createMaintenanceWindow, deleteMaintenanceWindow, getMaintenanceWindow, listMaintenanceWindows } from './maintenance.ts';
+import {
+  createMaintenanceWindow,
+  deleteMaintenanceWindow,
+  getMaintenanceWindow,
+  listMaintenanceWindows,
+  previewMaintenanceWindow,
+  updateMaintenanceWindow,
+} from './maintenance.ts';
 import { createMonitor, deleteMonitor, getMonitor, getMonitorStatus, listMonitors, updateMonitor } from './monitors.ts';
 import type { RestOperation } from './operation.ts';
 import { whoami } from './organisation.ts';
@@ -28,7 +35,9 @@ export const operations = {
   listMaintenanceWindows,
   createMaintenanceWindow,
   getMaintenanceWindow,
+  updateMaintenanceWindow,
   deleteMaintenanceWindow,
+  previewMaintenanceWindow,
   listGroups,
   createGroup,
   getGroup,

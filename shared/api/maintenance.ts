@@ -4,6 +4,22 @@ import { nullableString, page, pageQuery } from './pagination.ts';
 
 const local = { description: 'Without an offset a local time of the organisation; with one an instant.' };
 
+const localTime = string({ description: 'What the clock of the window shows then, as 2026-11-24T02:00:00.' });
+
+const OccurrenceOut = object('OccurrenceOut', {
+  starts_at: dateTime(),
+  ends_at: dateTime(),
+  local_start: localTime,
+  local_end: localTime,
+  notes: array(string(), { description: 'What a change of the clock does to it, in words.' }),
+});
+
+const ahead = {
+  time_zone: string({ description: 'The clock by which it repeats: that of the organisation when the window was made.' }),
+  repeats: nullableString('How it repeats, in words; null when it does not.'),
+  next_occurrences: array(OccurrenceOut, { description: 'Those that are not over, the next ten at most.' }),
+};
+
 export const MaintenanceOut = object('MaintenanceOut', {
   id: uuid(),
   name: nullableString('What the window is for.'),
@@ -12,6 +28,7 @@ export const MaintenanceOut = object('MaintenanceOut', {
   rrule: nullableString('How it repeats, as an RFC 5545 rule; null when it does not.'),
   monitors: array(uuid(), { description: 'Monitors covered directly.' }),
   groups: array(uuid(), { description: 'Groups covered.' }),
+  ...ahead,
 });
 
 const MaintenancePage = page('MaintenancePage', MaintenanceOut);
@@ -24,6 +41,21 @@ const MaintenanceIn = object('MaintenanceIn', {
   monitors: optional(array(uuid()), []),
   groups: optional(array(uuid()), []),
 });
+
+const ofWindow = { description: 'Without an offset a local time of the window; with one an instant.' };
+
+const MaintenancePatch = object(
+  'MaintenancePatch',
+  {
+    name: maybe(string(), { description: 'An empty one takes the name away.' }),
+    starts_at: maybe(moment(ofWindow)),
+    ends_at: maybe(moment(ofWindow)),
+    rrule: maybe(string(), { description: 'An empty one: it no longer repeats.' }),
+    monitors: maybe(array(uuid())),
+    groups: maybe(array(uuid())),
+  },
+  { description: 'A field that is not sent, or null, stays as it is. What the window covered until now stays covered.' },
+);
 
 const windowId = { window_id: uuid() };
 
@@ -65,6 +97,43 @@ export const getMaintenanceWindow = operation({
   response: MaintenanceOut,
   success: 200,
   refusals: ['maintenance_window_not_found'],
+});
+
+export const updateMaintenanceWindow = operation({
+  id: 'updateMaintenanceWindow',
+  method: 'PATCH',
+  path: '/api/v1/maintenance/{window_id}',
+  tag: 'Maintenance',
+  access: 'write',
+  summary: 'Change a maintenance window',
+  description: 'From now on; what it covered in the past stays covered, and it keeps the clock that it repeats by.',
+  params: windowId,
+  body: MaintenancePatch,
+  response: MaintenanceOut,
+  success: 200,
+  refusals: [
+    'maintenance_window_not_found',
+    ...(['name_invalid', 'window_invalid', 'rrule_invalid', 'monitor_not_found', 'group_not_found'] as const),
+  ],
+});
+
+export const previewMaintenanceWindow = operation({
+  id: 'previewMaintenanceWindow',
+  method: 'GET',
+  path: '/api/v1/maintenance/preview',
+  tag: 'Maintenance',
+  access: 'read',
+  summary: 'Preview when a maintenance window would occur',
+  description: 'Nothing is saved. Refused for the reasons for which such a window would be.',
+  query: {
+    starts_at: moment(local),
+    ends_at: moment(local),
+    rrule: maybe(string(), { description: 'An RFC 5545 RRULE value without DTSTART.' }),
+    window: maybe(uuid(), { description: 'The window that would be changed so: the preview is by its clock.' }),
+  },
+  response: object('MaintenancePreviewOut', ahead),
+  success: 200,
+  refusals: ['maintenance_window_not_found', 'window_invalid', 'rrule_invalid'],
 });
 
 export const deleteMaintenanceWindow = operation({

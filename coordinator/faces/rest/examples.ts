@@ -70,6 +70,14 @@ const maintenance: ValueOf<typeof MaintenanceOut> = {
   rrule: 'FREQ=WEEKLY;BYDAY=TU',
   monitors: [ids.monitor],
   groups: [],
+  time_zone: 'Europe/Berlin',
+  repeats: 'every week on Tuesday',
+  next_occurrences: [
+    {
+      ...{ starts_at: '2026-11-24T01:00:00.000Z', ends_at: '2026-11-24T02:00:00.000Z' },
+      ...{ local_start: '2026-11-24T02:00:00', local_end: '2026-11-24T03:00:00', notes: [] },
+    },
+  ],
 };
 
 const group: ValueOf<typeof GroupOut> = {
@@ -126,6 +134,12 @@ export const examples: Readonly<Record<string, unknown>> = {
     ends_at: '2026-11-24T03:00:00+01:00',
     rrule: 'FREQ=WEEKLY;BYDAY=TU',
     monitors: [ids.monitor],
+  },
+  MaintenancePatch: { ends_at: '2026-11-24T04:00:00+01:00' },
+  MaintenancePreviewOut: {
+    time_zone: maintenance.time_zone,
+    repeats: maintenance.repeats,
+    next_occurrences: maintenance.next_occurrences,
   },
   GroupOut: group,
   GroupPage: listed(group),

@@ -6,7 +6,7 @@ import { found } from '../not-found.ts';
 import { windowOut } from './window-out.ts';
 
 export const getMaintenanceWindow = async (
-  { sql, organisation }: InOrganisation,
+  { sql, organisation, now }: InOrganisation,
   { window_id }: InputOf<typeof operation>,
 ): Answer<OutputOf<typeof operation>> =>
-  windowOut(found(await windowById(sql, organisation.id, window_id), 'maintenance_window_not_found'));
+  windowOut(found(await windowById(sql, organisation.id, window_id), 'maintenance_window_not_found'), now);

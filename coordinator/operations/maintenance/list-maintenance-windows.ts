@@ -6,7 +6,7 @@ import { afterAll, pageOf } from '../cursors.ts';
 import { windowOut } from './window-out.ts';
 
 export const listMaintenanceWindows = (
-  { sql, organisation, with: { cursors } }: InOrganisation,
+  { sql, organisation, now, with: { cursors } }: InOrganisation,
   input: InputOf<typeof operation>,
 ): Answer<OutputOf<typeof operation>> =>
   pageOf(
@@ -14,5 +14,5 @@ export const listMaintenanceWindows = (
     ['maintenance', organisation.id],
     input,
     (from, most) => windowPage(sql, organisation.id, from ?? afterAll, most),
-    windowOut,
+    (row) => windowOut(row, now),
   );

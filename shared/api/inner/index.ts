@@ -6,6 +6,7 @@ import { getChannelChoices, listChannelKinds, testChannel, tryChannel } from './
 import { createSignInLink, enter, finishSignIn, signIn } from './coming-in.ts';
 import { changeMonitors, countOpenIncidents, listDashboard } from './dashboard.ts';
 import { addIncidentNote, getIncidentEvidence, shareIncident, withdrawIncidentShare } from './incidents.ts';
+import { endMaintenanceNow, listMaintenanceByTime, showMaintenanceWindow, startMaintenanceNow } from './maintenance.ts';
 import { inviteMember, listInvitations, listMembers, withdrawInvitation } from './members.ts';
 import { explainUptime, getMonitorChoices, listMonitorResults } from './monitors.ts';
 import {
@@ -57,6 +58,10 @@ export const innerOperations = {
   createUser,
   setMemberRole,
   removeMember,
+  listMaintenanceByTime,
+  showMaintenanceWindow,
+  startMaintenanceNow,
+  endMaintenanceNow,
   listMembers,
   listInvitations,
   inviteMember,

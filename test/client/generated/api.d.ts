@@ -172,6 +172,30 @@ export interface paths {
         delete: operations["deleteMaintenanceWindow"];
         options?: never;
         head?: never;
+        /**
+         * Change a maintenance window
+         * @description From now on; what it covered in the past stays covered, and it keeps the clock that it repeats by.
+         */
+        patch: operations["updateMaintenanceWindow"];
+        trace?: never;
+    };
+    "/api/v1/maintenance/preview": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Preview when a maintenance window would occur
+         * @description Nothing is saved. Refused for the reasons for which such a window would be.
+         */
+        get: operations["previewMaintenanceWindow"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
         patch?: never;
         trace?: never;
     };
@@ -650,11 +674,36 @@ export interface components {
             monitors: string[];
             /** @description Groups covered. */
             groups: string[];
+            /** @description The clock by which it repeats: that of the organisation when the window was made. */
+            time_zone: string;
+            /** @description How it repeats, in words; null when it does not. */
+            repeats: string | null;
+            /** @description Those that are not over, the next ten at most. */
+            next_occurrences: components["schemas"]["OccurrenceOut"][];
         };
         MaintenancePage: {
             items: components["schemas"]["MaintenanceOut"][];
             /** @description Send it back as `cursor` for the next page; null when the walk is over. */
             next_cursor?: string | null;
+        };
+        /** @description A field that is not sent, or null, stays as it is. What the window covered until now stays covered. */
+        MaintenancePatch: {
+            /** @description An empty one takes the name away. */
+            name?: string | null;
+            starts_at?: string | null;
+            ends_at?: string | null;
+            /** @description An empty one: it no longer repeats. */
+            rrule?: string | null;
+            monitors?: string[] | null;
+            groups?: string[] | null;
+        };
+        MaintenancePreviewOut: {
+            /** @description The clock by which it repeats: that of the organisation when the window was made. */
+            time_zone: string;
+            /** @description How it repeats, in words; null when it does not. */
+            repeats: string | null;
+            /** @description Those that are not over, the next ten at most. */
+            next_occurrences: components["schemas"]["OccurrenceOut"][];
         };
         MeOut: {
             organisation: components["schemas"]["OrganisationOut"];
@@ -785,6 +834,18 @@ export interface components {
              */
             ungroup: boolean;
             affects_group_status?: boolean | null;
+        };
+        OccurrenceOut: {
+            /** Format: date-time */
+            starts_at: string;
+            /** Format: date-time */
+            ends_at: string;
+            /** @description What the clock of the window shows then, as 2026-11-24T02:00:00. */
+            local_start: string;
+            /** @description What the clock of the window shows then, as 2026-11-24T02:00:00. */
+            local_end: string;
+            /** @description What a change of the clock does to it, in words. */
+            notes: string[];
         };
         OrganisationOut: {
             /** Format: uuid */
@@ -1724,7 +1785,18 @@ export interface operations {
                      *           "monitors": [
                      *             "019a9c12-8d3a-7c61-b4e0-5f7a9c2d1b44"
                      *           ],
-                     *           "groups": []
+                     *           "groups": [],
+                     *           "time_zone": "Europe/Berlin",
+                     *           "repeats": "every week on Tuesday",
+                     *           "next_occurrences": [
+                     *             {
+                     *               "starts_at": "2026-11-24T01:00:00.000Z",
+                     *               "ends_at": "2026-11-24T02:00:00.000Z",
+                     *               "local_start": "2026-11-24T02:00:00",
+                     *               "local_end": "2026-11-24T03:00:00",
+                     *               "notes": []
+                     *             }
+                     *           ]
                      *         }
                      *       ],
                      *       "next_cursor": null
@@ -1787,7 +1859,18 @@ export interface operations {
                      *       "monitors": [
                      *         "019a9c12-8d3a-7c61-b4e0-5f7a9c2d1b44"
                      *       ],
-                     *       "groups": []
+                     *       "groups": [],
+                     *       "time_zone": "Europe/Berlin",
+                     *       "repeats": "every week on Tuesday",
+                     *       "next_occurrences": [
+                     *         {
+                     *           "starts_at": "2026-11-24T01:00:00.000Z",
+                     *           "ends_at": "2026-11-24T02:00:00.000Z",
+                     *           "local_start": "2026-11-24T02:00:00",
+                     *           "local_end": "2026-11-24T03:00:00",
+                     *           "notes": []
+                     *         }
+                     *       ]
                      *     }
                      */
                     "application/json": components["schemas"]["MaintenanceOut"];
@@ -1869,7 +1952,18 @@ export interface operations {
                      *       "monitors": [
                      *         "019a9c12-8d3a-7c61-b4e0-5f7a9c2d1b44"
                      *       ],
-                     *       "groups": []
+                     *       "groups": [],
+                     *       "time_zone": "Europe/Berlin",
+                     *       "repeats": "every week on Tuesday",
+                     *       "next_occurrences": [
+                     *         {
+                     *           "starts_at": "2026-11-24T01:00:00.000Z",
+                     *           "ends_at": "2026-11-24T02:00:00.000Z",
+                     *           "local_start": "2026-11-24T02:00:00",
+                     *           "local_end": "2026-11-24T03:00:00",
+                     *           "notes": []
+                     *         }
+                     *       ]
                      *     }
                      */
                     "application/json": components["schemas"]["MaintenanceOut"];
@@ -1921,6 +2015,193 @@ export interface operations {
             400: components["responses"]["Unreadable"];
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["MayNotWrite"];
+            /** @description `maintenance_window_not_found`: There is no such maintenance window. */
+            404: {
+                headers: {
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorOut"];
+                };
+            };
+            422: components["responses"]["ValidationFailure"];
+            429: components["responses"]["TooManyCalls"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    updateMaintenanceWindow: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                window_id: string;
+            };
+            cookie?: {
+                /** @description Accepted and ignored: only a bearer token authenticates here. */
+                svc_session?: string | null;
+            };
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "ends_at": "2026-11-24T04:00:00+01:00"
+                 *     }
+                 */
+                "application/json": components["schemas"]["MaintenancePatch"];
+            };
+        };
+        responses: {
+            /** @description What was asked for. */
+            200: {
+                headers: {
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "019aa3c4-10de-7f93-b672-9a8b0c4d5e77",
+                     *       "name": "Weekly release",
+                     *       "starts_at": "2026-11-24T01:00:00.000Z",
+                     *       "ends_at": "2026-11-24T02:00:00.000Z",
+                     *       "rrule": "FREQ=WEEKLY;BYDAY=TU",
+                     *       "monitors": [
+                     *         "019a9c12-8d3a-7c61-b4e0-5f7a9c2d1b44"
+                     *       ],
+                     *       "groups": [],
+                     *       "time_zone": "Europe/Berlin",
+                     *       "repeats": "every week on Tuesday",
+                     *       "next_occurrences": [
+                     *         {
+                     *           "starts_at": "2026-11-24T01:00:00.000Z",
+                     *           "ends_at": "2026-11-24T02:00:00.000Z",
+                     *           "local_start": "2026-11-24T02:00:00",
+                     *           "local_end": "2026-11-24T03:00:00",
+                     *           "notes": []
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["MaintenanceOut"];
+                };
+            };
+            /**
+             * @description `name_invalid`: The name is empty or too long.
+             *
+             *     `window_invalid`: The window covers nothing, or ends before it starts.
+             *
+             *     `rrule_invalid`: The recurrence rule cannot be used.
+             *
+             *     `request_malformed`: The request could not be read.
+             */
+            400: {
+                headers: {
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorOut"];
+                };
+            };
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["MayNotWrite"];
+            /**
+             * @description `maintenance_window_not_found`: There is no such maintenance window.
+             *
+             *     `monitor_not_found`: There is no such monitor.
+             *
+             *     `group_not_found`: There is no such group.
+             */
+            404: {
+                headers: {
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorOut"];
+                };
+            };
+            413: components["responses"]["BodyTooLarge"];
+            422: components["responses"]["ValidationFailure"];
+            429: components["responses"]["TooManyCalls"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    previewMaintenanceWindow: {
+        parameters: {
+            query: {
+                /** @description Without an offset a local time of the organisation; with one an instant. */
+                starts_at: string;
+                /** @description Without an offset a local time of the organisation; with one an instant. */
+                ends_at: string;
+                /** @description An RFC 5545 RRULE value without DTSTART. */
+                rrule?: string | null;
+                /** @description The window that would be changed so: the preview is by its clock. */
+                window?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: {
+                /** @description Accepted and ignored: only a bearer token authenticates here. */
+                svc_session?: string | null;
+            };
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What was asked for. */
+            200: {
+                headers: {
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "time_zone": "Europe/Berlin",
+                     *       "repeats": "every week on Tuesday",
+                     *       "next_occurrences": [
+                     *         {
+                     *           "starts_at": "2026-11-24T01:00:00.000Z",
+                     *           "ends_at": "2026-11-24T02:00:00.000Z",
+                     *           "local_start": "2026-11-24T02:00:00",
+                     *           "local_end": "2026-11-24T03:00:00",
+                     *           "notes": []
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["MaintenancePreviewOut"];
+                };
+            };
+            /**
+             * @description `window_invalid`: The window covers nothing, or ends before it starts.
+             *
+             *     `rrule_invalid`: The recurrence rule cannot be used.
+             *
+             *     `request_malformed`: The request could not be read.
+             */
+            400: {
+                headers: {
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorOut"];
+                };
+            };
+            401: components["responses"]["Unauthenticated"];
             /** @description `maintenance_window_not_found`: There is no such maintenance window. */
             404: {
                 headers: {

@@ -73,6 +73,8 @@ const bodies = (ids: Readonly<Record<string, string>>): Readonly<Record<string, 
     monitors: [ids.monitor_id],
     groups: [ids.group_id],
   },
+  updateMaintenanceWindow: { name: 'x' },
+  previewMaintenanceWindow: { starts_at: '2030-01-01T00:00Z', ends_at: '2030-01-01T01:00Z', window: ids.window_id },
   createChannel: { kind: 'webhook', config: { url: 'https://hooks.example.org/' }, covers: 'chosen', monitors: [ids.monitor_id] },
   updateChannel: { name: 'x' },
   tryChannel: { kind: 'webhook', config: { url: 'https://hooks.example.org/' }, channel: ids.channel_id },
@@ -102,7 +104,7 @@ const inputFor = ({ id, params }: Operation, { ids }: Estate): object => ({
 const namesNothing = [
   ...['whoami', 'listMonitors', 'listMaintenanceWindows', 'listGroups', 'listStatusPages', 'createGroup', 'createUser', 'createToken'],
   ...['createStatusPage', 'setMemberRole', 'removeMember', 'listMembers', 'listInvitations', 'inviteMember', 'listTokens'],
-  ...['listDashboard', 'countOpenIncidents', 'search', 'getMonitorChoices'],
+  ...['listDashboard', 'countOpenIncidents', 'listMaintenanceByTime', 'search', 'getMonitorChoices'],
   ...['listChannels', 'listChannelKinds', 'getChannelChoices', 'muteAlerts', 'unmuteAlerts', 'showMute'],
 ];
 

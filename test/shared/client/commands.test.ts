@@ -16,7 +16,7 @@ test('every command that the service is promised with stands there, and no other
       ...['list', 'get', 'create', 'update', 'delete', 'status'].map((verb) => `monitors ${verb}`),
       ...['list', 'get', 'acknowledge'].map((verb) => `incidents ${verb}`),
       ...['list', 'get', 'create', 'update', 'delete'].map((verb) => `channels ${verb}`),
-      ...['list', 'get', 'create', 'delete'].map((verb) => `maintenance ${verb}`),
+      ...['list', 'get', 'create', 'update', 'delete', 'preview'].map((verb) => `maintenance ${verb}`),
       ...['list', 'get', 'create', 'update', 'delete'].map((verb) => `groups ${verb}`),
       ...['list', 'get', 'add-monitor', 'remove-monitor', 'add-group', 'remove-group'].map((verb) => `status-pages ${verb}`),
     ].toSorted(),

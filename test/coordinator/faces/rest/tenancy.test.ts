@@ -38,6 +38,7 @@ const bodies: { readonly [Id in OperationId]?: (of: Things) => object } = {
     monitors: [monitor],
     groups: [group],
   }),
+  updateMaintenanceWindow: ({ group }) => ({ name: 'Renamed', groups: [group] }),
   createGroup: () => ({ name: 'New' }),
   updateGroup: () => ({ name: 'Renamed' }),
   addStatusPageMonitor: ({ otherMonitor }) => ({ monitor: otherMonitor }),
@@ -47,6 +48,11 @@ const bodies: { readonly [Id in OperationId]?: (of: Things) => object } = {
     ...{ covers: 'chosen', monitors: [monitor], groups: [group] },
   }),
   updateChannel: ({ group }) => ({ name: 'Renamed', groups: [group] }),
+};
+
+/** What must be asked of an operation that has no body. */
+const queries: { readonly [Id in OperationId]?: (of: Things) => string } = {
+  previewMaintenanceWindow: ({ window }) => `?starts_at=2027-02-01&ends_at=2027-02-02&window=${window}`,
 };
 
 const request = (id: OperationId, of: Things) => {
@@ -60,7 +66,7 @@ const request = (id: OperationId, of: Things) => {
     .replace('{incident_id}', of.incident)
     .replace('{channel_id}', of.channel);
   const payload = bodies[id]?.(of);
-  return { method: operation.method, url, ...(payload && { payload }) };
+  return { method: operation.method, url: `${url}${queries[id]?.(of) ?? ''}`, ...(payload && { payload }) };
 };
 
 const isOperationId = (id: string): id is OperationId => Object.hasOwn(operations, id);

@@ -1,0 +1,19 @@
+import type { previewMaintenanceWindow as operation } from '../../../shared/api/maintenance.ts';
+import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
+import { draftWindow } from '../../domain/maintenance.ts';
+import { windowById } from '../../store/maintenance.ts';
+import type { Answer, InOrganisation } from '../context.ts';
+import { found } from '../not-found.ts';
+import { aheadOut } from './window-out.ts';
+
+/** When a window would occur that is not saved: by the clock that it would have. */
+export const previewMaintenanceWindow = async (
+  { sql, organisation, now }: InOrganisation,
+  { window, ...input }: InputOf<typeof operation>,
+): Answer<OutputOf<typeof operation>> => {
+  const zone =
+    window === null
+      ? organisation.time_zone
+      : found(await windowById(sql, organisation.id, window), 'maintenance_window_not_found').time_zone;
+  return aheadOut(draftWindow({ name: null, ...input, rrule: input.rrule?.trim() === '' ? null : input.rrule }, zone).schedule, now);
+};

@@ -1,0 +1,31 @@
+import type { updateMaintenanceWindow as operation } from '../../../shared/api/maintenance.ts';
+import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
+import { changedWindow } from '../../domain/maintenance.ts';
+import type { ShownWindow } from '../../store/maintenance.ts';
+import { windowById } from '../../store/maintenance.ts';
+import { changeWindow, lockedWindow } from '../../store/maintenance-changes.ts';
+import type { Answer, InOrganisation } from '../context.ts';
+import { found } from '../not-found.ts';
+import { coveredFrom } from './covered.ts';
+import { windowOut } from './window-out.ts';
+
+/** For the audit log. */
+export const windowNoted = ({ name, starts_at, ends_at, rrule, monitors, groups }: ShownWindow) => ({
+  ...{ name, starts_at: starts_at.toISOString(), ends_at: ends_at.toISOString(), rrule, monitors, groups },
+});
+
+/** What is null stays. From now on; what it covered stays covered (rule 24). */
+export const updateMaintenanceWindow = async (
+  context: InOrganisation,
+  input: InputOf<typeof operation>,
+): Answer<OutputOf<typeof operation>> => {
+  const { sql, organisation, now, note } = context;
+  const before = found(await lockedWindow(sql, organisation.id, input.window_id), 'maintenance_window_not_found');
+  const draft = changedWindow(before, input);
+  const named = { monitors: input.monitors ?? before.monitors, groups: input.groups ?? before.groups };
+  const covered = input.monitors === null && input.groups === null ? named : await coveredFrom(context, named, before);
+  await changeWindow(sql, before, { draft, ...covered }, now);
+  const after = found(await windowById(sql, organisation.id, before.id), 'maintenance_window_not_found');
+  note({ before: windowNoted(before), after: windowNoted(after) });
+  return windowOut(after, now);
+};
