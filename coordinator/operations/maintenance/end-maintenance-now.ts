@@ -5,8 +5,7 @@ import { windowById } from '../../store/maintenance.ts';
 import { changeWindow, cutWindow, lockedWindow } from '../../store/maintenance-changes.ts';
 import type { Answer, InOrganisation } from '../context.ts';
 import { found } from '../not-found.ts';
-import { windowNoted } from './update-maintenance-window.ts';
-import { stateAt, windowOut } from './window-out.ts';
+import { stateAt, windowNoted, windowOut } from './window-out.ts';
 
 /** What it held back goes out when its time has come (rule 25). */
 export const endMaintenanceNow = async (

@@ -8,8 +8,7 @@ import { insertWindow, windowById } from '../../store/maintenance.ts';
 import { changeWindow, lockedWindow } from '../../store/maintenance-changes.ts';
 import type { Answer, InOrganisation } from '../context.ts';
 import { found } from '../not-found.ts';
-import { windowNoted } from './update-maintenance-window.ts';
-import { stateAt, windowOut } from './window-out.ts';
+import { stateAt, windowNoted, windowOut } from './window-out.ts';
 
 export const startMaintenanceNow = async (
   { sql, organisation, now, note }: InOrganisation,

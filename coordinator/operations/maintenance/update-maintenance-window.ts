@@ -1,18 +1,12 @@
 import type { updateMaintenanceWindow as operation } from '../../../shared/api/maintenance.ts';
 import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
 import { changedWindow } from '../../domain/maintenance.ts';
-import type { ShownWindow } from '../../store/maintenance.ts';
 import { windowById } from '../../store/maintenance.ts';
 import { changeWindow, lockedWindow } from '../../store/maintenance-changes.ts';
 import type { Answer, InOrganisation } from '../context.ts';
 import { found } from '../not-found.ts';
 import { coveredFrom } from './covered.ts';
-import { windowOut } from './window-out.ts';
-
-/** For the audit log. */
-export const windowNoted = ({ name, starts_at, ends_at, rrule, monitors, groups }: ShownWindow) => ({
-  ...{ name, starts_at: starts_at.toISOString(), ends_at: ends_at.toISOString(), rrule, monitors, groups },
-});
+import { windowNoted, windowOut } from './window-out.ts';
 
 /** What is null stays. From now on; what it covered stays covered (rule 24). */
 export const updateMaintenanceWindow = async (

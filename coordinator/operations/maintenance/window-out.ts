@@ -37,3 +37,8 @@ export const stateAt = ({ schedule, cut_at }: ShownWindow, now: number): 'runnin
   if (next === undefined) return 'over';
   return next.from <= now ? 'running' : 'coming';
 };
+
+/** For the audit log. */
+export const windowNoted = ({ name, starts_at, ends_at, rrule, monitors, groups }: ShownWindow) => ({
+  ...{ name, starts_at: starts_at.toISOString(), ends_at: ends_at.toISOString(), rrule, monitors, groups },
+});
