@@ -1,5 +1,12 @@
 import { personOperations, visitorOperations } from '../../shared/api/inner/index.ts';
-import { acknowledgeByLink, confirmChannel, showAcknowledgement, showUnsubscribing, unsubscribe } from './alerts/links.ts';
+import {
+  acknowledgeByLink,
+  confirmChannel,
+  showAcknowledgement,
+  showConfirmation,
+  showUnsubscribing,
+  unsubscribe,
+} from './alerts/links.ts';
 import { type Bound, bind, bindInSteps } from './bind.ts';
 import { enter } from './coming-in/enter.ts';
 import { finishSignIn } from './coming-in/finish-sign-in.ts';
@@ -52,6 +59,7 @@ export const personHandlers: { readonly [Id in keyof typeof personOperations]: B
 export const visitorHandlers: { readonly [Id in keyof typeof visitorOperations]: Bound<AtTheDoor> } = {
   showAcknowledgement: bind(visitorOperations.showAcknowledgement, showAcknowledgement),
   acknowledgeByLink: bind(visitorOperations.acknowledgeByLink, acknowledgeByLink),
+  showConfirmation: bind(visitorOperations.showConfirmation, showConfirmation),
   confirmChannel: bind(visitorOperations.confirmChannel, confirmChannel),
   showUnsubscribing: bind(visitorOperations.showUnsubscribing, showUnsubscribing),
   unsubscribe: bind(visitorOperations.unsubscribe, unsubscribe),

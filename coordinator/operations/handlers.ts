@@ -11,6 +11,7 @@ import { listTold } from './alerts/list-told.ts';
 import { muteAlerts, showMute, unmuteAlerts } from './alerts/mute.ts';
 import { showMessage } from './alerts/show-message.ts';
 import { type Bound, bind, bindInSteps } from './bind.ts';
+import { askMailbox } from './channels/ask-mailbox.ts';
 import { createChannel } from './channels/create-channel.ts';
 import { deleteChannel } from './channels/delete-channel.ts';
 import { getChannel } from './channels/get-channel.ts';
@@ -153,6 +154,7 @@ export const organisationHandlers: { readonly [Id in keyof typeof operations | k
   getChannelChoices: bind(innerOperations.getChannelChoices, getChannelChoices),
   testChannel: bindInSteps(innerOperations.testChannel, testChannel),
   tryChannel: bindInSteps(innerOperations.tryChannel, tryChannel),
+  askMailbox: bind(innerOperations.askMailbox, askMailbox),
   listMessages: bind(innerOperations.listMessages, listMessages),
   showMessage: bind(innerOperations.showMessage, showMessage),
   explainAlerts: bind(innerOperations.explainAlerts, explainAlerts),

@@ -162,8 +162,22 @@ export const verifyChannel = async (
   at: Date,
 ): Promise<{ id: string; name: string; organisation_id: string } | undefined> => {
   const [row] = await sql<{ id: string; name: string; organisation_id: string }[]>`
-    update channels set verified_at = ${at}, unsubscribed_at = null, verification = null
-    where verification = ${fingerprint} and verification_until > ${at} and deleted_at is null returning id, name, organisation_id`;
+    update channels set verified_at = ${at}, unsubscribed_at = null
+    where verification = ${fingerprint} and verification_until > ${at} and verified_at is null and deleted_at is null
+    returning id, name, organisation_id`;
+  return row;
+};
+
+/** What a mailbox was asked by a link; undefined for one that never was, is too old, or was replaced by a newer mail. */
+export const askedMailbox = async (
+  sql: Queryable,
+  fingerprint: Buffer,
+  at: Date,
+): Promise<{ organisation: string; address: string; said: boolean } | undefined> => {
+  const [row] = await sql<{ organisation: string; address: string; said: boolean }[]>`
+    select o.name as organisation, c.config ->> 'address' as address, c.verified_at is not null as said
+    from channels c join organisations o on o.id = c.organisation_id
+    where c.verification = ${fingerprint} and c.deleted_at is null and (c.verified_at is not null or c.verification_until > ${at})`;
   return row;
 };
 

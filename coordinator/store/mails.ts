@@ -68,6 +68,13 @@ export const mailFailed = async (
     where id = ${id}`;
 };
 
+/** How many of a kind were written to a mailbox since then. */
+export const countMailsTo = async (sql: Queryable, kind: MailKind, recipient: string, since: Date): Promise<number> => {
+  const [row] = await sql<{ count: number }[]>`
+    select count(*) as count from mails where kind = ${kind} and lower(recipient) = lower(${recipient}) and created_at > ${since}`;
+  return row?.count ?? 0;
+};
+
 export const forgetMails = async (sql: Queryable, before: Date): Promise<void> => {
   await sql`delete from mails where created_at < ${before} and (done_at is not null or failed_at is not null)`;
 };

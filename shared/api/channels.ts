@@ -107,7 +107,7 @@ export const createChannel = operation({
   body: ChannelIn,
   response: ChannelMadeOut,
   success: 201,
-  refusals: ['plan_limit_channels', 'channel_kind_unknown', 'mail_missing', ...faults],
+  refusals: ['plan_limit_channels', 'channel_kind_unknown', 'mail_missing', 'channel_test_limit', ...faults],
 });
 
 export const getChannel = operation({
@@ -134,7 +134,7 @@ export const updateChannel = operation({
   body: ChannelPatch,
   response: ChannelOut,
   success: 200,
-  refusals: ['channel_not_found', 'mail_missing', ...faults],
+  refusals: ['channel_not_found', 'mail_missing', 'channel_test_limit', ...faults],
 });
 
 export const deleteChannel = operation({

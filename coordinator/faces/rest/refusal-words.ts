@@ -15,6 +15,7 @@ const words: Partial<Record<RefusalCode, string>> = {
   channel_invalid: 'The config is not what the kind asks for; the message names each field.',
   hours_invalid: 'The hours are not days and times of a week.',
   time_zone_invalid: 'The time zone is none of IANA.',
+  channel_test_limit: 'An organisation asks mailboxes and tests channels ten times an hour, and one mailbox three times a day.',
   mail_missing: 'Mail is not set up on this installation.',
   incident_over: 'The incident is over, or was never confirmed.',
   monitor_not_found: 'There is no such monitor.',

@@ -4,11 +4,12 @@ import type {
   unsubscribe as ending,
   showAcknowledgement as showing,
   showUnsubscribing as showingEnd,
+  showConfirmation as showingQuestion,
 } from '../../../shared/api/inner/alert-links.ts';
 import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
 import type { AlertLinkFor } from '../../access/alert-links.ts';
 import { writeAcknowledgement } from '../../store/acknowledging.ts';
-import { suppress, verifyChannel } from '../../store/channels.ts';
+import { askedMailbox, suppress, verifyChannel } from '../../store/channels.ts';
 import { postMails } from '../../store/mails.ts';
 import { type LinkedMessage, messageOfLink } from '../../store/messages-read.ts';
 import { ownersOf } from '../../store/rescue.ts';
@@ -37,6 +38,15 @@ export const acknowledgeByLink = async (
   context.note({ organisation });
   const as = `whoever got the message to ${channel}`;
   return { incidents: await writeAcknowledgement(context.sql, { incidents, organisation, user: null, as, now: context.now }) };
+};
+
+export const showConfirmation = async (
+  { sql, now, with: { accountSecrets } }: ByVisitor,
+  { secret }: InputOf<typeof showingQuestion>,
+): Answer<OutputOf<typeof showingQuestion>> => {
+  const asked = await askedMailbox(sql, await accountSecrets.fingerprint('channel', secret), new Date(now));
+  if (!asked) throw deadLink();
+  return asked;
 };
 
 export const confirmChannel = async (

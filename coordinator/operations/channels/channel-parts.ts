@@ -4,9 +4,10 @@ import type { ChannelConfig, ChannelsPart } from '../../access/channels.ts';
 import { channelSecretsOf, type SecretsAtRest } from '../../access/secrets.ts';
 import { mayManage } from '../../domain/organisation.ts';
 import { isDelivering } from '../../domain/telling/delivery.ts';
-import { type ChannelRow, channelsOfKind } from '../../store/channels.ts';
+import { type ChannelRow, channelsOfKind, countChannelTest, wantVerification } from '../../store/channels.ts';
 import type { Queryable } from '../../store/database.ts';
 import { groupsAmong } from '../../store/groups.ts';
+import { countMailsTo, postMail } from '../../store/mails.ts';
 import { monitorsAmong } from '../../store/monitors.ts';
 import type { InOrganisation } from '../context.ts';
 import { notFound } from '../not-found.ts';
@@ -83,7 +84,7 @@ export const isKnownMailbox = (
 ): boolean =>
   kind !== 'email' || caller.is === 'operator' || (own?.verified === true && own.email.toLowerCase() === config.address?.toLowerCase());
 
-export const refuseWithoutMail = (mail: boolean): void => {
+const refuseWithoutMail = (mail: boolean): void => {
   if (!mail)
     throw new Refusal(
       'mail_missing',
@@ -91,7 +92,35 @@ export const refuseWithoutMail = (mail: boolean): void => {
     );
 };
 
-export const verificationMs = 24 * 3_600_000;
+const hourMs = 3_600_000;
+const verificationMs = 24 * hourMs;
+
+/** What is tested and asked goes to addresses of others: nobody is flooded. */
+const mostAnHour = 10;
+const mostToOne = 3;
+
+/** Counts one more test, or question to a mailbox. @throws Refusal. */
+export const countTry = async (sql: Queryable, organisation: string, now: number): Promise<void> => {
+  if ((await countChannelTest(sql, organisation, new Date(now))) > mostAnHour)
+    throw new Refusal(
+      'channel_test_limit',
+      `An organisation may test channels and ask mailboxes ${mostAnHour} times an hour; wait a while.`,
+    );
+};
+
+/** Whoever reads it is asked whether they want the alerts; what was asked before is good no more. @throws Refusal. */
+export const askByMail = async (
+  { sql, organisation, now, with: { door } }: Pick<InOrganisation, 'sql' | 'organisation' | 'now' | 'with'>,
+  channel: string,
+  address: string,
+): Promise<void> => {
+  refuseWithoutMail(door.mail);
+  if ((await countMailsTo(sql, 'channel', address, new Date(now - 24 * hourMs))) >= mostToOne)
+    throw new Refusal('channel_test_limit', `config.address: this mailbox was asked ${mostToOne} times within a day; wait until tomorrow.`);
+  await countTry(sql, organisation.id, now);
+  await wantVerification(sql, channel, new Date(now + verificationMs));
+  await postMail(sql, { kind: 'channel', recipient: address, about: { channel }, at: new Date(now) });
+};
 
 export const channelOut = (channels: ChannelsPart, row: ChannelRow, config: ChannelConfig, now: number) => ({
   id: row.id,

@@ -6,20 +6,18 @@ import { Refusal } from '../../../shared/base/refusal.ts';
 import { nameFrom } from '../../domain/name.ts';
 import { mayHaveOneMore } from '../../domain/plan.ts';
 import { hoursFrom } from '../../domain/telling/hours.ts';
-import { channelById, countChannels, insertChannel, isSuppressed, ownMailbox, wantVerification } from '../../store/channels.ts';
-import { postMail } from '../../store/mails.ts';
+import { channelById, countChannels, insertChannel, isSuppressed, ownMailbox } from '../../store/channels.ts';
 import type { Answer, InOrganisation } from '../context.ts';
 import { found } from '../not-found.ts';
 import {
+  askByMail,
   channelConfigFrom,
   channelShown,
   isKnownMailbox,
   refuseSecondTime,
   refuseUnknown,
   refuseUnlessTheirs,
-  refuseWithoutMail,
   sealChannel,
-  verificationMs,
 } from './channel-parts.ts';
 
 /** What we make ourselves for a channel, to be shown once. */
@@ -27,7 +25,7 @@ const madeSecret = (): string => `whsec_${randomBytes(32).toString('base64')}`;
 
 export const createChannel = async (context: InOrganisation, input: InputOf<typeof operation>): Answer<OutputOf<typeof operation>> => {
   const { sql, organisation, caller, now, note, with: instruments } = context;
-  const { channels, secrets: atRest, door } = instruments;
+  const { channels, secrets: atRest } = instruments;
   if (input.personal && caller.user === null) throw new Refusal('channel_invalid', 'personal: the operator has no channels of his own.');
   const user = input.personal ? caller.user : null;
   refuseUnlessTheirs(context, user);
@@ -48,7 +46,6 @@ export const createChannel = async (context: InOrganisation, input: InputOf<type
   const isKnown =
     isKnownMailbox(context, input.kind, config, caller.user === null ? undefined : await ownMailbox(sql, caller.user)) &&
     !(input.kind === 'email' && (await isSuppressed(sql, organisation.id, address)));
-  if (!isKnown) refuseWithoutMail(door.mail);
   const id = newId();
   const kindName = channels.kinds.find((kind) => kind.id === input.kind)?.name ?? input.kind;
   await insertChannel(sql, {
@@ -59,10 +56,7 @@ export const createChannel = async (context: InOrganisation, input: InputOf<type
     reminder_s: input.reminder_s === null || input.reminder_s === 0 ? null : Math.max(60, input.reminder_s),
     hours: input.hours === null || input.hours.spans.length === 0 ? null : hoursFrom(input.hours, organisation.time_zone),
   });
-  if (!isKnown) {
-    await wantVerification(sql, id, new Date(now + verificationMs));
-    await postMail(sql, { kind: 'channel', recipient: address, about: { channel: id }, at: new Date(now) });
-  }
+  if (!isKnown) await askByMail(context, id, address);
   note({ after: { id, kind: input.kind, config: channels.shown(input.kind, config) } });
   return { ...(await channelShown(context, found(await channelById(sql, organisation.id, id, now), 'channel_not_found'))), secret };
 };

@@ -2,17 +2,19 @@ import type { testChannel as operation, tryChannel as trial } from '../../../sha
 import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
 import { newId } from '../../../shared/base/ids.ts';
 import { Refusal } from '../../../shared/base/refusal.ts';
-import { channelById, countChannelTest } from '../../store/channels.ts';
+import type { ChannelConfig } from '../../access/channels.ts';
+import { channelById, isSuppressed, ownMailbox } from '../../store/channels.ts';
 import type { Answer, Early, InOrganisation, Place } from '../context.ts';
 import { found } from '../not-found.ts';
-import { channelConfigFrom, openChannel, refuseUnlessTheirs } from './channel-parts.ts';
+import { channelConfigFrom, countTry, isKnownMailbox, openChannel, refuseUnlessTheirs } from './channel-parts.ts';
 
-/** What is tested goes to addresses of others: nobody is flooded. */
-const mostAnHour = 10;
-
-const count = async ({ pool, organisation, now }: Early<Place>): Promise<void> => {
-  if ((await countChannelTest(pool, organisation.id, new Date(now))) > mostAnHour)
-    throw new Refusal('channel_test_limit', `An organisation may test ${mostAnHour} times an hour; wait a while.`);
+/** A mailbox is told of nothing before somebody said from it that it is theirs (rule 30): not of a test either. @throws Refusal. */
+const refuseUnasked = async (early: Early<Place>, kind: string, config: ChannelConfig, verified: boolean): Promise<void> => {
+  if (kind !== 'email' || verified) return;
+  const { pool, caller, organisation } = early;
+  const own = caller.user === null ? undefined : await ownMailbox(pool, caller.user);
+  if (isKnownMailbox(early, kind, config, own) && !(await isSuppressed(pool, organisation.id, config.address ?? ''))) return;
+  throw new Refusal('channel_invalid', 'config.address has not said yet that it wants alerts: save the channel, and a mail asks it.');
 };
 
 type Tried = OutputOf<typeof operation>;
@@ -23,8 +25,9 @@ export const testChannel = {
     const { pool, organisation, now, with: instruments } = early;
     const row = found(await channelById(pool, organisation.id, id, now), 'channel_not_found');
     refuseUnlessTheirs(early, row.user_id);
-    await count(early);
     const config = await openChannel(instruments.secrets, pool, row);
+    await refuseUnasked(early, row.kind, config, row.verified_at !== null && row.unsubscribed_at === null);
+    await countTry(pool, organisation.id, now);
     return instruments.channels.test(row.kind, config, { key: newId(), name: row.name, channel: id, organisation: organisation.name });
   },
   act: async (_context: InOrganisation, _input: InputOf<typeof operation>, tried: Tried): Answer<Tried> => tried,
@@ -42,7 +45,9 @@ export const tryChannel = {
       ?.fields.filter(({ name, input }) => input === 'generated' && !Object.hasOwn(sent, name) && stored[name] === undefined)
       .map(({ name }) => [name, `whsec_${Buffer.alloc(32).toString('base64')}`]);
     const config = channelConfigFrom(instruments.channels, kind, { ...Object.fromEntries(made ?? []), ...sent }, stored);
-    await count(early);
+    const isSame = kind === row?.kind && config.address === stored.address;
+    await refuseUnasked(early, kind, config, isSame && row?.verified_at != null && row.unsubscribed_at === null);
+    await countTry(pool, organisation.id, now);
     return instruments.channels.test(kind, config, { key: newId(), name: row?.name ?? null, channel, organisation: organisation.name });
   },
   act: async (_context: InOrganisation, _input: InputOf<typeof trial>, tried: Tried): Answer<Tried> => tried,

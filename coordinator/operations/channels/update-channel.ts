@@ -2,26 +2,24 @@ import type { updateChannel as operation } from '../../../shared/api/channels.ts
 import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
 import { nameFrom } from '../../domain/name.ts';
 import { hoursFrom } from '../../domain/telling/hours.ts';
-import { channelById, isSuppressed, ownMailbox, wantVerification, updateChannel as write } from '../../store/channels.ts';
-import { postMail } from '../../store/mails.ts';
+import { channelById, isSuppressed, ownMailbox, updateChannel as write } from '../../store/channels.ts';
 import type { Answer, InOrganisation } from '../context.ts';
 import { found } from '../not-found.ts';
 import {
+  askByMail,
   channelConfigFrom,
   channelShown,
   isKnownMailbox,
   openChannel,
   refuseUnknown,
   refuseUnlessTheirs,
-  refuseWithoutMail,
   sealChannel,
-  verificationMs,
 } from './channel-parts.ts';
 
 /** What is null stays. Another mailbox is asked anew, and a secret goes to no other host than it was given for. */
 export const updateChannel = async (context: InOrganisation, input: InputOf<typeof operation>): Answer<OutputOf<typeof operation>> => {
   const { sql, organisation, caller, now, note, with: instruments } = context;
-  const { channels, secrets: atRest, door } = instruments;
+  const { channels, secrets: atRest } = instruments;
   const before = found(await channelById(sql, organisation.id, input.channel_id, now), 'channel_not_found');
   refuseUnlessTheirs(context, before.user_id);
   const stored = await openChannel(atRest, sql, before);
@@ -37,7 +35,6 @@ export const updateChannel = async (context: InOrganisation, input: InputOf<type
     isMoved &&
     (!isKnownMailbox(context, before.kind, config, caller.user === null ? undefined : await ownMailbox(sql, caller.user)) ||
       (await isSuppressed(sql, organisation.id, config.address ?? '')));
-  if (mustAsk) refuseWithoutMail(door.mail);
   const reminder_s = input.reminder_s ?? before.reminder_s ?? 0;
   await write(
     sql,
@@ -52,10 +49,7 @@ export const updateChannel = async (context: InOrganisation, input: InputOf<type
     },
     new Date(now),
   );
-  if (mustAsk) {
-    await wantVerification(sql, before.id, new Date(now + verificationMs));
-    await postMail(sql, { kind: 'channel', recipient: config.address ?? '', about: { channel: before.id }, at: new Date(now) });
-  }
+  if (mustAsk) await askByMail(context, before.id, config.address ?? '');
   note({ before: { config: channels.shown(before.kind, stored) }, after: { config: channels.shown(before.kind, config) } });
   return channelShown(context, found(await channelById(sql, organisation.id, before.id, now), 'channel_not_found'));
 };

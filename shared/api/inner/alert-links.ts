@@ -30,6 +30,16 @@ export const acknowledgeByLink = innerOperation({
   refusals: ['link_invalid'],
 });
 
+export const showConfirmation = innerOperation({
+  id: 'showConfirmation',
+  access: 'read',
+  does: 'looks',
+  summary: 'Show what a mailbox is asked, and whether it has said yes already',
+  body: secret,
+  response: object('ConfirmationShownOut', { organisation: string(), address: string(), said: boolean() }),
+  refusals: ['link_invalid'],
+});
+
 export const confirmChannel = innerOperation({
   id: 'confirmChannel',
   access: 'read',

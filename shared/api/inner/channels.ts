@@ -58,6 +58,15 @@ export const testChannel = innerOperation({
   refusals: ['channel_not_found', 'channel_test_limit'],
 });
 
+export const askMailbox = innerOperation({
+  id: 'askMailbox',
+  access: 'write',
+  summary: 'Ask a mailbox once more whether it wants the alerts of a channel; three times a day',
+  params: { channel_id: uuid() },
+  response: object('MailboxAskedOut', { address: string() }),
+  refusals: ['channel_not_found', 'channel_invalid', 'channel_test_limit', 'mail_missing'],
+});
+
 export const tryChannel = innerOperation({
   id: 'tryChannel',
   access: 'write',

@@ -1,8 +1,8 @@
 import { createOrganisation, createUser, removeMember, setMemberRole } from './account.ts';
-import { acknowledgeByLink, confirmChannel, showAcknowledgement, showUnsubscribing, unsubscribe } from './alert-links.ts';
+import { acknowledgeByLink, confirmChannel, showAcknowledgement, showConfirmation, showUnsubscribing, unsubscribe } from './alert-links.ts';
 import { explainAlerts, listMessages, listTold, muteAlerts, showMessage, showMute, unmuteAlerts } from './alerts.ts';
 import { getBeatAddress, listBeats, rotateBeatAddress } from './beats.ts';
-import { getChannelChoices, listChannelKinds, testChannel, tryChannel } from './channels.ts';
+import { askMailbox, getChannelChoices, listChannelKinds, testChannel, tryChannel } from './channels.ts';
 import { createSignInLink, enter, finishSignIn, signIn } from './coming-in.ts';
 import { changeMonitors, countOpenIncidents, listDashboard } from './dashboard.ts';
 import { addIncidentNote, getIncidentEvidence, shareIncident, withdrawIncidentShare } from './incidents.ts';
@@ -91,6 +91,7 @@ export const innerOperations = {
   getChannelChoices,
   testChannel,
   tryChannel,
+  askMailbox,
   listMessages,
   showMessage,
   explainAlerts,
@@ -144,6 +145,7 @@ export const visitorOperations = {
   showDoor,
   showAcknowledgement,
   acknowledgeByLink,
+  showConfirmation,
   confirmChannel,
   showUnsubscribing,
   unsubscribe,

@@ -3230,7 +3230,22 @@ export interface operations {
             };
             413: components["responses"]["BodyTooLarge"];
             422: components["responses"]["ValidationFailure"];
-            429: components["responses"]["TooManyCalls"];
+            /**
+             * @description `channel_test_limit`: An organisation asks mailboxes and tests channels ten times an hour, and one mailbox three times a day.
+             *
+             *     `rate_limited`: Too many calls; wait as long as `Retry-After` says.
+             */
+            429: {
+                headers: {
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorOut"];
+                };
+            };
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["Internal"];
             503: components["responses"]["Unavailable"];
@@ -3468,7 +3483,22 @@ export interface operations {
             };
             413: components["responses"]["BodyTooLarge"];
             422: components["responses"]["ValidationFailure"];
-            429: components["responses"]["TooManyCalls"];
+            /**
+             * @description `channel_test_limit`: An organisation asks mailboxes and tests channels ten times an hour, and one mailbox three times a day.
+             *
+             *     `rate_limited`: Too many calls; wait as long as `Retry-After` says.
+             */
+            429: {
+                headers: {
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorOut"];
+                };
+            };
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["Internal"];
             503: components["responses"]["Unavailable"];

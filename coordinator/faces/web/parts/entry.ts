@@ -38,11 +38,11 @@ const deadLinkPage = (): Shown =>
   );
 
 /** What a link leads to, if it is still good. Null says that it is not, as the refusal does. */
-export const unlessDead = async (answer: () => Promise<PageAnswer | null>): Promise<PageAnswer> => {
+export const unlessDead = async (answer: () => Promise<PageAnswer | null>, dead: PageAnswer = deadLinkPage()): Promise<PageAnswer> => {
   try {
-    return (await answer()) ?? deadLinkPage();
+    return (await answer()) ?? dead;
   } catch (error) {
-    if (error instanceof Refusal && error.code === 'link_invalid') return deadLinkPage();
+    if (error instanceof Refusal && error.code === 'link_invalid') return dead;
     throw error;
   }
 };

@@ -116,7 +116,10 @@ describe('the link of a message', () => {
     const say = () => web.post(`/confirm-channel/${secret}`, {}, { headers: sameSite });
     expect((await say()).text).toContain('is told from now on');
     expect(await verified()).toBe(true);
-    expect((await say()).status).toBe(404);
+    expect((await say()).text).toContain('You have said yes already.');
+    expect((await web.get(`/confirm-channel/${secret}`)).text).toContain('You have said yes already.');
+    const foreign = await web.get(`/confirm-channel/${'z'.repeat(43)}`);
+    expect([foreign.status, foreign.text.includes('This link is not good.'), foreign.text.includes('<form')]).toEqual([404, true, false]);
   });
 
   test('and the page of a message tell nobody of another organisation', async () => {

@@ -64,6 +64,7 @@ const expected: Readonly<Record<string, string>> = {
   'GET /alerts/:channel_id/edit': managersOfOurs,
   'POST /alerts/:channel_id/edit': managersOfOurs,
   'POST /alerts/:channel_id/test': managersOfOurs,
+  'POST /alerts/:channel_id/ask': managersOfOurs,
   'GET /alerts/:channel_id/messages/:message_id': ofOurs,
   'GET /alerts/:channel_id/delete': managersOfOurs,
   // The first who may deletes it; after that there is none.
@@ -72,8 +73,7 @@ const expected: Readonly<Record<string, string>> = {
   'POST /acknowledge/:secret': unknown,
   'GET /unsubscribe/:secret': unknown,
   'POST /unsubscribe/:secret': unknown,
-  // Whether its link is good is said to who says yes.
-  'GET /confirm-channel/:secret': everybody,
+  'GET /confirm-channel/:secret': unknown,
   'POST /confirm-channel/:secret': unknown,
   'GET /shared/incidents/:secret': unknown,
   'POST /preferences': everybody,

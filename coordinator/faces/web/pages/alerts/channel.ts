@@ -1,6 +1,6 @@
 import { deleteChannel, getChannel } from '../../../../../shared/api/channels.ts';
 import { listMessages, showMessage } from '../../../../../shared/api/inner/alerts.ts';
-import { listChannelKinds, testChannel } from '../../../../../shared/api/inner/channels.ts';
+import { askMailbox, listChannelKinds, testChannel } from '../../../../../shared/api/inner/channels.ts';
 import { durationText } from '../../../../../shared/base/duration.ts';
 import { type FormState, formSummary, refusedForm } from '../../forms.ts';
 import { type Html, html, type Part } from '../../html.ts';
@@ -35,7 +35,8 @@ const sentenceOf = (channel: Channel): string => {
   return `${name} is told of ${coversText(channel)}, ${delayText(delay_s)}.`;
 };
 
-const whyNot = ({ unsubscribed, verified, delivering, enabled, failure }: Channel): Html | null => {
+const whyNot = (request: MembersRequest, channel: Channel): Html | null => {
+  const { id, unsubscribed, verified, delivering, enabled, failure } = channel;
   if (!enabled) return null;
   if (unsubscribed)
     return notice(
@@ -44,11 +45,11 @@ const whyNot = ({ unsubscribed, verified, delivering, enabled, failure }: Channe
       'Only they can take that back; another address is another channel.',
     );
   if (!verified)
-    return notice(
+    return html`${notice(
       'verifying',
       'Nobody there has said yes yet.',
-      'The mail that asks has a link, good for a day. To have it sent anew, change the address and change it back.',
-    );
+      'The mail that asks has a link, good for a day. Without a yes nothing is sent there.',
+    )}${mayChange(request, channel) && html`<form method="post" action="/alerts/${id}/ask"><button class="button">${icon('send')}Send the mail again</button></form>`}`;
   if (delivering) return failure === null ? null : notice('verifying', 'The last message has not been taken yet.', failure);
   return notice('down', 'It refused for good, or has failed for an hour.', failure ?? 'Send a test to see what it answers.');
 };
@@ -64,8 +65,8 @@ const settings = (channel: Channel, kinds: readonly Kind[]): Html => {
 
 const actionsOf = (request: MembersRequest, channel: Channel): Html | null => {
   if (!mayChange(request, channel)) return null;
-  const { id } = channel;
-  return html`<form method="post" action="/alerts/${id}/test"><button class="button">${icon('send')}Send a test</button></form>${linkButton(`/alerts/${id}/edit`, 'Edit', { symbol: 'edit' })}${linkButton(`/alerts/${id}/delete`, 'Delete', { symbol: 'delete' })}`;
+  const { id, verified } = channel;
+  return html`${verified && html`<form method="post" action="/alerts/${id}/test"><button class="button">${icon('send')}Send a test</button></form>`}${linkButton(`/alerts/${id}/edit`, 'Edit', { symbol: 'edit' })}${linkButton(`/alerts/${id}/delete`, 'Delete', { symbol: 'delete' })}`;
 };
 
 const figure = (name: string, value: Part): Html => html`<div class="card"><dt>${name}</dt><dd>${value}</dd></div>`;
@@ -87,7 +88,7 @@ const pageOf = async (request: MembersRequest, said?: Html, state?: FormState): 
       below: html`${channelMark(channel)} <span class="softer">·</span> ${kindName(kinds, channel.kind)}`,
       actions: actionsOf(request, channel),
       trail: [{ href: '/alerts', name: 'Alerts' }],
-    })}${state && formSummary(state)}${said}${whyNot(channel)}
+    })}${state && formSummary(state)}${said}${whyNot(request, channel)}
 <dl class="figures">${figure('95 of 100 taken within', msText(channel.p95_ms))}${figure('Last taken', channel.last_taken_at === null ? 'never' : times.ago(channel.last_taken_at))}</dl>
 <section class="card"><h2>How it is told</h2>${settings(channel, kinds)}</section>
 <section><div class="section-head"><h2>Messages</h2><p class="soft">${messages.length < 100 ? 'Every one so far.' : 'The last hundred.'}</p></div>${
@@ -98,21 +99,35 @@ const pageOf = async (request: MembersRequest, said?: Html, state?: FormState): 
 
 const channelPage: Page = { method: 'GET', path: '/alerts/:channel_id', needs: 'member', answer: (request) => pageOf(request) };
 
+/** What comes of a button of the page; what is refused stands at its top. */
+const actOn = async (request: MembersRequest, act: (channel_id: string) => Promise<PageAnswer>): Promise<PageAnswer> => {
+  const { path, form } = request;
+  try {
+    return await act(path.channel_id ?? '');
+  } catch (error) {
+    const state = refusedForm(form, error, ['config.address']);
+    // Who may not, and what is not there, have pages of their own.
+    if (state.status === 403 || state.status === 404) throw error;
+    return pageOf(request, undefined, { ...state, faults: new Map(), objections: [...state.objections, ...state.faults.values()] });
+  }
+};
+
 const test: Page = {
   method: 'POST',
   path: '/alerts/:channel_id/test',
   needs: 'member',
-  answer: async (request) => {
-    const { ask, path, form } = request;
-    try {
-      return await pageOf(request, triedNotice(await ask(testChannel, { channel_id: path.channel_id })));
-    } catch (error) {
-      const state = refusedForm(form, error);
-      // Who may not, and what is not there, have pages of their own.
-      if (state.status === 403 || state.status === 404) throw error;
-      return pageOf(request, undefined, state);
-    }
-  },
+  answer: (request) => actOn(request, async (channel_id) => pageOf(request, triedNotice(await request.ask(testChannel, { channel_id })))),
+};
+
+const askAgain: Page = {
+  method: 'POST',
+  path: '/alerts/:channel_id/ask',
+  needs: 'member',
+  answer: (request) =>
+    actOn(request, async (channel_id) => {
+      const { address } = await request.ask(askMailbox, { channel_id });
+      return seeOther(`/alerts/${channel_id}`, { said: `A mail is on its way to ${address}; the link of the one before is good no more.` });
+    }),
 };
 
 const deletable = async (request: MembersRequest): Promise<Channel> => {
@@ -184,4 +199,4 @@ const messagePage: Page = {
   },
 };
 
-export const channelPages: readonly Page[] = [channelPage, test, deletePage, deletePosted, messagePage];
+export const channelPages: readonly Page[] = [channelPage, test, askAgain, deletePage, deletePosted, messagePage];

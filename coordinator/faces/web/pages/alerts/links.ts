@@ -8,7 +8,7 @@ import { entryCard, entryPage, unlessDead } from '../../parts/entry.ts';
  * nothing comes of looking; and mail services and phones post by themselves (RFC 8058, ntfy), so that a post may come from anywhere.
  */
 
-const { showAcknowledgement, acknowledgeByLink, showUnsubscribing, unsubscribe, confirmChannel } = visitorOperations;
+const { showAcknowledgement, acknowledgeByLink, showUnsubscribing, unsubscribe, showConfirmation, confirmChannel } = visitorOperations;
 
 // The address is the secret: it goes to no other site, and into no index.
 const headers = { 'cache-control': 'no-store', 'referrer-policy': 'no-referrer', 'x-robots-tag': 'noindex' };
@@ -83,17 +83,45 @@ const unsubscribed: Page = {
     }),
 };
 
+/** The link of a question: there is another one to be had, and by whom. */
+const unlessTooOld = (answer: () => Promise<PageAnswer>): Promise<PageAnswer> =>
+  unlessDead(
+    answer,
+    entryPage(
+      'Link not good',
+      entryCard(
+        'This link is not good.',
+        words('It is older than a day, a newer mail took its place, or the channel was deleted. Nothing is sent to you by it.'),
+        words('Whoever wants to tell you of outages can send another mail, on the page of the channel.'),
+      ),
+      { headers, status: 404 },
+    ),
+  );
+
+const saidYes = (address: string): PageAnswer =>
+  card(
+    'Alerts to this address',
+    'You have said yes already.',
+    words(html`<b>${address}</b> is told. Every alert has a link that ends them.`),
+  );
+
 const confirmPage: Page = {
   method: 'GET',
   path: '/confirm-channel/:secret',
   needs: 'nobody',
-  answer: () =>
-    card(
-      'Alerts to this address',
-      'Do you want these alerts?',
-      words('The mail says whose they are. Without a yes nothing is sent.'),
-      button('Yes, send them'),
-    ),
+  answer: ({ askAsVisitor, path }) =>
+    unlessTooOld(async () => {
+      const { organisation, address, said } = await askAsVisitor(showConfirmation, { secret: path.secret });
+      if (said) return saidYes(address);
+      return card(
+        'Alerts to this address',
+        'Do you want these alerts?',
+        words(
+          html`<b>${organisation}</b> would tell <b>${address}</b> when one of its monitors is down, and when that is over. Without a yes nothing is sent.`,
+        ),
+        button('Yes, send them'),
+      );
+    }),
 };
 
 const confirm: Page = {
@@ -101,7 +129,9 @@ const confirm: Page = {
   path: '/confirm-channel/:secret',
   needs: 'nobody',
   answer: ({ askAsVisitor, path }) =>
-    unlessDead(async () => {
+    unlessTooOld(async () => {
+      const { address, said } = await askAsVisitor(showConfirmation, { secret: path.secret });
+      if (said) return saidYes(address);
       const { name } = await askAsVisitor(confirmChannel, { secret: path.secret });
       return card(
         'Alerts to this address',
