@@ -4,6 +4,7 @@ import { readEnvironment } from '../shared/base/env.ts';
 import { postgresAddress } from '../shared/base/postgres-address.ts';
 import { parseCidr } from '../shared/base/public-addresses.ts';
 import { busFields } from '../shared/bus/bus-variables.ts';
+import { parseResolver } from '../shared/checks/dns/config.ts';
 import { planNames } from './domain/plan.ts';
 
 /** Those beside the pool: one hears of changes, two watch whether the database is there, three are in a hurry, one does housework. */
@@ -77,6 +78,15 @@ const variables = z.object({
     .transform((text) => text.split(',').flatMap((range) => range.trim() || []))
     .refine((ranges) => ranges.every((range) => parseCidr(range) !== undefined), 'must be addresses or CIDR ranges, several with commas')
     .refine((ranges) => ranges.length <= 64, 'has more than 64 ranges'),
+  /** Who is asked for the record that proves a status page's domain; without it the resolvers of this machine. */
+  DNS_RESOLVERS: z
+    .string()
+    .default('')
+    .transform((text) => text.split(',').flatMap((server) => server.trim() || []))
+    .refine(
+      (servers) => servers.every((server) => parseResolver(server) !== undefined),
+      'must be addresses such as 192.0.2.1 or [2001:db8::1]:53, several with commas',
+    ),
   KEEP_RAW_DAYS: days(7),
   KEEP_ROLLUP_DAYS: days(400),
   KEEP_LEDGER_DAYS: days(400),

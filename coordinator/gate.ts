@@ -5,6 +5,7 @@ import { partitionOf } from '../shared/bus/subjects.ts';
 import { type AccountSecrets, createAccountSecrets } from './access/account-secrets.ts';
 import { createSecretsAtRest, type SecretsAtRest } from './access/secrets.ts';
 import { createSessions, type Sessions } from './access/sessions.ts';
+import { createTextRecords } from './access/text-records.ts';
 import { createTokens, type Tokens } from './access/tokens.ts';
 import { noTrials, type TrialsPart } from './access/trials.ts';
 import type { Config } from './config.ts';
@@ -53,6 +54,7 @@ export const createEntrance = ({ config, sql, clock, log, baseUrl, trials = noTr
     partitionOf,
     baseUrl,
     trials,
+    textRecords: createTextRecords(config.DNS_RESOLVERS),
     channels: telling.channels,
     door: { signUp: config.SIGN_UP, signUpPlan: config.SIGN_UP_PLAN, mail: config.SMTP_URL !== undefined },
   });

@@ -27,3 +27,20 @@ export const positionFrom = (position: number): number => {
   if (position >= 0 && position <= highestPosition) return position;
   throw new Refusal('position_invalid', `position: must be from 0 to ${highestPosition}.`);
 };
+
+/** The password of a page is told to many, so that it is no account's. @throws Refusal `password_invalid`. */
+export const pagePasswordFrom = (text: string): string => {
+  if (text.length >= 8 && text.length <= 200) return text;
+  throw new Refusal('password_invalid', 'password: give one of 8 to 200 characters.');
+};
+
+/** The whole order of a page's rows: each of them once, and nothing else. @throws Refusal `order_invalid`. */
+export const orderFrom = (given: readonly string[], present: readonly string[]): readonly string[] => {
+  const refuse = (fault: string) => new Refusal('order_invalid', `rows: ${fault} Read the page again, and send every row once.`);
+  if (new Set(given).size !== given.length) throw refuse('names a row twice.');
+  if (given.length !== present.length) throw refuse(`names ${given.length} rows, and the page has ${present.length}.`);
+  const known = new Set(present);
+  const stranger = given.find((id) => !known.has(id));
+  if (stranger !== undefined) throw refuse(`${stranger} is not on the page.`);
+  return given;
+};

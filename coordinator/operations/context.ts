@@ -4,6 +4,7 @@ import type { Caller, Organisation, Person, Visitor } from '../access/caller.ts'
 import type { ChannelsPart } from '../access/channels.ts';
 import type { ProbesPart } from '../access/probes.ts';
 import type { SecretsAtRest } from '../access/secrets.ts';
+import type { TextRecords } from '../access/text-records.ts';
 import type { MintedToken } from '../access/tokens.ts';
 import type { TrialsPart } from '../access/trials.ts';
 import type { PlanName } from '../domain/plan.ts';
@@ -32,6 +33,7 @@ export type Instruments = {
   readonly probes: ProbesPart;
   readonly trials: TrialsPart;
   readonly channels: ChannelsPart;
+  readonly textRecords: TextRecords;
   /** Where people and jobs reach the service, without a slash at the end. */
   readonly baseUrl: () => string;
   readonly door: Door;

@@ -30,6 +30,7 @@ import { deleteGroup } from './groups/delete-group.ts';
 import { getGroup } from './groups/get-group.ts';
 import { listGroups } from './groups/list-groups.ts';
 import { updateGroup } from './groups/update-group.ts';
+import { statusPageHandlers } from './handlers-of-status-pages.ts';
 import { acknowledgeIncident } from './incidents/acknowledge-incident.ts';
 import { addIncidentNote } from './incidents/add-incident-note.ts';
 import { getIncident } from './incidents/get-incident.ts';
@@ -66,13 +67,6 @@ import { listProbes } from './probes/list-probes.ts';
 import { revokeProbe } from './probes/revoke-probe.ts';
 import { rotateProbe } from './probes/rotate-probe.ts';
 import { search } from './search/search.ts';
-import { addStatusPageGroup } from './status-pages/add-status-page-group.ts';
-import { addStatusPageMonitor } from './status-pages/add-status-page-monitor.ts';
-import { createStatusPage } from './status-pages/create-status-page.ts';
-import { getStatusPage } from './status-pages/get-status-page.ts';
-import { listStatusPages } from './status-pages/list-status-pages.ts';
-import { removeStatusPageGroup } from './status-pages/remove-status-page-group.ts';
-import { removeStatusPageMonitor } from './status-pages/remove-status-page-monitor.ts';
 import { createToken } from './tokens/create-token.ts';
 import { getToken, listTokens } from './tokens/list-tokens.ts';
 import { revokeToken } from './tokens/revoke-token.ts';
@@ -107,12 +101,7 @@ export const organisationHandlers: { readonly [Id in keyof typeof operations | k
   getGroup: bind(operations.getGroup, getGroup),
   updateGroup: bind(operations.updateGroup, updateGroup),
   deleteGroup: bind(operations.deleteGroup, deleteGroup),
-  listStatusPages: bind(operations.listStatusPages, listStatusPages),
-  getStatusPage: bind(operations.getStatusPage, getStatusPage),
-  addStatusPageMonitor: bind(operations.addStatusPageMonitor, addStatusPageMonitor),
-  removeStatusPageMonitor: bind(operations.removeStatusPageMonitor, removeStatusPageMonitor),
-  addStatusPageGroup: bind(operations.addStatusPageGroup, addStatusPageGroup),
-  removeStatusPageGroup: bind(operations.removeStatusPageGroup, removeStatusPageGroup),
+  ...statusPageHandlers,
   createUser: bind(innerOperations.createUser, createUser),
   setMemberRole: bind(innerOperations.setMemberRole, setMemberRole),
   removeMember: bind(innerOperations.removeMember, removeMember),
@@ -128,7 +117,6 @@ export const organisationHandlers: { readonly [Id in keyof typeof operations | k
   getToken: bind(innerOperations.getToken, getToken),
   createToken: bind(innerOperations.createToken, createToken),
   revokeToken: bind(innerOperations.revokeToken, revokeToken),
-  createStatusPage: bind(innerOperations.createStatusPage, createStatusPage),
   getBeatAddress: bind(innerOperations.getBeatAddress, getBeatAddress),
   listBeats: bind(innerOperations.listBeats, listBeats),
   rotateBeatAddress: bind(innerOperations.rotateBeatAddress, rotateBeatAddress),

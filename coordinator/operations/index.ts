@@ -5,6 +5,7 @@ import type { ChannelsPart } from '../access/channels.ts';
 import { createKeptKey, type MasterKeys } from '../access/master-keys.ts';
 import type { ProbesPart } from '../access/probes.ts';
 import type { SecretsAtRest } from '../access/secrets.ts';
+import { noTextRecords, type TextRecords } from '../access/text-records.ts';
 import type { MintedToken } from '../access/tokens.ts';
 import type { TrialsPart } from '../access/trials.ts';
 import type { Sql } from '../store/database.ts';
@@ -27,6 +28,7 @@ export type OperationsParts = MasterKeys & {
   /** From shared/bus, which this room does not know. */
   readonly partitionOf: (monitor: string) => number;
   readonly baseUrl: () => string;
+  readonly textRecords?: TextRecords;
   readonly door?: Door;
 };
 
@@ -43,6 +45,7 @@ export const createOperations = (parts: OperationsParts): Gate => {
     clock,
     instruments: {
       door: shutDoor,
+      textRecords: noTextRecords,
       ...instruments,
       cursors,
       accountSecrets,

@@ -8,6 +8,7 @@ const words = {
   status_page_not_found: 'status page',
   status_page_monitor_not_found: 'monitor on this status page',
   status_page_group_not_found: 'group on this status page',
+  status_page_post_not_found: 'post on this status page',
   trial_not_found: 'trial',
   channel_not_found: 'channel',
   message_not_found: 'message',

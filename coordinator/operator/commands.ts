@@ -111,7 +111,7 @@ export const commands: readonly Command[] = [
     words: ['status-page', 'create'],
     what: 'Create a status page',
     flags: { organisation, name: required('its title'), slug: required('the last part of its address') },
-    run: within(innerOperations.createStatusPage, { name: 'name', slug: 'slug' }),
+    run: within(operations.createStatusPage, { name: 'name', slug: 'slug' }),
   },
   {
     ...today,

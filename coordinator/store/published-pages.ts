@@ -32,6 +32,20 @@ export type PublishedPage = {
   readonly rows: readonly PublishedRow[];
 };
 
+/** Headings and what stands under none are in one order; what stands under a heading follows it. A page that was never ordered has equal places. */
+const rowsOf = (
+  sql: Queryable,
+) => sql`(select coalesce(json_agg(json_build_object('kind', r.kind, 'id', r.id, 'name', r.name, 'under', r.under)
+    order by r.top, r.is_loose desc, r.of, r.kind, r.position, r.name, r.id), '[]') from (
+  select 'group' as kind, g.group_id as id, g.display_name as name, g.position as top, false as is_loose, g.group_id as of, g.position,
+      null::uuid as under
+    from status_page_groups g where g.page_id = p.id
+  union all
+  select 'monitor', m.monitor_id, m.display_name, coalesce(g.position, m.position), g.group_id is null, coalesce(g.group_id, m.monitor_id),
+      m.position, g.group_id
+    from status_page_monitors m left join status_page_groups g on g.page_id = p.id and g.group_id = m.group_id
+    where m.page_id = p.id) as r)`;
+
 /** By the last part of its address, or by a domain that it proved; undefined when there is none, or it is not enabled. */
 export const publishedPage = async (
   sql: Queryable,
@@ -42,15 +56,7 @@ export const publishedPage = async (
     select p.id, p.organisation_id, p.slug, p.name, p.description, p.language, p.accent, p.access, p.password_hash, p.link_fingerprint,
       p.access_version, case when p.domain_proved_at is not null then p.domain end as domain,
       (select version from status_page_logos l where l.page_id = p.id) as logo_version,
-      (select coalesce(json_agg(json_build_object('kind', r.kind, 'id', r.id, 'name', r.name, 'under', r.under)
-          order by r.top, r.of, r.place, r.position, r.name, r.id), '[]') from (
-        select 'group' as kind, g.group_id as id, g.display_name as name, g.position as top, g.group_id as of, 0 as place, g.position,
-            null::uuid as under
-          from status_page_groups g where g.page_id = p.id
-        union all
-        select 'monitor', m.monitor_id, m.display_name, coalesce(g.position, m.position), coalesce(g.group_id, m.monitor_id), 1, m.position, g.group_id
-          from status_page_monitors m left join status_page_groups g on g.page_id = p.id and g.group_id = m.group_id
-          where m.page_id = p.id) as r) as rows
+      ${rowsOf(sql)} as rows
     from status_pages p where p.enabled and ${is}`;
   return row;
 };
@@ -69,3 +75,9 @@ export const postsOfIncidents = (sql: Queryable, page: string, incidents: readon
   sql<PublishedPost[]>`
     select incident_id, kind, text, written_at from status_page_posts
     where page_id = ${page} and incident_id = any(${[...incidents]}::uuid[]) order by written_at, key`;
+
+/** The rows of a page in their order, whoever may see it. */
+export const rowsOfPage = async (sql: Queryable, page: string): Promise<readonly PublishedRow[]> => {
+  const [row] = await sql<{ rows: readonly PublishedRow[] }[]>`select ${rowsOf(sql)} as rows from status_pages p where p.id = ${page}`;
+  return row?.rows ?? [];
+};

@@ -12,13 +12,21 @@ import {
 import { createMonitor, deleteMonitor, getMonitor, getMonitorStatus, listMonitors, updateMonitor } from './monitors.ts';
 import type { RestOperation } from './operation.ts';
 import { whoami } from './organisation.ts';
+import { checkStatusPageDomain, renewStatusPageLink } from './status-page-access.ts';
+import { createStatusPagePost, deleteStatusPagePost, getStatusPageSubscribers, listStatusPagePosts } from './status-page-posts.ts';
 import {
   addStatusPageGroup,
   addStatusPageMonitor,
+  createStatusPage,
+  deleteStatusPage,
   getStatusPage,
   listStatusPages,
+  orderStatusPage,
   removeStatusPageGroup,
   removeStatusPageMonitor,
+  updateStatusPage,
+  updateStatusPageGroup,
+  updateStatusPageMonitor,
 } from './status-pages.ts';
 
 /** The REST API, version 1, whole: every operation by its id, in the order in which the document lists them. */
@@ -45,10 +53,22 @@ export const operations = {
   deleteGroup,
   listStatusPages,
   getStatusPage,
+  createStatusPage,
+  updateStatusPage,
+  deleteStatusPage,
+  orderStatusPage,
   addStatusPageMonitor,
   removeStatusPageMonitor,
   addStatusPageGroup,
   removeStatusPageGroup,
+  updateStatusPageMonitor,
+  updateStatusPageGroup,
+  listStatusPagePosts,
+  createStatusPagePost,
+  deleteStatusPagePost,
+  getStatusPageSubscribers,
+  checkStatusPageDomain,
+  renewStatusPageLink,
   acknowledgeIncident,
   listChannels,
   createChannel,

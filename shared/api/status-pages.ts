@@ -1,6 +1,6 @@
-import { array, boolean, dateTime, integer, maybe, nullable, object, string, uuid } from './fields.ts';
+import { array, boolean, dateTime, integer, literal, maybe, nullable, object, optional, string, uuid } from './fields.ts';
 import { operation } from './operation.ts';
-import { page, pageQuery } from './pagination.ts';
+import { nullableString, page, pageQuery } from './pagination.ts';
 
 const summary = {
   id: uuid(),
@@ -21,6 +21,18 @@ export const StatusPageMonitorOut = object('StatusPageMonitorOut', {
 
 export const StatusPageGroupOut = object('StatusPageGroupOut', { group: uuid(), display_name: string(), position: integer() });
 
+const language = { description: 'Of the words that the page itself says: `en`, `de`, `fr` or `es`.' };
+const access = { description: 'Who sees it: everybody (`public`), who has its `password`, or who has its `link`.' };
+
+export const StatusPageDomainOut = object('StatusPageDomainOut', {
+  name: string(),
+  proved_at: nullable(dateTime(), { description: 'Null until the record was found.' }),
+  record_name: string({ description: 'Where a TXT record proves the domain.' }),
+  record_text: string({ description: 'What it has to say.' }),
+});
+
+const StatusPageOfferOut = object('StatusPageOfferOut', { monitor: uuid(), group: uuid() });
+
 export const StatusPageOut = object('StatusPageOut', {
   ...summary,
   description: nullable(string()),
@@ -28,6 +40,50 @@ export const StatusPageOut = object('StatusPageOut', {
   created_at: dateTime(),
   monitors: array(StatusPageMonitorOut),
   groups: array(StatusPageGroupOut),
+  language: string(language),
+  accent: nullableString('As `#rrggbb`.'),
+  logo: nullableString('A mark of its logo, which changes with it; null when it has none.'),
+  access: string(access),
+  has_password: boolean(),
+  has_link: boolean(),
+  domain: nullable(StatusPageDomainOut),
+  subscribers: integer({}, { description: 'How many are mailed what happens.' }),
+  offered: array(StatusPageOfferOut, {
+    description: 'Monitors that joined a published group and are not on the page: each is published under a name that somebody chooses.',
+  }),
+});
+
+const languages = literal(['en', 'de', 'fr', 'es'], language);
+const accessKinds = literal(['public', 'password', 'link'], access);
+
+const StatusPageIn = object('StatusPageIn', {
+  name: string(),
+  slug: string({ description: 'The last part of its address: small letters, digits and dashes between them.' }),
+  description: maybe(string()),
+  enabled: optional(boolean(), true),
+  language: optional(languages, 'en'),
+});
+
+const StatusPagePatch = object(
+  'StatusPagePatch',
+  {
+    name: maybe(string()),
+    slug: maybe(string()),
+    description: maybe(string(), { description: 'An empty one takes the old one away.' }),
+    enabled: maybe(boolean(), { description: 'A page that is not enabled answers as if it did not exist.' }),
+    language: maybe(languages),
+    accent: maybe(string(), { description: 'As `#rrggbb`, dark enough to be read on white; an empty one is the usual one.' }),
+    access: maybe(accessKinds),
+    password: maybe(string(), { description: 'Whoever was let in with another is let in no more.' }),
+    domain: maybe(string(), { description: 'It answers once it is proved; an empty one takes it away.' }),
+  },
+  { description: 'A field that is not sent, or null, stays as it is.' },
+);
+
+const StatusPageOrderIn = object('StatusPageOrderIn', {
+  rows: array(uuid(), {
+    description: 'The monitors and groups of the page from top to bottom, each once. Under a heading stand its own monitors.',
+  }),
 });
 
 const StatusPageMonitorIn = object('StatusPageMonitorIn', {
@@ -39,7 +95,10 @@ const StatusPageMonitorIn = object('StatusPageMonitorIn', {
 const StatusPageGroupIn = object('StatusPageGroupIn', {
   group: uuid(),
   display_name: maybe(string(), { description: 'The name of the group when not given.' }),
+  monitors: optional(boolean({ description: 'False publishes the heading alone; its monitors are then offered.' }), true),
 });
+
+const StatusPageRowPatch = object('StatusPageRowPatch', { display_name: string() });
 
 const pageId = { page_id: uuid() };
 
@@ -50,10 +109,26 @@ export const listStatusPages = operation({
   tag: 'Status pages',
   access: 'read',
   summary: 'List status pages',
-  description: 'Oldest first, with whether each is enabled. Status pages are created in the web interface.',
+  description: 'Oldest first, with whether each is enabled.',
   query: pageQuery,
   response: StatusPagePage,
   success: 200,
+});
+
+const settingFaults = ['name_invalid', 'slug_invalid', 'slug_taken', 'description_invalid'] as const;
+
+export const createStatusPage = operation({
+  id: 'createStatusPage',
+  method: 'POST',
+  path: '/api/v1/status-pages',
+  tag: 'Status pages',
+  access: 'write',
+  summary: 'Create a status page',
+  description: 'Nothing is published on it yet.',
+  body: StatusPageIn,
+  response: StatusPageOut,
+  success: 201,
+  refusals: [...settingFaults, 'plan_limit_status_pages'],
 });
 
 export const getStatusPage = operation({
@@ -69,6 +144,33 @@ export const getStatusPage = operation({
   refusals: ['status_page_not_found'],
 });
 
+export const updateStatusPage = operation({
+  id: 'updateStatusPage',
+  method: 'PATCH',
+  path: '/api/v1/status-pages/{page_id}',
+  tag: 'Status pages',
+  access: 'write',
+  summary: 'Change a status page',
+  params: pageId,
+  body: StatusPagePatch,
+  response: StatusPageOut,
+  success: 200,
+  refusals: ['status_page_not_found', ...settingFaults, 'accent_invalid', 'password_invalid', 'domain_invalid', 'domain_taken'],
+});
+
+export const deleteStatusPage = operation({
+  id: 'deleteStatusPage',
+  method: 'DELETE',
+  path: '/api/v1/status-pages/{page_id}',
+  tag: 'Status pages',
+  access: 'write',
+  summary: 'Delete a status page',
+  description: 'With what was posted on it and who subscribed to it. Its monitors remain.',
+  params: pageId,
+  success: 204,
+  refusals: ['status_page_not_found'],
+});
+
 export const addStatusPageMonitor = operation({
   id: 'addStatusPageMonitor',
   method: 'POST',
@@ -81,6 +183,21 @@ export const addStatusPageMonitor = operation({
   response: StatusPageMonitorOut,
   success: 201,
   refusals: ['status_page_not_found', 'monitor_not_found', 'name_invalid', 'position_invalid', 'already_published'],
+});
+
+export const updateStatusPageMonitor = operation({
+  id: 'updateStatusPageMonitor',
+  method: 'PATCH',
+  path: '/api/v1/status-pages/{page_id}/monitors/{monitor_id}',
+  tag: 'Status pages',
+  access: 'write',
+  summary: 'Publish a monitor under another name',
+  description: 'On this page only.',
+  params: { ...pageId, monitor_id: uuid() },
+  body: StatusPageRowPatch,
+  response: StatusPageMonitorOut,
+  success: 200,
+  refusals: ['status_page_not_found', 'status_page_monitor_not_found', 'name_invalid'],
 });
 
 export const removeStatusPageMonitor = operation({
@@ -103,12 +220,27 @@ export const addStatusPageGroup = operation({
   tag: 'Status pages',
   access: 'write',
   summary: 'Publish a group on a status page',
-  description: 'The group becomes a heading, and its monitors are published under it.',
+  description: 'The group becomes a heading, and its monitors are published under it. A monitor that joins the group later is offered.',
   params: pageId,
   body: StatusPageGroupIn,
   response: StatusPageGroupOut,
   success: 201,
   refusals: ['status_page_not_found', 'group_not_found', 'name_invalid', 'already_published'],
+});
+
+export const updateStatusPageGroup = operation({
+  id: 'updateStatusPageGroup',
+  method: 'PATCH',
+  path: '/api/v1/status-pages/{page_id}/groups/{group_id}',
+  tag: 'Status pages',
+  access: 'write',
+  summary: 'Publish a group under another name',
+  description: 'On this page only.',
+  params: { ...pageId, group_id: uuid() },
+  body: StatusPageRowPatch,
+  response: StatusPageGroupOut,
+  success: 200,
+  refusals: ['status_page_not_found', 'status_page_group_not_found', 'name_invalid'],
 });
 
 export const removeStatusPageGroup = operation({
@@ -122,4 +254,18 @@ export const removeStatusPageGroup = operation({
   params: { ...pageId, group_id: uuid() },
   success: 204,
   refusals: ['status_page_not_found', 'status_page_group_not_found'],
+});
+
+export const orderStatusPage = operation({
+  id: 'orderStatusPage',
+  method: 'POST',
+  path: '/api/v1/status-pages/{page_id}/order',
+  tag: 'Status pages',
+  access: 'write',
+  summary: 'Put the rows of a status page in order',
+  params: pageId,
+  body: StatusPageOrderIn,
+  response: StatusPageOut,
+  success: 200,
+  refusals: ['status_page_not_found', 'order_invalid'],
 });

@@ -80,6 +80,13 @@ test('mail is signed with a domain, a selector and an RSA key, all of them or no
   expect(broken).not.toContain('hidden');
 });
 
+test('who is asked for the record that proves a domain is a list of addresses', () => {
+  const asked = (text: string) => readConfig({ ...whole, DNS_RESOLVERS: text }).DNS_RESOLVERS;
+  expect(readConfig(whole).DNS_RESOLVERS).toEqual([]);
+  expect(asked('192.0.2.1, [2001:db8::1]:5353')).toEqual(['192.0.2.1', '[2001:db8::1]:5353']);
+  expect(faults({ DNS_RESOLVERS: 'dns.example' })).toContain('DNS_RESOLVERS: must be addresses');
+});
+
 test('what messages to channels may reach inside is a list of addresses and ranges, and empty is empty', () => {
   const allowed = (text: string) => readConfig({ ...whole, ALERT_ALLOW_CIDRS: text }).ALERT_ALLOW_CIDRS;
   expect(readConfig(whole).ALERT_ALLOW_CIDRS).toEqual([]);

@@ -2,6 +2,7 @@
 import { afterAll, beforeAll } from 'vitest';
 import type { Caller } from '../../coordinator/access/caller.ts';
 import { createSecretsAtRest, type SecretsAtRest } from '../../coordinator/access/secrets.ts';
+import { noTextRecords, type TextRecords } from '../../coordinator/access/text-records.ts';
 import { createTokens } from '../../coordinator/access/tokens.ts';
 import { noTrials } from '../../coordinator/access/trials.ts';
 import type { Door } from '../../coordinator/operations/context.ts';
@@ -38,7 +39,10 @@ export type GateBench = {
 
 const callerOf = (who: Person | Caller): Caller => ('caller' in who ? who.caller : who);
 
-const createGateBench = async (door?: Door): Promise<GateBench & { readonly close: () => Promise<void> }> => {
+const createGateBench = async (
+  door?: Door,
+  textRecords: TextRecords = noTextRecords,
+): Promise<GateBench & { readonly close: () => Promise<void> }> => {
   const database = await createDatabase();
   const sql = connect(database.url, { name: 'gate bench', connections: 12 });
   const log = createLog({ name: 'gate bench', level: 'silent' });
@@ -52,6 +56,7 @@ const createGateBench = async (door?: Door): Promise<GateBench & { readonly clos
     channels: testChannels(sql, testSecretKey, clock),
     mintToken: tokens.mint,
     ...(door === undefined ? {} : { door }),
+    textRecords,
     baseUrl: () => 'https://antipode.test',
   });
   const answer: GateBench['answer'] = (operation, who, input = {}) => gate.execute(operation, callerOf(who), rawInput(operation, input));
@@ -96,10 +101,10 @@ const createGateBench = async (door?: Door): Promise<GateBench & { readonly clos
 };
 
 /** A bench for all tests of a file, made before them and taken down after them. */
-export const gateBench = (door?: Door): GateBench => {
+export const gateBench = (door?: Door, textRecords?: TextRecords): GateBench => {
   let made: Awaited<ReturnType<typeof createGateBench>> | undefined;
   beforeAll(async () => {
-    made = await createGateBench(door);
+    made = await createGateBench(door, textRecords);
   });
   afterAll(() => made?.close());
   const bench = (): GateBench => {

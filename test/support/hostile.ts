@@ -100,6 +100,14 @@ const plausible: Readonly<Record<string, readonly unknown[]>> = {
     '9999-12-31T23:00:00Z',
   ],
   ends_at: ['2027-01-05T03:00:00', '2027-01-05 03:00', '2027-01-05T03:00:00Z', 1_800_003_600, '9999-12-31T23:59:59-23:59'],
+  slug: ['status', 'shop-status', 'Shop', 'a b', '', 'x'.repeat(61)],
+  language: ['en', 'de', null, 'it'],
+  accent: ['#0a5bb5', '', null, '#ffcc00', 'red'],
+  access: ['public', 'password', 'link', null, 'friends'],
+  password: [null, 'for everybody', 'x'],
+  domain: [null, '', 'status.example.org', 'https://status.example.org/', '127.0.0.1', 'é.example'],
+  kind: ['investigating', 'resolved', 'webhook', 'over'],
+  text: [null, 'We look into it.', ' ', 'x'.repeat(2001)],
   position: [null, 0, 3, -1, 2 ** 40, 0.5],
 };
 

@@ -14,6 +14,8 @@ export type Things = {
   readonly incident: string;
   /** Of whoever made it. */
   readonly channel: string;
+  /** On the page, to the incident. */
+  readonly post: string;
 };
 
 const idOf = (body: unknown): string => {
@@ -22,18 +24,21 @@ const idOf = (body: unknown): string => {
 };
 
 export const createThings = async (api: Api, { organisation, readWrite }: Person, options = { published: true }): Promise<Things> => {
-  const post = async (url: string, payload: object): Promise<string> =>
+  const send = async (url: string, payload: object): Promise<string> =>
     idOf((await call(api, readWrite, { method: 'POST', url, payload })).body);
   const [page, incident] = [newId(), newId()];
   await api.sql`insert into status_pages (id, organisation_id, name, slug) values (${page}, ${organisation}, 'Public', ${`page-${page}`})`;
-  const group = await post('/api/v1/groups', { name: 'Web' });
-  const otherGroup = await post('/api/v1/groups', { name: `Other ${page}` });
-  const monitor = await post('/api/v1/monitors', { type: 'https', target: 'https://example.org/', group });
-  const otherMonitor = await post('/api/v1/monitors', { type: 'heartbeat', name: 'Backup' });
-  const window = await post('/api/v1/maintenance', { starts_at: '2027-01-01', ends_at: '2027-01-02', monitors: [monitor] });
+  const group = await send('/api/v1/groups', { name: 'Web' });
+  const otherGroup = await send('/api/v1/groups', { name: `Other ${page}` });
+  const monitor = await send('/api/v1/monitors', { type: 'https', target: 'https://example.org/', group });
+  const otherMonitor = await send('/api/v1/monitors', { type: 'heartbeat', name: 'Backup' });
+  const window = await send('/api/v1/maintenance', { starts_at: '2027-01-01', ends_at: '2027-01-02', monitors: [monitor] });
   await api.sql`insert into incidents (id, organisation_id, monitor_id, started_at, confirmed_at, seen_probe, seen_continent)
     values (${incident}, ${organisation}, ${monitor}, now(), now(), 'probe-Europe', 'Europe')`;
-  const channel = await post('/api/v1/channels', { kind: 'webhook', config: { url: 'https://hooks.example.org/' }, personal: true });
+  const channel = await send('/api/v1/channels', { kind: 'webhook', config: { url: 'https://hooks.example.org/' }, personal: true });
+  const post = newId();
+  await api.sql`insert into status_page_posts (id, page_id, organisation_id, incident_id, kind, text, written_at)
+    values (${post}, ${page}, ${organisation}, ${incident}, 'investigating', 'We look into it.', now())`;
   if (options.published) await call(api, readWrite, { method: 'POST', url: `/api/v1/status-pages/${page}/groups`, payload: { group } });
-  return { monitor, otherMonitor, group, otherGroup, window, page, incident, channel };
+  return { monitor, otherMonitor, group, otherGroup, window, page, incident, channel, post };
 };

@@ -5,7 +5,14 @@ import type { IncidentOut } from '../../../shared/api/incidents.ts';
 import type { MaintenanceOut } from '../../../shared/api/maintenance.ts';
 import type { MonitorOut, StatusOut } from '../../../shared/api/monitors.ts';
 import type { MeOut } from '../../../shared/api/organisation.ts';
-import type { StatusPageGroupOut, StatusPageMonitorOut, StatusPageOut, StatusPageSummaryOut } from '../../../shared/api/status-pages.ts';
+import type { StatusPagePostOut } from '../../../shared/api/status-page-posts.ts';
+import type {
+  StatusPageDomainOut,
+  StatusPageGroupOut,
+  StatusPageMonitorOut,
+  StatusPageOut,
+  StatusPageSummaryOut,
+} from '../../../shared/api/status-pages.ts';
 
 const ids = {
   organisation: '019a9c10-4f0e-7b52-9a6d-0c1d5b8f2e31',
@@ -14,6 +21,7 @@ const ids = {
   incident: '019aa1f0-63b5-7e08-a1c9-3d2e7f50b866',
   window: '019aa3c4-10de-7f93-b672-9a8b0c4d5e77',
   channel: '019aa7d2-0b6e-7c34-9e58-1a2f4c6d8b90',
+  post: '019aa1f2-1c07-7a93-8e46-5b9d0f2c7a18',
   page: '019a9c1a-77f1-7a25-8c04-2f6d3b9e1a55',
 } as const;
 
@@ -105,7 +113,22 @@ const pageMonitor: ValueOf<typeof StatusPageMonitorOut> = {
 
 const pageGroup: ValueOf<typeof StatusPageGroupOut> = { group: ids.group, display_name: 'Website', position: 0 };
 
-const page: ValueOf<typeof StatusPageOut> = { ...pageSummary, description: null, monitors: [pageMonitor], groups: [pageGroup] };
+const pageDomain: ValueOf<typeof StatusPageDomainOut> = {
+  name: 'status.harbour.example.com',
+  proved_at: '2026-11-03T10:02:11.000Z',
+  record_name: '_antipode.status.harbour.example.com',
+  record_text: 'antipode-status-page=6f1d0c5e9a7b4f28',
+};
+
+const page: ValueOf<typeof StatusPageOut> = {
+  ...{ ...pageSummary, description: null, monitors: [pageMonitor], groups: [pageGroup], language: 'en', accent: '#0a5bb5' },
+  ...{ logo: null, access: 'public', has_password: false, has_link: false, domain: pageDomain, subscribers: 42, offered: [] },
+};
+
+const post: ValueOf<typeof StatusPagePostOut> = {
+  ...{ id: ids.post, incident: ids.incident, kind: 'identified', text: 'A disk is full. We are moving the shop to another.' },
+  ...{ written_by: 'ada@harbour.example.com', written_at: '2026-11-18T04:06:40.000Z' },
+};
 
 const channel: ValueOf<typeof ChannelOut> = {
   ...{ id: ids.channel, kind: 'webhook', name: 'Pager', config: { url: 'https://hooks.example.com/antipode', secret: '***' } },
@@ -162,6 +185,17 @@ export const examples: Readonly<Record<string, unknown>> = {
   StatusPageMonitorOut: pageMonitor,
   StatusPageGroupOut: pageGroup,
   StatusPageMonitorIn: { monitor: ids.monitor, display_name: 'Online shop' },
+  StatusPageDomainOut: pageDomain,
+  StatusPageDomainCheckOut: { proved: true, domain: pageDomain, found: [pageDomain.record_text] },
+  StatusPageLinkOut: { link: 'https://antipode.example.com/status/harbour?key=b3VyIG93biBrZXksIHNlbnQgdG8gZnJpZW5k' },
+  StatusPageIn: { name: 'Harbour status', slug: 'harbour', language: 'en' },
+  StatusPagePatch: { accent: '#0a5bb5', domain: 'status.harbour.example.com' },
+  StatusPageOrderIn: { rows: [ids.group, ids.monitor] },
+  StatusPageRowPatch: { display_name: 'Online shop' },
+  StatusPagePostOut: post,
+  StatusPagePostPage: listed(post),
+  StatusPagePostIn: { kind: 'identified', text: post.text },
+  StatusPageSubscribersOut: { confirmed: 42, waiting: 3 },
   StatusPageGroupIn: { group: ids.group, display_name: 'Website' },
 };
 

@@ -19,7 +19,7 @@ export const addStatusPageMonitor = async (
     monitor_id: monitor,
     display_name: display_name === null ? name : nameFrom(display_name, 'display_name'),
     group_id: await headingFor(sql, page_id, monitor),
-    position: position === null ? await nextPosition(sql, 'monitors', page_id) : positionFrom(position),
+    position: position === null ? await nextPosition(sql, page_id) : positionFrom(position),
   };
   if (!(await insertPageMonitor(sql, page_id, row)))
     throw new Refusal('already_published', 'monitor: is on this page already; remove it first to publish it under another name.');

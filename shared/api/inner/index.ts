@@ -46,7 +46,7 @@ import {
   signUp,
   verifyEmail,
 } from './signing-up.ts';
-import { createStatusPage } from './status-pages.ts';
+import { getStatusPageEditor, listIncidentPages, removeStatusPageLogo, setStatusPageLogo } from './status-pages.ts';
 import { createToken, getToken, listTokens, revokeToken } from './tokens.ts';
 import { hearTrial, tryMonitor } from './trials.ts';
 import { dropSetAside, listNotices, listRefused, listSetAside, retrySetAside, showSetAside } from './upkeep.ts';
@@ -70,7 +70,10 @@ export const innerOperations = {
   getToken,
   createToken,
   revokeToken,
-  createStatusPage,
+  getStatusPageEditor,
+  setStatusPageLogo,
+  removeStatusPageLogo,
+  listIncidentPages,
   getBeatAddress,
   rotateBeatAddress,
   listBeats,

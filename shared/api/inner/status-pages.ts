@@ -1,14 +1,71 @@
-import { object, string } from '../fields.ts';
+import { array, boolean, dateTime, integer, nullable, object, string, uuid } from '../fields.ts';
 import { innerOperation } from '../operation.ts';
-import { StatusPageSummaryOut } from '../status-pages.ts';
+import { StatusPagePostOut } from '../status-page-posts.ts';
 
-/** Pages are made where their audience is chosen; the API only fills them. */
+/** What the editor of a status page needs beside what the API gives. */
 
-export const createStatusPage = innerOperation({
-  id: 'createStatusPage',
+const pageId = { page_id: uuid() };
+
+const named = { id: uuid(), name: string() };
+
+const PublishedIncidentOut = object('PublishedIncidentOut', {
+  id: uuid(),
+  display_name: string(),
+  started_at: dateTime(),
+  resolved_at: nullable(dateTime()),
+  posts: array(StatusPagePostOut),
+});
+
+export const getStatusPageEditor = innerOperation({
+  id: 'getStatusPageEditor',
+  access: 'read',
+  summary: 'Get what can be published on a status page, under which names we know it, and which incidents it tells of',
+  params: pageId,
+  response: object('StatusPageEditorOut', {
+    monitors: array(object('StatusPageChoiceOut', { ...named, group: nullable(uuid()) })),
+    groups: array(object('StatusPageGroupChoiceOut', named)),
+    rows: array(object('StatusPageRowOut', { ...named, kind: string() })),
+    incidents: array(PublishedIncidentOut),
+    waiting: integer(),
+    base_url: string(),
+  }),
+  refusals: ['status_page_not_found'],
+});
+
+export const setStatusPageLogo = innerOperation({
+  id: 'setStatusPageLogo',
   access: 'write',
-  summary: 'Create a status page',
-  body: object('StatusPageIn', { name: string(), slug: string() }),
-  response: StatusPageSummaryOut,
-  refusals: ['name_invalid', 'slug_invalid', 'slug_taken', 'plan_limit_status_pages'],
+  summary: 'Give a status page a logo',
+  params: pageId,
+  body: object('StatusPageLogoIn', { logo: string({ description: 'The bytes of a PNG, JPEG or WebP, in base64.' }) }),
+  response: object('StatusPageLogoOut', { logo: string() }),
+  refusals: ['status_page_not_found', 'logo_invalid'],
+});
+
+export const removeStatusPageLogo = innerOperation({
+  id: 'removeStatusPageLogo',
+  access: 'write',
+  summary: 'Take the logo of a status page away',
+  params: pageId,
+  refusals: ['status_page_not_found'],
+});
+
+export const listIncidentPages = innerOperation({
+  id: 'listIncidentPages',
+  access: 'read',
+  summary: 'List the status pages that tell of an incident, with what was posted there',
+  params: { incident_id: uuid() },
+  response: object('IncidentPagesOut', {
+    items: array(
+      object('IncidentPageOut', {
+        ...named,
+        slug: string(),
+        enabled: boolean(),
+        language: string(),
+        display_name: string(),
+        posts: array(StatusPagePostOut),
+      }),
+    ),
+  }),
+  refusals: ['incident_not_found'],
 });

@@ -254,11 +254,15 @@ export interface paths {
         };
         /**
          * List status pages
-         * @description Oldest first, with whether each is enabled. Status pages are created in the web interface.
+         * @description Oldest first, with whether each is enabled.
          */
         get: operations["listStatusPages"];
         put?: never;
-        post?: never;
+        /**
+         * Create a status page
+         * @description Nothing is published on it yet.
+         */
+        post: operations["createStatusPage"];
         delete?: never;
         options?: never;
         head?: never;
@@ -276,6 +280,28 @@ export interface paths {
         get: operations["getStatusPage"];
         put?: never;
         post?: never;
+        /**
+         * Delete a status page
+         * @description With what was posted on it and who subscribed to it. Its monitors remain.
+         */
+        delete: operations["deleteStatusPage"];
+        options?: never;
+        head?: never;
+        /** Change a status page */
+        patch: operations["updateStatusPage"];
+        trace?: never;
+    };
+    "/api/v1/status-pages/{page_id}/order": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Put the rows of a status page in order */
+        post: operations["orderStatusPage"];
         delete?: never;
         options?: never;
         head?: never;
@@ -316,7 +342,11 @@ export interface paths {
         delete: operations["removeStatusPageMonitor"];
         options?: never;
         head?: never;
-        patch?: never;
+        /**
+         * Publish a monitor under another name
+         * @description On this page only.
+         */
+        patch: operations["updateStatusPageMonitor"];
         trace?: never;
     };
     "/api/v1/status-pages/{page_id}/groups": {
@@ -330,7 +360,7 @@ export interface paths {
         put?: never;
         /**
          * Publish a group on a status page
-         * @description The group becomes a heading, and its monitors are published under it.
+         * @description The group becomes a heading, and its monitors are published under it. A monitor that joins the group later is offered.
          */
         post: operations["addStatusPageGroup"];
         delete?: never;
@@ -354,6 +384,127 @@ export interface paths {
          * @description Its monitors stay published.
          */
         delete: operations["removeStatusPageGroup"];
+        options?: never;
+        head?: never;
+        /**
+         * Publish a group under another name
+         * @description On this page only.
+         */
+        patch: operations["updateStatusPageGroup"];
+        trace?: never;
+    };
+    "/api/v1/status-pages/{page_id}/posts": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List what was posted on a status page
+         * @description Newest first.
+         */
+        get: operations["listStatusPagePosts"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/status-pages/{page_id}/incidents/{incident_id}/posts": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Post to an incident on a status page
+         * @description The monitor of the incident is published on the page, and the incident is confirmed. Subscribers are mailed.
+         */
+        post: operations["createStatusPagePost"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/status-pages/{page_id}/posts/{post_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Take a post off a status page
+         * @description What was mailed of it stays in mailboxes.
+         */
+        delete: operations["deleteStatusPagePost"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/status-pages/{page_id}/subscribers": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get how many subscribe to a status page */
+        get: operations["getStatusPageSubscribers"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/status-pages/{page_id}/domain/check": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Look whether the domain of a status page is proved
+         * @description Asks DNS now for the TXT record that the page names. Once it was found, the page answers under its domain.
+         */
+        post: operations["checkStatusPageDomain"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/status-pages/{page_id}/link": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Make the link of a private status page anew
+         * @description The page is then seen by whoever has this link, and by nobody with an older one. It is shown once.
+         */
+        post: operations["renewStatusPageLink"];
+        delete?: never;
         options?: never;
         head?: never;
         patch?: never;
@@ -868,17 +1019,54 @@ export interface components {
             enabled: boolean;
             uptime: components["schemas"]["UptimeOut"];
         };
+        StatusPageDomainCheckOut: {
+            proved: boolean;
+            domain: components["schemas"]["StatusPageDomainOut"] | null;
+            /** @description The texts of the records that stand there now. */
+            found: string[];
+        };
+        StatusPageDomainOut: {
+            name: string;
+            /** @description Null until the record was found. */
+            proved_at: string | null;
+            /** @description Where a TXT record proves the domain. */
+            record_name: string;
+            /** @description What it has to say. */
+            record_text: string;
+        };
         StatusPageGroupIn: {
             /** Format: uuid */
             group: string;
             /** @description The name of the group when not given. */
             display_name?: string | null;
+            /**
+             * @description False publishes the heading alone; its monitors are then offered.
+             * @default true
+             */
+            monitors: boolean;
         };
         StatusPageGroupOut: {
             /** Format: uuid */
             group: string;
             display_name: string;
             position: number;
+        };
+        StatusPageIn: {
+            name: string;
+            /** @description The last part of its address: small letters, digits and dashes between them. */
+            slug: string;
+            description?: string | null;
+            /** @default true */
+            enabled: boolean;
+            /**
+             * @description Of the words that the page itself says: `en`, `de`, `fr` or `es`.
+             * @default en
+             * @enum {string}
+             */
+            language: "en" | "de" | "fr" | "es";
+        };
+        StatusPageLinkOut: {
+            link: string;
         };
         StatusPageMonitorIn: {
             /** Format: uuid */
@@ -897,6 +1085,16 @@ export interface components {
             group: string | null;
             position: number;
         };
+        StatusPageOfferOut: {
+            /** Format: uuid */
+            monitor: string;
+            /** Format: uuid */
+            group: string;
+        };
+        StatusPageOrderIn: {
+            /** @description The monitors and groups of the page from top to bottom, each once. Under a heading stand its own monitors. */
+            rows: string[];
+        };
         StatusPageOut: {
             /** Format: uuid */
             id: string;
@@ -909,11 +1107,76 @@ export interface components {
             created_at: string;
             monitors: components["schemas"]["StatusPageMonitorOut"][];
             groups: components["schemas"]["StatusPageGroupOut"][];
+            /** @description Of the words that the page itself says: `en`, `de`, `fr` or `es`. */
+            language: string;
+            /** @description As `#rrggbb`. */
+            accent: string | null;
+            /** @description A mark of its logo, which changes with it; null when it has none. */
+            logo: string | null;
+            /** @description Who sees it: everybody (`public`), who has its `password`, or who has its `link`. */
+            access: string;
+            has_password: boolean;
+            has_link: boolean;
+            domain: components["schemas"]["StatusPageDomainOut"] | null;
+            /** @description How many are mailed what happens. */
+            subscribers: number;
+            /** @description Monitors that joined a published group and are not on the page: each is published under a name that somebody chooses. */
+            offered: components["schemas"]["StatusPageOfferOut"][];
         };
         StatusPagePage: {
             items: components["schemas"]["StatusPageSummaryOut"][];
             /** @description Send it back as `cursor` for the next page; null when the walk is over. */
             next_cursor?: string | null;
+        };
+        /** @description A field that is not sent, or null, stays as it is. */
+        StatusPagePatch: {
+            name?: string | null;
+            slug?: string | null;
+            /** @description An empty one takes the old one away. */
+            description?: string | null;
+            /** @description A page that is not enabled answers as if it did not exist. */
+            enabled?: boolean | null;
+            language?: ("en" | "de" | "fr" | "es") | null;
+            /** @description As `#rrggbb`, dark enough to be read on white; an empty one is the usual one. */
+            accent?: string | null;
+            access?: ("public" | "password" | "link") | null;
+            /** @description Whoever was let in with another is let in no more. */
+            password?: string | null;
+            /** @description It answers once it is proved; an empty one takes it away. */
+            domain?: string | null;
+        };
+        StatusPagePostIn: {
+            /** @enum {string} */
+            kind: "investigating" | "identified" | "monitoring" | "resolved";
+            /** @description The usual words of that kind, in the language of the page, when not given. */
+            text?: string | null;
+        };
+        StatusPagePostOut: {
+            /** Format: uuid */
+            id: string;
+            /** Format: uuid */
+            incident: string;
+            /** @description `investigating`, `identified`, `monitoring` or `resolved`. */
+            kind: string;
+            text: string;
+            /** @description Who wrote it; it is not shown on the page. */
+            written_by: string | null;
+            /** Format: date-time */
+            written_at: string;
+        };
+        StatusPagePostPage: {
+            items: components["schemas"]["StatusPagePostOut"][];
+            /** @description Send it back as `cursor` for the next page; null when the walk is over. */
+            next_cursor?: string | null;
+        };
+        StatusPageRowPatch: {
+            display_name: string;
+        };
+        StatusPageSubscribersOut: {
+            /** @description Who are mailed what happens. */
+            confirmed: number;
+            /** @description Who were asked by mail and have not answered. */
+            waiting: number;
         };
         StatusPageSummaryOut: {
             /** Format: uuid */
@@ -2601,6 +2864,135 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
+    createStatusPage: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: {
+                /** @description Accepted and ignored: only a bearer token authenticates here. */
+                svc_session?: string | null;
+            };
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "name": "Harbour status",
+                 *       "slug": "harbour",
+                 *       "language": "en"
+                 *     }
+                 */
+                "application/json": components["schemas"]["StatusPageIn"];
+            };
+        };
+        responses: {
+            /** @description Created. */
+            201: {
+                headers: {
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "019a9c1a-77f1-7a25-8c04-2f6d3b9e1a55",
+                     *       "name": "Harbour status",
+                     *       "slug": "harbour",
+                     *       "enabled": true,
+                     *       "created_at": "2026-11-02T09:30:00.000Z",
+                     *       "description": null,
+                     *       "monitors": [
+                     *         {
+                     *           "monitor": "019a9c12-8d3a-7c61-b4e0-5f7a9c2d1b44",
+                     *           "display_name": "Online shop",
+                     *           "group": "019a9c11-2b7c-7d10-8f35-6e4b1a0c9d22",
+                     *           "position": 0
+                     *         }
+                     *       ],
+                     *       "groups": [
+                     *         {
+                     *           "group": "019a9c11-2b7c-7d10-8f35-6e4b1a0c9d22",
+                     *           "display_name": "Website",
+                     *           "position": 0
+                     *         }
+                     *       ],
+                     *       "language": "en",
+                     *       "accent": "#0a5bb5",
+                     *       "logo": null,
+                     *       "access": "public",
+                     *       "has_password": false,
+                     *       "has_link": false,
+                     *       "domain": {
+                     *         "name": "status.harbour.example.com",
+                     *         "proved_at": "2026-11-03T10:02:11.000Z",
+                     *         "record_name": "_antipode.status.harbour.example.com",
+                     *         "record_text": "antipode-status-page=6f1d0c5e9a7b4f28"
+                     *       },
+                     *       "subscribers": 42,
+                     *       "offered": []
+                     *     }
+                     */
+                    "application/json": components["schemas"]["StatusPageOut"];
+                };
+            };
+            /**
+             * @description `name_invalid`: The name is empty or too long.
+             *
+             *     `slug_invalid`: The last part of the address is not of small letters, digits and dashes.
+             *
+             *     `description_invalid`: The description is too long.
+             *
+             *     `request_malformed`: The request could not be read.
+             */
+            400: {
+                headers: {
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorOut"];
+                };
+            };
+            401: components["responses"]["Unauthenticated"];
+            /**
+             * @description `scope_insufficient`: The token may only read.
+             *
+             *     `role_insufficient`: Your role in the organisation may not do this.
+             *
+             *     `plan_limit_status_pages`: The plan allows no more status pages.
+             */
+            403: {
+                headers: {
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorOut"];
+                };
+            };
+            /** @description `slug_taken`: Another page has this address. */
+            409: {
+                headers: {
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorOut"];
+                };
+            };
+            413: components["responses"]["BodyTooLarge"];
+            422: components["responses"]["ValidationFailure"];
+            429: components["responses"]["TooManyCalls"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
     getStatusPage: {
         parameters: {
             query?: never;
@@ -2645,7 +3037,21 @@ export interface operations {
                      *           "display_name": "Website",
                      *           "position": 0
                      *         }
-                     *       ]
+                     *       ],
+                     *       "language": "en",
+                     *       "accent": "#0a5bb5",
+                     *       "logo": null,
+                     *       "access": "public",
+                     *       "has_password": false,
+                     *       "has_link": false,
+                     *       "domain": {
+                     *         "name": "status.harbour.example.com",
+                     *         "proved_at": "2026-11-03T10:02:11.000Z",
+                     *         "record_name": "_antipode.status.harbour.example.com",
+                     *         "record_text": "antipode-status-page=6f1d0c5e9a7b4f28"
+                     *       },
+                     *       "subscribers": 42,
+                     *       "offered": []
                      *     }
                      */
                     "application/json": components["schemas"]["StatusPageOut"];
@@ -2664,6 +3070,297 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorOut"];
                 };
             };
+            422: components["responses"]["ValidationFailure"];
+            429: components["responses"]["TooManyCalls"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    deleteStatusPage: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                page_id: string;
+            };
+            cookie?: {
+                /** @description Accepted and ignored: only a bearer token authenticates here. */
+                svc_session?: string | null;
+            };
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done; no body. */
+            204: {
+                headers: {
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["Unreadable"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["MayNotWrite"];
+            /** @description `status_page_not_found`: There is no such status page. */
+            404: {
+                headers: {
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorOut"];
+                };
+            };
+            422: components["responses"]["ValidationFailure"];
+            429: components["responses"]["TooManyCalls"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    updateStatusPage: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                page_id: string;
+            };
+            cookie?: {
+                /** @description Accepted and ignored: only a bearer token authenticates here. */
+                svc_session?: string | null;
+            };
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "accent": "#0a5bb5",
+                 *       "domain": "status.harbour.example.com"
+                 *     }
+                 */
+                "application/json": components["schemas"]["StatusPagePatch"];
+            };
+        };
+        responses: {
+            /** @description What was asked for. */
+            200: {
+                headers: {
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "019a9c1a-77f1-7a25-8c04-2f6d3b9e1a55",
+                     *       "name": "Harbour status",
+                     *       "slug": "harbour",
+                     *       "enabled": true,
+                     *       "created_at": "2026-11-02T09:30:00.000Z",
+                     *       "description": null,
+                     *       "monitors": [
+                     *         {
+                     *           "monitor": "019a9c12-8d3a-7c61-b4e0-5f7a9c2d1b44",
+                     *           "display_name": "Online shop",
+                     *           "group": "019a9c11-2b7c-7d10-8f35-6e4b1a0c9d22",
+                     *           "position": 0
+                     *         }
+                     *       ],
+                     *       "groups": [
+                     *         {
+                     *           "group": "019a9c11-2b7c-7d10-8f35-6e4b1a0c9d22",
+                     *           "display_name": "Website",
+                     *           "position": 0
+                     *         }
+                     *       ],
+                     *       "language": "en",
+                     *       "accent": "#0a5bb5",
+                     *       "logo": null,
+                     *       "access": "public",
+                     *       "has_password": false,
+                     *       "has_link": false,
+                     *       "domain": {
+                     *         "name": "status.harbour.example.com",
+                     *         "proved_at": "2026-11-03T10:02:11.000Z",
+                     *         "record_name": "_antipode.status.harbour.example.com",
+                     *         "record_text": "antipode-status-page=6f1d0c5e9a7b4f28"
+                     *       },
+                     *       "subscribers": 42,
+                     *       "offered": []
+                     *     }
+                     */
+                    "application/json": components["schemas"]["StatusPageOut"];
+                };
+            };
+            /**
+             * @description `name_invalid`: The name is empty or too long.
+             *
+             *     `slug_invalid`: The last part of the address is not of small letters, digits and dashes.
+             *
+             *     `description_invalid`: The description is too long.
+             *
+             *     `accent_invalid`: The colour is none, or is hard to read on white; the message names one that would do.
+             *
+             *     `password_invalid`: The password is too short or too long.
+             *
+             *     `domain_invalid`: The domain is no name of a host, or is that of the service itself.
+             *
+             *     `request_malformed`: The request could not be read.
+             */
+            400: {
+                headers: {
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorOut"];
+                };
+            };
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["MayNotWrite"];
+            /** @description `status_page_not_found`: There is no such status page. */
+            404: {
+                headers: {
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorOut"];
+                };
+            };
+            /**
+             * @description `slug_taken`: Another page has this address.
+             *
+             *     `domain_taken`: Another page proved this domain.
+             */
+            409: {
+                headers: {
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorOut"];
+                };
+            };
+            413: components["responses"]["BodyTooLarge"];
+            422: components["responses"]["ValidationFailure"];
+            429: components["responses"]["TooManyCalls"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    orderStatusPage: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                page_id: string;
+            };
+            cookie?: {
+                /** @description Accepted and ignored: only a bearer token authenticates here. */
+                svc_session?: string | null;
+            };
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "rows": [
+                 *         "019a9c11-2b7c-7d10-8f35-6e4b1a0c9d22",
+                 *         "019a9c12-8d3a-7c61-b4e0-5f7a9c2d1b44"
+                 *       ]
+                 *     }
+                 */
+                "application/json": components["schemas"]["StatusPageOrderIn"];
+            };
+        };
+        responses: {
+            /** @description What was asked for. */
+            200: {
+                headers: {
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "019a9c1a-77f1-7a25-8c04-2f6d3b9e1a55",
+                     *       "name": "Harbour status",
+                     *       "slug": "harbour",
+                     *       "enabled": true,
+                     *       "created_at": "2026-11-02T09:30:00.000Z",
+                     *       "description": null,
+                     *       "monitors": [
+                     *         {
+                     *           "monitor": "019a9c12-8d3a-7c61-b4e0-5f7a9c2d1b44",
+                     *           "display_name": "Online shop",
+                     *           "group": "019a9c11-2b7c-7d10-8f35-6e4b1a0c9d22",
+                     *           "position": 0
+                     *         }
+                     *       ],
+                     *       "groups": [
+                     *         {
+                     *           "group": "019a9c11-2b7c-7d10-8f35-6e4b1a0c9d22",
+                     *           "display_name": "Website",
+                     *           "position": 0
+                     *         }
+                     *       ],
+                     *       "language": "en",
+                     *       "accent": "#0a5bb5",
+                     *       "logo": null,
+                     *       "access": "public",
+                     *       "has_password": false,
+                     *       "has_link": false,
+                     *       "domain": {
+                     *         "name": "status.harbour.example.com",
+                     *         "proved_at": "2026-11-03T10:02:11.000Z",
+                     *         "record_name": "_antipode.status.harbour.example.com",
+                     *         "record_text": "antipode-status-page=6f1d0c5e9a7b4f28"
+                     *       },
+                     *       "subscribers": 42,
+                     *       "offered": []
+                     *     }
+                     */
+                    "application/json": components["schemas"]["StatusPageOut"];
+                };
+            };
+            /**
+             * @description `order_invalid`: The rows are not those of the page, each once.
+             *
+             *     `request_malformed`: The request could not be read.
+             */
+            400: {
+                headers: {
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorOut"];
+                };
+            };
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["MayNotWrite"];
+            /** @description `status_page_not_found`: There is no such status page. */
+            404: {
+                headers: {
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorOut"];
+                };
+            };
+            413: components["responses"]["BodyTooLarge"];
             422: components["responses"]["ValidationFailure"];
             429: components["responses"]["TooManyCalls"];
             431: components["responses"]["HeadersTooLarge"];
@@ -2816,6 +3513,89 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
+    updateStatusPageMonitor: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                page_id: string;
+                monitor_id: string;
+            };
+            cookie?: {
+                /** @description Accepted and ignored: only a bearer token authenticates here. */
+                svc_session?: string | null;
+            };
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "display_name": "Online shop"
+                 *     }
+                 */
+                "application/json": components["schemas"]["StatusPageRowPatch"];
+            };
+        };
+        responses: {
+            /** @description What was asked for. */
+            200: {
+                headers: {
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "monitor": "019a9c12-8d3a-7c61-b4e0-5f7a9c2d1b44",
+                     *       "display_name": "Online shop",
+                     *       "group": "019a9c11-2b7c-7d10-8f35-6e4b1a0c9d22",
+                     *       "position": 0
+                     *     }
+                     */
+                    "application/json": components["schemas"]["StatusPageMonitorOut"];
+                };
+            };
+            /**
+             * @description `name_invalid`: The name is empty or too long.
+             *
+             *     `request_malformed`: The request could not be read.
+             */
+            400: {
+                headers: {
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorOut"];
+                };
+            };
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["MayNotWrite"];
+            /**
+             * @description `status_page_not_found`: There is no such status page.
+             *
+             *     `status_page_monitor_not_found`: The monitor is not on this page.
+             */
+            404: {
+                headers: {
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorOut"];
+                };
+            };
+            413: components["responses"]["BodyTooLarge"];
+            422: components["responses"]["ValidationFailure"];
+            429: components["responses"]["TooManyCalls"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
     addStatusPageGroup: {
         parameters: {
             query?: never;
@@ -2941,6 +3721,478 @@ export interface operations {
              *
              *     `status_page_group_not_found`: The group is not on this page.
              */
+            404: {
+                headers: {
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorOut"];
+                };
+            };
+            422: components["responses"]["ValidationFailure"];
+            429: components["responses"]["TooManyCalls"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    updateStatusPageGroup: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                page_id: string;
+                group_id: string;
+            };
+            cookie?: {
+                /** @description Accepted and ignored: only a bearer token authenticates here. */
+                svc_session?: string | null;
+            };
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "display_name": "Online shop"
+                 *     }
+                 */
+                "application/json": components["schemas"]["StatusPageRowPatch"];
+            };
+        };
+        responses: {
+            /** @description What was asked for. */
+            200: {
+                headers: {
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "group": "019a9c11-2b7c-7d10-8f35-6e4b1a0c9d22",
+                     *       "display_name": "Website",
+                     *       "position": 0
+                     *     }
+                     */
+                    "application/json": components["schemas"]["StatusPageGroupOut"];
+                };
+            };
+            /**
+             * @description `name_invalid`: The name is empty or too long.
+             *
+             *     `request_malformed`: The request could not be read.
+             */
+            400: {
+                headers: {
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorOut"];
+                };
+            };
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["MayNotWrite"];
+            /**
+             * @description `status_page_not_found`: There is no such status page.
+             *
+             *     `status_page_group_not_found`: The group is not on this page.
+             */
+            404: {
+                headers: {
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorOut"];
+                };
+            };
+            413: components["responses"]["BodyTooLarge"];
+            422: components["responses"]["ValidationFailure"];
+            429: components["responses"]["TooManyCalls"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listStatusPagePosts: {
+        parameters: {
+            query?: {
+                /** @description How many items the page may hold. */
+                limit?: number;
+                /** @description The `next_cursor` of the page before. */
+                cursor?: string | null;
+                /** @description Only what was posted to this incident. */
+                incident?: string | null;
+            };
+            header?: never;
+            path: {
+                page_id: string;
+            };
+            cookie?: {
+                /** @description Accepted and ignored: only a bearer token authenticates here. */
+                svc_session?: string | null;
+            };
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What was asked for. */
+            200: {
+                headers: {
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "items": [
+                     *         {
+                     *           "id": "019aa1f2-1c07-7a93-8e46-5b9d0f2c7a18",
+                     *           "incident": "019aa1f0-63b5-7e08-a1c9-3d2e7f50b866",
+                     *           "kind": "identified",
+                     *           "text": "A disk is full. We are moving the shop to another.",
+                     *           "written_by": "ada@harbour.example.com",
+                     *           "written_at": "2026-11-18T04:06:40.000Z"
+                     *         }
+                     *       ],
+                     *       "next_cursor": null
+                     *     }
+                     */
+                    "application/json": components["schemas"]["StatusPagePostPage"];
+                };
+            };
+            400: components["responses"]["Unreadable"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description `status_page_not_found`: There is no such status page. */
+            404: {
+                headers: {
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorOut"];
+                };
+            };
+            422: components["responses"]["ValidationFailure"];
+            429: components["responses"]["TooManyCalls"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    createStatusPagePost: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                page_id: string;
+                incident_id: string;
+            };
+            cookie?: {
+                /** @description Accepted and ignored: only a bearer token authenticates here. */
+                svc_session?: string | null;
+            };
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "kind": "identified",
+                 *       "text": "A disk is full. We are moving the shop to another."
+                 *     }
+                 */
+                "application/json": components["schemas"]["StatusPagePostIn"];
+            };
+        };
+        responses: {
+            /** @description Created. */
+            201: {
+                headers: {
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "019aa1f2-1c07-7a93-8e46-5b9d0f2c7a18",
+                     *       "incident": "019aa1f0-63b5-7e08-a1c9-3d2e7f50b866",
+                     *       "kind": "identified",
+                     *       "text": "A disk is full. We are moving the shop to another.",
+                     *       "written_by": "ada@harbour.example.com",
+                     *       "written_at": "2026-11-18T04:06:40.000Z"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["StatusPagePostOut"];
+                };
+            };
+            /**
+             * @description `post_invalid`: The text is empty or too long.
+             *
+             *     `request_malformed`: The request could not be read.
+             */
+            400: {
+                headers: {
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorOut"];
+                };
+            };
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["MayNotWrite"];
+            /**
+             * @description `status_page_not_found`: There is no such status page.
+             *
+             *     `incident_not_found`: There is no such incident.
+             */
+            404: {
+                headers: {
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorOut"];
+                };
+            };
+            /** @description `incident_not_published`: The page does not show this incident: its monitor is not on it, or it is not confirmed. */
+            409: {
+                headers: {
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorOut"];
+                };
+            };
+            413: components["responses"]["BodyTooLarge"];
+            422: components["responses"]["ValidationFailure"];
+            429: components["responses"]["TooManyCalls"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    deleteStatusPagePost: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                page_id: string;
+                post_id: string;
+            };
+            cookie?: {
+                /** @description Accepted and ignored: only a bearer token authenticates here. */
+                svc_session?: string | null;
+            };
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done; no body. */
+            204: {
+                headers: {
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["Unreadable"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["MayNotWrite"];
+            /**
+             * @description `status_page_not_found`: There is no such status page.
+             *
+             *     `status_page_post_not_found`: There is no such post on this page.
+             */
+            404: {
+                headers: {
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorOut"];
+                };
+            };
+            422: components["responses"]["ValidationFailure"];
+            429: components["responses"]["TooManyCalls"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    getStatusPageSubscribers: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                page_id: string;
+            };
+            cookie?: {
+                /** @description Accepted and ignored: only a bearer token authenticates here. */
+                svc_session?: string | null;
+            };
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What was asked for. */
+            200: {
+                headers: {
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "confirmed": 42,
+                     *       "waiting": 3
+                     *     }
+                     */
+                    "application/json": components["schemas"]["StatusPageSubscribersOut"];
+                };
+            };
+            400: components["responses"]["Unreadable"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description `status_page_not_found`: There is no such status page. */
+            404: {
+                headers: {
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorOut"];
+                };
+            };
+            422: components["responses"]["ValidationFailure"];
+            429: components["responses"]["TooManyCalls"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    checkStatusPageDomain: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                page_id: string;
+            };
+            cookie?: {
+                /** @description Accepted and ignored: only a bearer token authenticates here. */
+                svc_session?: string | null;
+            };
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What was asked for. */
+            200: {
+                headers: {
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "proved": true,
+                     *       "domain": {
+                     *         "name": "status.harbour.example.com",
+                     *         "proved_at": "2026-11-03T10:02:11.000Z",
+                     *         "record_name": "_antipode.status.harbour.example.com",
+                     *         "record_text": "antipode-status-page=6f1d0c5e9a7b4f28"
+                     *       },
+                     *       "found": [
+                     *         "antipode-status-page=6f1d0c5e9a7b4f28"
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["StatusPageDomainCheckOut"];
+                };
+            };
+            400: components["responses"]["Unreadable"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["MayNotWrite"];
+            /** @description `status_page_not_found`: There is no such status page. */
+            404: {
+                headers: {
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorOut"];
+                };
+            };
+            /**
+             * @description `domain_missing`: The page has no domain to look for.
+             *
+             *     `domain_taken`: Another page proved this domain.
+             */
+            409: {
+                headers: {
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorOut"];
+                };
+            };
+            422: components["responses"]["ValidationFailure"];
+            429: components["responses"]["TooManyCalls"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    renewStatusPageLink: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                page_id: string;
+            };
+            cookie?: {
+                /** @description Accepted and ignored: only a bearer token authenticates here. */
+                svc_session?: string | null;
+            };
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Created. */
+            201: {
+                headers: {
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "link": "https://antipode.example.com/status/harbour?key=b3VyIG93biBrZXksIHNlbnQgdG8gZnJpZW5k"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["StatusPageLinkOut"];
+                };
+            };
+            400: components["responses"]["Unreadable"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["MayNotWrite"];
+            /** @description `status_page_not_found`: There is no such status page. */
             404: {
                 headers: {
                     "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];

@@ -1,10 +1,10 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { createGroup, deleteGroup } from '../../../shared/api/groups.ts';
-import { createStatusPage } from '../../../shared/api/inner/status-pages.ts';
 import { createMonitor, deleteMonitor, updateMonitor } from '../../../shared/api/monitors.ts';
 import {
   addStatusPageGroup,
   addStatusPageMonitor,
+  createStatusPage,
   getStatusPage,
   listStatusPages,
   removeStatusPageGroup,
@@ -97,13 +97,13 @@ describe('a status page', () => {
     const [one, two] = [await monitor('one', group), await monitor('two', group)];
     await bench.call(addStatusPageMonitor, house.owner, { page_id: id, monitor: two, display_name: 'Second' });
     expect(await bench.call(addStatusPageGroup, house.member, { page_id: id, group, display_name: 'Our shop' })).toEqual({
-      ...{ group, display_name: 'Our shop', position: 0 },
+      ...{ group, display_name: 'Our shop', position: 1 },
     });
     const whole = await bench.call(getStatusPage, house.viewer, { page_id: id });
-    expect(whole.groups).toEqual([{ group, display_name: 'Our shop', position: 0 }]);
+    expect(whole.groups).toEqual([{ group, display_name: 'Our shop', position: 1 }]);
     expect(whole.monitors).toEqual([
       { monitor: two, display_name: 'Second', group, position: 0 },
-      { monitor: one, display_name: 'one', group, position: 1 },
+      { monitor: one, display_name: 'one', group, position: 2 },
     ]);
     const later = await monitor('three', group);
     expect(await bench.call(addStatusPageMonitor, house.owner, { page_id: id, monitor: later })).toMatchObject({ group });

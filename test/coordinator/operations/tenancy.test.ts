@@ -6,11 +6,11 @@ import { createGroup } from '../../../shared/api/groups.ts';
 import { operations } from '../../../shared/api/index.ts';
 import { innerOperations } from '../../../shared/api/inner/index.ts';
 import { inviteMember } from '../../../shared/api/inner/members.ts';
-import { createStatusPage } from '../../../shared/api/inner/status-pages.ts';
 import { createMaintenanceWindow } from '../../../shared/api/maintenance.ts';
 import { createMonitor } from '../../../shared/api/monitors.ts';
 import type { Operation } from '../../../shared/api/operation.ts';
-import { addStatusPageGroup, addStatusPageMonitor } from '../../../shared/api/status-pages.ts';
+import { createStatusPagePost } from '../../../shared/api/status-page-posts.ts';
+import { addStatusPageGroup, addStatusPageMonitor, createStatusPage } from '../../../shared/api/status-pages.ts';
 import { newId } from '../../../shared/base/ids.ts';
 import { createLog } from '../../../shared/base/log.ts';
 import { gateBench } from '../../support/gate.ts';
@@ -36,7 +36,9 @@ const estate = async (): Promise<Estate> => {
   await bench.call(addStatusPageMonitor, as, { page_id, monitor: monitor_id });
   await bench.call(addStatusPageGroup, as, { page_id, group: group_id });
   const incident_id = newId();
-  await bench.sql`insert into incidents (id, organisation_id, monitor_id, started_at) values (${incident_id}, ${house.organisation}, ${monitor_id}, now())`;
+  await bench.sql`insert into incidents (id, organisation_id, monitor_id, started_at, confirmed_at)
+    values (${incident_id}, ${house.organisation}, ${monitor_id}, now(), now())`;
+  const post_id = (await bench.call(createStatusPagePost, as, { page_id, incident_id, kind: 'investigating' })).id;
   const hook = { kind: 'webhook', config: { url: 'https://hooks.example.org/' } };
   const channel_id = (await bench.call(createChannel, as, hook)).id;
   const message_id = newId();
@@ -48,7 +50,19 @@ const estate = async (): Promise<Estate> => {
   const token_id = token?.id ?? '';
   return {
     house,
-    ids: { group_id, monitor_id, window_id, page_id, incident_id, invitation_id, token_id, trial_id: newId(), channel_id, message_id },
+    ids: {
+      group_id,
+      monitor_id,
+      window_id,
+      page_id,
+      incident_id,
+      invitation_id,
+      token_id,
+      trial_id: newId(),
+      channel_id,
+      message_id,
+      post_id,
+    },
   };
 };
 
@@ -91,6 +105,12 @@ const bodies = (ids: Readonly<Record<string, string>>): Readonly<Record<string, 
   inviteMember: { email: `${newId()}@example.org`, role: 'viewer' },
   changeMonitors: { monitors: [ids.monitor_id], change: 'pause' },
   createStatusPage: { name: 'x', slug: newId() },
+  updateStatusPage: { name: 'x' },
+  updateStatusPageMonitor: { display_name: 'x' },
+  updateStatusPageGroup: { display_name: 'x' },
+  orderStatusPage: { rows: [ids.group_id, ids.monitor_id] },
+  createStatusPagePost: { kind: 'investigating' },
+  setStatusPageLogo: { logo: 'iVBORw0KGgo=' },
   addIncidentNote: { text: 'x' },
   tryMonitor: { type: 'heartbeat', target: '', monitor: ids.monitor_id },
 });

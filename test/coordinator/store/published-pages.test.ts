@@ -1,9 +1,8 @@
 import { beforeAll, expect, test } from 'vitest';
 import { logoOfPage, postsOfIncidents, publishedPage } from '../../../coordinator/store/published-pages.ts';
 import { createGroup } from '../../../shared/api/groups.ts';
-import { createStatusPage } from '../../../shared/api/inner/status-pages.ts';
 import { createMonitor } from '../../../shared/api/monitors.ts';
-import { addStatusPageGroup, addStatusPageMonitor } from '../../../shared/api/status-pages.ts';
+import { addStatusPageGroup, addStatusPageMonitor, createStatusPage, orderStatusPage } from '../../../shared/api/status-pages.ts';
 import { newId } from '../../../shared/base/ids.ts';
 import { gateBench } from '../../support/gate.ts';
 import { createHouse, type House } from '../../support/people.ts';
@@ -23,9 +22,10 @@ test('a page is read with its rows from top to bottom, each under its heading, b
   const id = await page('whole');
   const group = (await bench.call(createGroup, house.owner, { name: 'internal-group' })).id;
   const [inside, outside] = [await monitor('internal-1', group), await monitor('internal-2')];
-  await bench.call(addStatusPageMonitor, house.owner, { page_id: id, monitor: outside, display_name: 'Search', position: 5 });
-  await bench.call(addStatusPageMonitor, house.owner, { page_id: id, monitor: inside, display_name: 'Checkout', position: 9 });
+  await bench.call(addStatusPageMonitor, house.owner, { page_id: id, monitor: outside, display_name: 'Search' });
+  await bench.call(addStatusPageMonitor, house.owner, { page_id: id, monitor: inside, display_name: 'Checkout' });
   await bench.call(addStatusPageGroup, house.owner, { page_id: id, group, display_name: 'Shop' });
+  await bench.call(orderStatusPage, house.owner, { page_id: id, rows: [group, outside, inside] });
   expect(await publishedPage(bench.sql, { slug: 'whole' })).toEqual({
     ...{ id, organisation_id: house.organisation, slug: 'whole', name: 'Status', description: null, language: 'en', accent: null },
     ...{ access: 'public', password_hash: null, link_fingerprint: null, access_version: 0, domain: null, logo_version: null },

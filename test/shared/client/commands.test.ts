@@ -18,7 +18,11 @@ test('every command that the service is promised with stands there, and no other
       ...['list', 'get', 'create', 'update', 'delete'].map((verb) => `channels ${verb}`),
       ...['list', 'get', 'create', 'update', 'delete', 'preview'].map((verb) => `maintenance ${verb}`),
       ...['list', 'get', 'create', 'update', 'delete'].map((verb) => `groups ${verb}`),
-      ...['list', 'get', 'add-monitor', 'remove-monitor', 'add-group', 'remove-group'].map((verb) => `status-pages ${verb}`),
+      ...['list', 'get', 'create', 'update', 'delete', 'order', 'subscribers', 'check-domain', 'renew-link'].map(
+        (verb) => `status-pages ${verb}`,
+      ),
+      ...['add', 'update', 'remove'].flatMap((verb) => [`status-pages ${verb}-monitor`, `status-pages ${verb}-group`]),
+      ...['list-posts', 'create-post', 'delete-post'].map((verb) => `status-pages ${verb}`),
     ].toSorted(),
   );
 });

@@ -43,6 +43,13 @@ const bodies: { readonly [Id in OperationId]?: (of: Things) => object } = {
   updateGroup: () => ({ name: 'Renamed' }),
   addStatusPageMonitor: ({ otherMonitor }) => ({ monitor: otherMonitor }),
   addStatusPageGroup: ({ group }) => ({ group }),
+  createStatusPage: () => ({ name: 'New', slug: newId() }),
+  updateStatusPage: () => ({ name: 'Renamed', domain: 'status.example.org', access: 'password', password: 'for everybody' }),
+  updateStatusPageMonitor: () => ({ display_name: 'Renamed' }),
+  updateStatusPageGroup: () => ({ display_name: 'Renamed' }),
+  // Nothing is on it yet.
+  orderStatusPage: () => ({ rows: [] }),
+  createStatusPagePost: () => ({ kind: 'monitoring' }),
   createChannel: ({ monitor, group }) => ({
     ...{ kind: 'webhook', config: { url: 'https://hooks.example.org/' }, personal: true },
     ...{ covers: 'chosen', monitors: [monitor], groups: [group] },
@@ -64,7 +71,8 @@ const request = (id: OperationId, of: Things) => {
     .replace('{window_id}', of.window)
     .replace('{page_id}', of.page)
     .replace('{incident_id}', of.incident)
-    .replace('{channel_id}', of.channel);
+    .replace('{channel_id}', of.channel)
+    .replace('{post_id}', of.post);
   const payload = bodies[id]?.(of);
   return { method: operation.method, url: `${url}${queries[id]?.(of) ?? ''}`, ...(payload && { payload }) };
 };
@@ -80,7 +88,9 @@ const inventory = async (): Promise<string> => {
       (select json_agg(m order by key) from monitors m where organisation_id = ${house.organisation}),
       (select json_agg(g order by key) from groups g where organisation_id = ${house.organisation}),
       (select json_agg(w order by key) from maintenance_windows w where organisation_id = ${house.organisation}),
-      (select json_agg(p) from status_page_monitors p), (select json_agg(p) from status_page_groups p))::text as all`;
+      (select json_agg(p order by key) from status_pages p where organisation_id = ${house.organisation}),
+      (select json_agg(p) from status_page_monitors p), (select json_agg(p) from status_page_groups p),
+      (select json_agg(p order by key) from status_page_posts p where organisation_id = ${house.organisation}))::text as all`;
   return String(rows[0]?.all);
 };
 
@@ -116,13 +126,13 @@ describe('Whoever is not allowed', () => {
     const before = await inventory();
     const unknown: Things = {
       ...{ monitor: newId(), otherMonitor: newId(), group: newId(), otherGroup: newId() },
-      ...{ window: newId(), page: newId(), incident: newId(), channel: newId() },
+      ...{ window: newId(), page: newId(), incident: newId(), channel: newId(), post: newId() },
     };
-    for (const id of ids.filter((id) => id !== 'whoami' && id !== 'createGroup')) {
+    for (const id of ids.filter((id) => !['whoami', 'createGroup', 'createStatusPage'].includes(id))) {
       const foreign = await ask(id, strangers.owner.readWrite);
       const unheardOf = await ask(id, strangers.owner.readWrite, unknown);
       expect([id, foreign.status, foreign.text]).toEqual([id, unheardOf.status, unheardOf.text]);
-      if (id.startsWith('list')) expect([id, foreign.body]).toEqual([id, { items: [], next_cursor: null }]);
+      if (id.startsWith('list') && id !== 'listStatusPagePosts') expect([id, foreign.body]).toEqual([id, { items: [], next_cursor: null }]);
       else expect([id, foreign.status]).toEqual([id, 404]);
     }
     expect(await inventory()).toBe(before);
@@ -176,7 +186,14 @@ describe('Whoever is allowed', () => {
       const of = await createThings(api, mine[role], { published: false });
       // What deletes comes last, and what publishes before what takes down.
       const order = [...ids.filter((id) => !/^(delete|remove)/.test(id)), 'removeStatusPageMonitor', 'removeStatusPageGroup'] as const;
-      const last = ['deleteChannel', 'deleteMaintenanceWindow', 'deleteGroup', 'deleteMonitor'] as const;
+      const last = [
+        'deleteStatusPagePost',
+        'deleteStatusPage',
+        'deleteChannel',
+        'deleteMaintenanceWindow',
+        'deleteGroup',
+        'deleteMonitor',
+      ] as const;
       for (const id of [...order, ...last]) {
         const heard = await ask(id, token, of);
         const { success } = restOperations.find((operation) => operation.id === id) ?? {};

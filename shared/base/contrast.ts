@@ -1,0 +1,38 @@
+/** Colours as `#rrggbb`, and whether one can be read on another (WCAG 2). */
+
+const channels = (colour: string): readonly number[] => [1, 3, 5].map((at) => Number.parseInt(colour.slice(at, at + 2), 16));
+
+const hex = (values: readonly number[]): string => `#${values.map((value) => Math.round(value).toString(16).padStart(2, '0')).join('')}`;
+
+const linear = (value: number): number => {
+  const part = value / 255;
+  return part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4;
+};
+
+const luminance = (colour: string): number => {
+  const [red = 0, green = 0, blue = 0] = channels(colour).map(linear);
+  return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
+};
+
+/** From 1, where nothing can be seen, to 21, black on white. */
+export const contrastOf = (one: string, other: string): number => {
+  const [light, dark] = [luminance(one), luminance(other)].toSorted((a, b) => b - a);
+  return ((light ?? 0) + 0.05) / ((dark ?? 0) + 0.05);
+};
+
+/** What small text needs. */
+export const leastContrast = 4.5;
+
+/** The colour itself where it can be read on that ground, or the nearest darker or lighter one of its kind that can. */
+export const readableOn = (colour: string, ground: string): string => {
+  if (contrastOf(colour, ground) >= leastContrast) return colour;
+  const towards = luminance(ground) > 0.18 ? 0 : 255;
+  const mixed = (share: number): string => hex(channels(colour).map((value) => value + (towards - value) * share));
+  let [least, most] = [0, 1];
+  for (let step = 0; step < 12; step += 1) {
+    const middle = (least + most) / 2;
+    if (contrastOf(mixed(middle), ground) >= leastContrast) most = middle;
+    else least = middle;
+  }
+  return mixed(most);
+};
