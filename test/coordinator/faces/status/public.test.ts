@@ -62,8 +62,8 @@ describe('a public page', () => {
     const [checkout, search] = [await site(`${secretText} one`, group), await site(`${secretText} two`)];
     const unpublished = await site(`${secretText} three`);
     await publish(id, checkout, 'Checkout');
-    await publish(id, search, 'Search');
     await call(addStatusPageGroup, { page_id: id, group, display_name: 'The shop' });
+    await publish(id, search, 'Search');
     await outage(checkout, clock.at - 6 * minute);
     await outage(search, clock.at - minute, { confirmed: false });
     await outage(unpublished, clock.at - minute);
