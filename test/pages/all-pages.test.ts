@@ -26,6 +26,7 @@ const nameless: Demo = {
   idOf: () => 'x',
   incident: 'x',
   share: 'x',
+  page: { id: 'x', slug: 'x' },
   channels: { ops: 'x', pager: 'x', message: 'x', links: { acknowledge: 'x', unsubscribe: 'x' } },
 };
 

@@ -128,6 +128,10 @@ export const pageLooks: readonly PageLook[] = [
   { name: 'forgot', path: '/forgot', as: 'stranger' },
   { name: 'enter', path: `/enter/${'x'.repeat(43)}`, as: 'stranger' },
   { name: 'link-of-nobody', path: `/join/${'x'.repeat(43)}`, as: 'stranger' },
+  { name: 'public-in-german', path: ({ page }) => `/status/${page.slug}?lang=de`, as: 'stranger' },
+  { name: 'public-service', path: ({ page, idOf }) => `/status/${page.slug}/services/${idOf('Checkout')}`, as: 'stranger' },
+  { name: 'public-embed', path: ({ page }) => `/embed/${page.slug}`, as: 'stranger' },
+  { name: 'public-locked', path: '/status/inner', as: 'stranger' },
   { name: 'search', path: '/search?q=shop', as: 'owner' },
   { name: 'not-found', path: '/nothing', as: 'owner' },
 ];

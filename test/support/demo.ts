@@ -7,6 +7,7 @@ import { makeResultDays } from '../../coordinator/store/results.ts';
 import { newId } from '../../shared/base/ids.ts';
 import { partitionOf } from '../../shared/bus/subjects.ts';
 import { type DemoChannels, seedDemoChannels } from './demo-channels.ts';
+import { type DemoPage, seedDemoPage } from './demo-page.ts';
 
 const second = 1_000;
 const minute = 60 * second;
@@ -79,6 +80,8 @@ export type Demo = {
   /** The secret of the link that shows it to everybody. */
   readonly share: string;
   readonly channels: DemoChannels;
+  /** What the world sees. */
+  readonly page: DemoPage;
 };
 
 /** Into an organisation that has nothing yet. `now`: what the pages take for now. */
@@ -234,6 +237,8 @@ export const seedDemo = async (sql: Sql, organisation: string, now: number): Pro
     ...{ incident, monitor: idOf('Checkout'), name: 'Checkout' },
     confirmed_ago: 6 * minute + 12 * second - 263,
   });
+  const groupOf = (name: string): string => groups.find((each) => each.name === name)?.id ?? '';
+  const page = await seedDemoPage(sql, organisation, now, { idOf, groupOf, incident });
   await sql`analyze`;
-  return { idOf, incident, share, channels };
+  return { idOf, incident, share, channels, page };
 };

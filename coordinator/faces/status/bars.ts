@@ -9,7 +9,7 @@ const heights: Readonly<Record<Shown, number>> = { down: 24, maintenance: 12, up
 export const barStates: readonly Shown[] = ['up', 'down', 'maintenance', 'unknown'];
 
 /** Days that are alike beside each other are one shape; the style cuts it into bars. Else ninety bars for fifty services would fill a page. */
-const runs = (states: readonly DayState[], state: Shown): string => {
+const runs = (states: readonly Shown[], state: Shown): string => {
   let path = '';
   for (let at = 0; at < states.length; at += 1) {
     if (states[at] !== state) continue;
@@ -21,15 +21,16 @@ const runs = (states: readonly DayState[], state: Shown): string => {
 };
 
 /** What the bars say, for who does not see them. */
-const summary = (states: readonly DayState[], { words }: View): string => {
+const summary = (states: readonly Shown[], { words }: View): string => {
   const counted = (['down', 'maintenance', 'unknown', 'up'] as const)
     .map((state) => [state, states.filter((each) => each === state).length] as const)
     .filter(([, count]) => count > 0);
-  return `${words.barsOf(states.length)}: ${counted.map(([state, count]) => words.dayCounts[state](count)).join(', ') || words.noFigure}`;
+  return `${words.barsOf(states.length)}: ${counted.map(([state, count]) => words.dayCounts[state](count)).join(', ')}`;
 };
 
 export const bars = (days: readonly PublicDay[], view: View): Html => {
-  const states = days.map(dayState);
+  // Before it was made, nothing was measured either.
+  const states = days.map(dayState).map((state): Shown => (state === 'none' ? 'unknown' : state));
   return html`<svg class="bars" viewBox="0 0 ${days.length} 24" preserveAspectRatio="none" role="img" aria-label="${summary(states, view)}">${barStates.map(
     (state) => states.includes(state) && html`<path class="f-${state}" d="${runs(states, state)}"/>`,
   )}</svg>`;

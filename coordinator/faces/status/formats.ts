@@ -12,7 +12,7 @@ export type Formats = {
   readonly day: (at: number) => string;
   readonly shortDay: (at: number) => string;
   readonly month: (at: number) => string;
-  /** The two largest units of it: `1 hour, 14 minutes`. */
+  /** The two largest units of it: `1 hour, 14 minutes`; seconds only of what is shorter than a minute. */
   readonly duration: (ms: number) => string;
   /** Of a percentage with at most four decimals; never rounded up, so that 100 means 100. */
   readonly percent: (value: number) => string;
@@ -74,7 +74,7 @@ export const formatsOf = (language: PageLanguage, zone: string, now: number): Fo
     const first = kept.units.findIndex(([size]) => left >= size);
     let rest = left;
     const parts: string[] = [];
-    for (const [size, format] of kept.units.slice(first, first + 2)) {
+    for (const [size, format] of kept.units.slice(first, Math.max(first + 1, Math.min(first + 2, kept.units.length - 1)))) {
       const count = Math.floor(rest / size);
       if (count > 0) parts.push(format.format(count));
       rest -= count * size;

@@ -41,7 +41,8 @@ const percentText = ({ words, formats }: View, value: number | null): string => 
 
 const service = (monitor: PublicMonitor, view: View): Html => {
   const { words } = view;
-  return html`<li><div class="line"><a class="name" href="${safeUrl(pathOf(view, `/services/${monitor.id}`))}">${monitor.name}</a>${stateMark(monitor.state, words.states[monitor.state])}</div><div class="line">${bars(monitor.days, view)}<span class="percent">${percentText(view, monitor.percent[90])}</span></div></li>`;
+  const name = html`<a class="name" href="${safeUrl(pathOf(view, `/services/${monitor.id}`))}">${monitor.name}</a>`;
+  return html`<li><div class="line">${name}<span class="percent">${percentText(view, monitor.percent[90])}</span>${stateMark(monitor.state, words.states[monitor.state])}</div>${bars(monitor.days, view)}</li>`;
 };
 
 /** Groups with what stands under each; what stands under none has no heading. */
@@ -60,7 +61,8 @@ const sections = (view: View): Html[] => {
     );
 };
 
-export const incidentBlock = (incident: PublicIncident, view: View, level: 2 | 3): Html => {
+/** `isSaid`: since when it lasts stands above it already. */
+export const incidentBlock = (incident: PublicIncident, view: View, level: 2 | 3, isSaid = false): Html => {
   const { words, formats, page } = view;
   const { names, startedAt, resolvedAt, posts } = incident;
   const title = words.incident(formats.list(names));
@@ -68,7 +70,7 @@ export const incidentBlock = (incident: PublicIncident, view: View, level: 2 | 3
     resolvedAt === null
       ? words.sinceFor(formats.momentText(startedAt), formats.duration(page.now - startedAt))
       : html`${words.fromTo(formats.momentText(startedAt), formats.momentText(resolvedAt))}. ${words.incidentOver(formats.duration(resolvedAt - startedAt))}`;
-  return html`<article class="incident${resolvedAt === null && ' open'}" id="i-${incident.id}">${level === 2 ? html`<h2>${title}</h2>` : html`<h3>${title}</h3>`}<p class="soft">${span}</p>${
+  return html`<article class="incident${resolvedAt === null && ' open'}" id="i-${incident.id}">${level === 2 ? html`<h2>${title}</h2>` : html`<h3>${title}</h3>`}${!isSaid && html`<p class="soft">${span}</p>`}${
     posts.length > 0 &&
     html`<ol class="posts">${posts.toReversed().map(({ kind, text, at }) => html`<li><b>${words.posts[kind]}</b> <span class="soft">${formats.moment(at)}</span><p>${text}</p></li>`)}</ol>`
   }</article>`;
@@ -83,10 +85,12 @@ export const mainPage = (view: View, style: string): string => {
   const { page, words } = view;
   const open = page.incidents.filter(({ resolvedAt }) => resolvedAt === null);
   const over = page.incidents.filter(({ resolvedAt }) => resolvedAt !== null);
+  const verdict = verdictOf(page);
+  const isSaid = ({ posts }: PublicIncident): boolean => open.length === 1 && posts.length > 0 && verdict.is === 'down';
   const first = monitorsOf(page)[0]?.days[0]?.from;
   return framed(view, style, {
-    title: `${sentenceOf(verdictOf(page), view)} – ${page.title}`,
-    main: html`${verdictBlock(view)}${page.description !== null && html`<p class="about">${page.description}</p>`}${open.map((each) => incidentBlock(each, view, 2))}${sections(view)}${first !== undefined && legend(view, first)}${
+    title: `${sentenceOf(verdict, view)} – ${page.title}`,
+    main: html`${verdictBlock(view)}${page.description !== null && html`<p class="about">${page.description}</p>`}${open.map((each) => incidentBlock(each, view, 2, isSaid(each)))}${sections(view)}${first !== undefined && legend(view, first)}${
       page.maintenance.length > 0 &&
       html`<section class="card"><h2>${words.maintenance}</h2><ul class="plain">${page.maintenance.map((each) => maintenanceLine(each, view))}</ul></section>`
     }<section class="card"><h2>${words.past}</h2>${
@@ -99,8 +103,8 @@ export const mainPage = (view: View, style: string): string => {
 export const embedPage = (view: View): Html => {
   const { page, words, origin } = view;
   const troubled = monitorsOf(page).filter(({ state }) => state === 'down' || state === 'maintenance');
-  return html`<main>${verdictBlock(view)}${
+  return html`<main><h1 class="small"><a href="${safeUrl(origin)}" target="_blank" rel="noopener">${page.title}</a></h1>${verdictBlock(view)}${
     troubled.length > 0 &&
     html`<ul class="services">${troubled.slice(0, 5).map(({ name, state }) => html`<li><div class="line"><span class="name">${name}</span>${stateMark(state, words.states[state])}</div></li>`)}</ul>`
-  }<p><a href="${safeUrl(origin)}" target="_blank" rel="noopener">${page.title}</a></p></main>`;
+  }</main>`;
 };

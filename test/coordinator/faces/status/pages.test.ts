@@ -144,7 +144,7 @@ describe('a page', () => {
 
 describe('names and texts of people', () => {
   const hostile = `</title><script>alert(1)</script>"'&\u0000\n]]>`;
-  const down = publicMonitor(hostile, { state: 'down' });
+  const down = publicMonitor(hostile, { state: 'down', isUnder: true });
   const page = publicPage({
     ...{ title: hostile, description: hostile },
     rows: [{ kind: 'group', name: hostile }, down],
