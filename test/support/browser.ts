@@ -33,6 +33,10 @@ export type Tab = {
   readonly complaints: readonly string[];
   /** What was fetched, as it came over the wire. */
   readonly fetched: readonly { readonly url: string; readonly bytes: number; readonly type: string }[];
+  /** As if somebody else had just opened it: nothing heard, nothing kept. A new tab would be the same, and slower. */
+  readonly startAnew: (cookie: string | undefined) => Promise<void>;
+  /** As one turns a phone into a desk, or back. */
+  readonly resize: (width: number) => Promise<void>;
   readonly close: () => Promise<void>;
 };
 
@@ -62,7 +66,8 @@ const setCookie = async (context: BrowserContext, url: string, cookie: string): 
 };
 
 export const openTab = async (browser: Browser, url: string, look: Look = {}): Promise<Tab> => {
-  const context = await browser.newContext(contextOptions(look));
+  const options = contextOptions(look);
+  const context = await browser.newContext(options);
   if (look.cookie !== undefined) await setCookie(context, url, look.cookie);
   const page = await context.newPage();
   const complaints: string[] = [];
@@ -79,7 +84,22 @@ export const openTab = async (browser: Browser, url: string, look: Look = {}): P
     const of = urls.get(requestId);
     if (of && !of.url.startsWith('data:')) fetched.push({ ...of, bytes: encodedDataLength });
   });
-  return { page, complaints, fetched, close: () => context.close() };
+  const startAnew = async (cookie: string | undefined): Promise<void> => {
+    await page.goto('about:blank');
+    await page.emulateMedia({ colorScheme: options.colorScheme ?? null });
+    await context.clearCookies();
+    await session.send('Network.clearBrowserCache');
+    if (cookie !== undefined) await setCookie(context, url, cookie);
+    complaints.length = 0;
+    fetched.length = 0;
+  };
+  const resize = async (width: number): Promise<void> => {
+    const { isMobile = false, hasTouch = false, viewport } = contextOptions({ ...look, width });
+    const size = { width, height: viewport?.height ?? 0, deviceScaleFactor: 1 };
+    await session.send('Emulation.setDeviceMetricsOverride', { ...size, mobile: isMobile });
+    await session.send('Emulation.setTouchEmulationEnabled', { enabled: hasTouch });
+  };
+  return { page, complaints, fetched, startAnew, resize, close: () => context.close() };
 };
 
 const axeSource = readFileSync(join(projectFolder, 'node_modules/axe-core/axe.min.js'), 'utf8');
@@ -89,17 +109,29 @@ const found = z.array(z.object({ id: z.string(), help: z.string(), nodes: z.arra
 const runAxe = `axe.run(document, { resultTypes: ['violations'] }).then(({ violations }) =>
   violations.map(({ id, help, nodes }) => ({ id, help, nodes: nodes.map((node) => node.html.slice(0, 160) + ' ' + node.any.map(({ message }) => message).join('; ')) })))`;
 
-/** What keeps people from using this page, as axe finds it. It works beside the page: the page's own policy would let nothing in. */
+type World = { readonly session: CDPSession; readonly document: string; readonly contextId: number };
+const worlds = new WeakMap<Page, World>();
+
+/** Beside the page, whose own policy would let nothing in. To read axe takes longer than to run it: each document reads it once. */
+const worldOf = async (page: Page): Promise<World> => {
+  const known = worlds.get(page);
+  const session = known?.session ?? (await page.context().newCDPSession(page));
+  const { frame } = (await session.send('Page.getFrameTree')).frameTree;
+  if (known?.document === frame.loaderId) return known;
+  const made = await session.send('Page.createIsolatedWorld', { frameId: frame.id, worldName: 'axe' });
+  const world = { session, document: frame.loaderId, contextId: made.executionContextId };
+  worlds.set(page, world);
+  await session.send('Runtime.evaluate', { expression: axeSource, contextId: world.contextId });
+  return world;
+};
+
+/** What keeps people from using this page, as axe finds it. */
 export const barriers = async (page: Page): Promise<z.infer<typeof found>> => {
-  const session: CDPSession = await page.context().newCDPSession(page);
-  const { frameTree } = await session.send('Page.getFrameTree');
-  const { executionContextId } = await session.send('Page.createIsolatedWorld', { frameId: frameTree.frame.id, worldName: 'axe' });
-  await session.send('Runtime.evaluate', { expression: axeSource, contextId: executionContextId });
+  const { session, contextId } = await worldOf(page);
   const { result } = await session.send('Runtime.evaluate', {
-    ...{ expression: runAxe, contextId: executionContextId },
+    ...{ expression: runAxe, contextId },
     ...{ awaitPromise: true, returnByValue: true },
   });
-  await session.detach();
   return found.parse(result.value);
 };
 
