@@ -7,7 +7,7 @@ import { setMemberRole } from './account/set-member-role.ts';
 import { whoami } from './account/whoami.ts';
 import { explainAlerts } from './alerts/explain-alerts.ts';
 import { listMessages } from './alerts/list-messages.ts';
-import { listTold } from './alerts/list-told.ts';
+import { listTold, listWouldBeTold } from './alerts/list-told.ts';
 import { muteAlerts, showMute, unmuteAlerts } from './alerts/mute.ts';
 import { showMessage } from './alerts/show-message.ts';
 import { type Bound, bind, bindInSteps } from './bind.ts';
@@ -147,6 +147,7 @@ export const organisationHandlers: { readonly [Id in keyof typeof operations | k
   showMessage: bind(innerOperations.showMessage, showMessage),
   explainAlerts: bind(innerOperations.explainAlerts, explainAlerts),
   listTold: bind(innerOperations.listTold, listTold),
+  listWouldBeTold: bind(innerOperations.listWouldBeTold, listWouldBeTold),
   muteAlerts: bind(innerOperations.muteAlerts, muteAlerts),
   unmuteAlerts: bind(innerOperations.unmuteAlerts, unmuteAlerts),
   showMute: bind(innerOperations.showMute, showMute),

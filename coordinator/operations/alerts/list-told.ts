@@ -1,19 +1,20 @@
-import type { listTold as operation } from '../../../shared/api/inner/alerts.ts';
+import type { listTold as operation, listWouldBeTold as preview } from '../../../shared/api/inner/alerts.ts';
 import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
 import { isCovered, shutBy } from '../../domain/telling/coverage.ts';
 import { channelsEver } from '../../store/channels.ts';
+import { groupsAmong } from '../../store/groups.ts';
 import { monitorById } from '../../store/monitors.ts';
 import type { Answer, InOrganisation } from '../context.ts';
-import { found } from '../not-found.ts';
+import { found, notFound } from '../not-found.ts';
 
-export const listTold = async (
+/** The channels that cover a monitor, as it is or as it would be, the first first. */
+const toldOf = async (
   { sql, organisation, now }: InOrganisation,
-  { monitor_id: id }: InputOf<typeof operation>,
-): Answer<OutputOf<typeof operation>> => {
-  const monitor = found(await monitorById(sql, organisation.id, id), 'monitor_not_found');
+  monitor: { readonly id: string; readonly group: string | null },
+): Promise<OutputOf<typeof operation>> => {
   const covering = (await channelsEver(sql, organisation.id, now)).filter(
     ({ covers, monitors, groups, deleted_at }) =>
-      deleted_at === null && isCovered({ covers, monitors: new Set(monitors), groups: new Set(groups) }, { id, group: monitor.group_id }),
+      deleted_at === null && isCovered({ covers, monitors: new Set(monitors), groups: new Set(groups) }, monitor),
   );
   return {
     items: covering
@@ -23,4 +24,23 @@ export const listTold = async (
         return { channel, name, kind, owner, delay_s, shut: shutBy(state) ?? null };
       }),
   };
+};
+
+export const listTold = async (
+  context: InOrganisation,
+  { monitor_id: id }: InputOf<typeof operation>,
+): Answer<OutputOf<typeof operation>> => {
+  const monitor = found(await monitorById(context.sql, context.organisation.id, id), 'monitor_not_found');
+  return toldOf(context, { id, group: monitor.group_id });
+};
+
+/** Of one that is not made yet, nobody can have chosen it: who is told of all monitors, or of its group. */
+export const listWouldBeTold = async (
+  context: InOrganisation,
+  { monitor: id, group }: InputOf<typeof preview>,
+): Answer<OutputOf<typeof preview>> => {
+  const { sql, organisation } = context;
+  if (id !== null) found(await monitorById(sql, organisation.id, id), 'monitor_not_found');
+  if (group !== null && !(await groupsAmong(sql, organisation.id, [group])).has(group)) throw notFound('group_not_found');
+  return toldOf(context, { id: id ?? '', group });
 };

@@ -77,23 +77,34 @@ export const explainAlerts = innerOperation({
   refusals: ['incident_not_found'],
 });
 
+const ToldListOut = object('ToldListOut', {
+  items: array(
+    object('ToldOfOut', {
+      channel: uuid(),
+      name: string(),
+      kind: string(),
+      owner: nullable(string()),
+      delay_s: integer(),
+      shut: nullable(string(), { description: 'Why it is told of nothing now: `off`, `unproven` or `unsubscribed`.' }),
+    }),
+  ),
+});
+
+export const listWouldBeTold = innerOperation({
+  id: 'listWouldBeTold',
+  access: 'read',
+  summary: 'List who would be told of a monitor that is being made or changed, the first first',
+  query: { monitor: maybe(uuid(), { description: 'The one that is being changed.' }), group: maybe(uuid()) },
+  response: ToldListOut,
+  refusals: ['monitor_not_found', 'group_not_found'],
+});
+
 export const listTold = innerOperation({
   id: 'listTold',
   access: 'read',
   summary: 'List who is told of a monitor, the first first',
   params: { monitor_id: uuid() },
-  response: object('ToldListOut', {
-    items: array(
-      object('ToldOfOut', {
-        channel: uuid(),
-        name: string(),
-        kind: string(),
-        owner: nullable(string()),
-        delay_s: integer(),
-        shut: nullable(string(), { description: 'Why it is told of nothing now: `off`, `unproven` or `unsubscribed`.' }),
-      }),
-    ),
-  }),
+  response: ToldListOut,
   refusals: ['monitor_not_found'],
 });
 

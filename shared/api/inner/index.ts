@@ -1,6 +1,6 @@
 import { createOrganisation, createUser, removeMember, setMemberRole } from './account.ts';
 import { acknowledgeByLink, confirmChannel, showAcknowledgement, showConfirmation, showUnsubscribing, unsubscribe } from './alert-links.ts';
-import { explainAlerts, listMessages, listTold, muteAlerts, showMessage, showMute, unmuteAlerts } from './alerts.ts';
+import { explainAlerts, listMessages, listTold, listWouldBeTold, muteAlerts, showMessage, showMute, unmuteAlerts } from './alerts.ts';
 import { getBeatAddress, listBeats, rotateBeatAddress } from './beats.ts';
 import { askMailbox, getChannelChoices, listChannelKinds, testChannel, tryChannel } from './channels.ts';
 import { createSignInLink, enter, finishSignIn, signIn } from './coming-in.ts';
@@ -99,6 +99,7 @@ export const innerOperations = {
   showMessage,
   explainAlerts,
   listTold,
+  listWouldBeTold,
   muteAlerts,
   unmuteAlerts,
   showMute,

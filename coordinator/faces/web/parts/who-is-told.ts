@@ -14,6 +14,29 @@ const rowOf = ({ channel, name, owner, delay_s, shut }: Told): Html =>
     shut !== null && html` ${stateMark(shut === 'off' ? 'paused' : 'unknown', shutWords[shut] ?? shut)}`
   }</li>`;
 
+const mostNames = 8;
+
+const listed = (names: readonly string[]): string =>
+  names.length < 2 ? names.join('') : `${names.slice(0, -1).join(', ')} and ${names.at(-1)}`;
+
+/** The same in sentences, for a monitor that is not saved yet: `#ops and ana@shop.example at once; Pager after 5 min.` */
+export const toldInWords = (items: readonly Told[]): string => {
+  const able = items.filter(({ shut }) => shut === null);
+  const shown = able.slice(0, mostNames);
+  const more = able.length - shown.length;
+  const told = [...Map.groupBy(shown, ({ delay_s }) => delay_s)].map(
+    ([delay_s, some]) => `${listed(some.map(({ name }) => name))} ${delayText(delay_s)}`,
+  );
+  if (more > 0) told.push(`${more} more`);
+  const not = items.filter(({ shut }) => shut !== null).map(({ name, shut }) => `${name} (${(shutWords[shut ?? ''] ?? '').toLowerCase()})`);
+  return [
+    told.length === 0 ? 'Nobody would be told when it is down.' : `${told.join('; ')}.`,
+    ...(not.length === 0
+      ? []
+      : [`Not told: ${not.slice(0, mostNames).join(', ')}${not.length > mostNames ? ` and ${not.length - mostNames} more` : ''}.`]),
+  ].join(' ');
+};
+
 /** Who is told of a monitor, the first first. */
 export const whoIsTold = (items: readonly Told[]): Html =>
   html`<section class="card" id="told"><h2>Who is told</h2>${

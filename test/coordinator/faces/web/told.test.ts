@@ -1,4 +1,8 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { toldInWords } from '../../../../coordinator/faces/web/parts/who-is-told.ts';
+import { createChannel, deleteChannel } from '../../../../shared/api/channels.ts';
+import { createGroup } from '../../../../shared/api/groups.ts';
+import { type Operation, type OutputOf, rawInput } from '../../../../shared/api/operation.ts';
 import { type Demo, seedDemo } from '../../../support/demo.ts';
 import { sameSite } from '../../../support/monitor-forms.ts';
 import { createHouse } from '../../../support/people.ts';
@@ -22,6 +26,9 @@ const onIt = async () => {
     select acknowledged_by as by, acknowledged_as as as from incidents where id = ${demo.incident}`;
   return row;
 };
+const ask = async <Op extends Operation>(operation: Op, input: object): Promise<OutputOf<Op>> =>
+  // The gate's handlers are typed by their operations; a table of unlike operations cannot say so.
+  (await web.gate.execute(operation, web.house.owner.caller, rawInput(operation, input))).body as OutputOf<Op>;
 const incident = () => `/incidents/${demo.incident}`;
 
 describe('the page of an incident', () => {
@@ -65,6 +72,22 @@ test('the page of a monitor says who is told of it, when, and who is not', async
   ]);
   expect(told).toContain('Not confirmed yet');
   expect((await web.get(`/monitors/${demo.idOf('CDN')}`, { as: web.house.viewer })).text).not.toContain('Night shift');
+});
+
+test('the form of a monitor says who would be told, as the channels chose, in the group that is chosen', async () => {
+  const { id: group } = await ask(createGroup, { name: 'Told of' });
+  const hook = { kind: 'webhook', name: 'Group hook', config: { url: 'https://hooks.example.org/' }, covers: 'chosen', groups: [group] };
+  const { id: channel } = await ask(createChannel, hook);
+  const told = (text: string): string => /<p id="would-be-told"[^>]*>([^<]*)/.exec(text)?.[1] ?? '';
+  const fresh = told((await web.get('/monitors/new', { as: web.house.member })).text);
+  expect(fresh).toMatch(/^#ops at once; Pager after 5 min\. Not told: ana@shop\.example \(not confirmed yet\)/);
+  expect(fresh).not.toContain('Group hook');
+  const chosen = await web.post('/monitors/new', { type: 'https', act: 'look', group }, { as: web.house.member, headers: sameSite });
+  expect(told(chosen.text)).toContain('Group hook at once');
+  const checkout = `/monitors/${demo.idOf('Checkout')}/edit`;
+  expect(told((await web.get(checkout, { as: web.house.member })).text)).toContain('Night shift');
+  expect(toldInWords([])).toBe('Nobody would be told when it is down.');
+  await ask(deleteChannel, { channel_id: channel });
 });
 
 describe('the link of a message', () => {

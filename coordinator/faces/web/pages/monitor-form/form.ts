@@ -1,4 +1,5 @@
 import { isKind, type Kind, unknownConfigKeys } from '../../../../../shared/api/config-keys.ts';
+import type { listWouldBeTold } from '../../../../../shared/api/inner/alerts.ts';
 import type { getMonitorChoices } from '../../../../../shared/api/inner/monitors.ts';
 import type { getMonitor } from '../../../../../shared/api/monitors.ts';
 import type { OutputOf } from '../../../../../shared/api/operation.ts';
@@ -7,6 +8,7 @@ import { checkField, type FormState, formSummary, hiddenField, selectField, text
 import { type Html, html, type Part, query, safeUrl } from '../../html.ts';
 import { icon } from '../../icons.ts';
 import { chips, heading, linkButton, notice } from '../../layout.ts';
+import { toldInWords } from '../../parts/who-is-told.ts';
 import { countSet, otherName } from './config.ts';
 import { type Places, settingField } from './fields.ts';
 import { intervalField } from './interval.ts';
@@ -14,9 +16,16 @@ import { firstSettings, type Setting, type SettingGroup, settingGroups, toldTitl
 
 export type Choices = OutputOf<typeof getMonitorChoices>;
 export type Monitor = OutputOf<typeof getMonitor>;
+export type Told = OutputOf<typeof listWouldBeTold>['items'];
 
 /** What the form is about. `monitor`: the one that it changes; without it a new one is made. */
-export type Subject = { readonly kind: Kind; readonly choices: Choices; readonly monitor: Monitor | undefined };
+export type Subject = {
+  readonly kind: Kind;
+  readonly choices: Choices;
+  readonly monitor: Monitor | undefined;
+  /** Who would be told of it, in the group that the form says. */
+  readonly told: Told;
+};
 
 /** Where it can be checked from: the public probes, and what this monitor was once told. */
 export const continentsFor = ({ choices, monitor }: Pick<Subject, 'choices' | 'monitor'>): readonly string[] => {
@@ -116,7 +125,7 @@ const fold = (subject: Subject, { title, holds, settings }: SettingGroup, state:
     count > 0
       ? html`<span class="fold-count">${count === 1 ? '1 set' : `${count} set`}</span>`
       : html`<span class="fold-holds">${heldBy(settings, state) ?? holds}</span>`
-  }</summary><div class="fold-fields">${fields}${withGroup && groupFields(subject, state)}</div></details>`;
+  }</summary><div class="fold-fields"${withGroup && html` data-refreshes`}>${fields}${withGroup && groupFields(subject, state)}</div></details>`;
 };
 
 /** Keys that do nothing are kept as they are, and can be put right. */
@@ -142,6 +151,10 @@ const planWords = ({ choices: { plan, most_monitors: most, monitors, min_interva
       )
     : html`<p class="soft">${words} There are ${monitors}.</p>`;
 };
+
+/** What the channels chose for themselves: here is nothing to choose. */
+const toldPart = ({ told }: Subject): Html =>
+  html`<div class="card would-be-told">${icon('alerts')}<div><h2>Who is told</h2><p id="would-be-told" data-refreshed>${toldInWords(told)}</p></div><a href="/alerts">Channels</a></div>`;
 
 /** Where a test leads to: the buttons and what comes below them, or what kept it from being made. */
 const testId = 'try';
@@ -173,6 +186,7 @@ export const monitorForm = (subject: Subject, state: FormState): Html => {
     kind === 'heartbeat' ? targetField(subject, state) : nameField(subject, state)
   }${intervalField(kind, state, choices.min_interval_s)}${firstSettings[kind].map((setting) => settingField(kind, setting, state, places))}</div>
 <div class="folds">${settingGroups[kind].map((group) => fold(subject, group, state))}${others(subject, state)}</div>
+${toldPart(subject)}
 ${actions(subject, state)}</form>`;
 };
 

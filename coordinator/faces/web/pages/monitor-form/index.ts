@@ -1,3 +1,4 @@
+import { listWouldBeTold } from '../../../../../shared/api/inner/alerts.ts';
 import { getMonitorChoices } from '../../../../../shared/api/inner/monitors.ts';
 import { tryMonitor } from '../../../../../shared/api/inner/trials.ts';
 import { createMonitor, getMonitor, updateMonitor } from '../../../../../shared/api/monitors.ts';
@@ -9,7 +10,7 @@ import { type MembersRequest, type Page, type PageAnswer, seeOther, show } from 
 import { refuseUnlessMay } from '../../parts/may.ts';
 import { trialBroken } from '../../parts/trial-answers.ts';
 import { configFrom, emptyForm, formOfConfig } from './config.ts';
-import { continentsFor, kindFrom, type Monitor, monitorForm, type Subject } from './form.ts';
+import { type Choices, continentsFor, kindFrom, type Monitor, monitorForm, type Subject, type Told } from './form.ts';
 import { firstInterval, intervalFrom } from './interval.ts';
 import { refusedMonitorForm } from './refused.ts';
 import { hearAll } from './trial.ts';
@@ -85,16 +86,24 @@ const act = async (request: MembersRequest, subject: Subject): Promise<PageAnswe
   }
 };
 
+/** In the group that was chosen; one that is not there is said when it is saved. */
+const toldOf = async ({ ask, form }: MembersRequest, { groups }: Choices, monitor: Monitor | undefined): Promise<Told> => {
+  const chosen = form.value('group') ?? monitor?.group ?? '';
+  const group = groups.find(({ id }) => id === chosen)?.id ?? null;
+  return (await ask(listWouldBeTold, { monitor: monitor?.id ?? null, group })).items;
+};
+
 const newSubject = async (request: MembersRequest, type: string | undefined): Promise<Subject> => {
   refuseUnlessMay(request, createMonitor);
-  return { kind: kindFrom(type), choices: await request.ask(getMonitorChoices), monitor: undefined };
+  const choices = await request.ask(getMonitorChoices);
+  return { kind: kindFrom(type), choices, monitor: undefined, told: await toldOf(request, choices, undefined) };
 };
 
 const editSubject = async (request: MembersRequest): Promise<Subject & { readonly monitor: Monitor }> => {
   const { ask, path } = request;
   const [monitor, choices] = await Promise.all([ask(getMonitor, { monitor_id: path.monitor_id }), ask(getMonitorChoices)]);
   refuseUnlessMay(request, updateMonitor);
-  return { kind: kindFrom(monitor.type), choices, monitor };
+  return { kind: kindFrom(monitor.type), choices, monitor, told: await toldOf(request, choices, monitor) };
 };
 
 const newPage: Page = {
