@@ -30,7 +30,7 @@ import { createDatabaseClock } from './house/database-clock.ts';
 import { type Timing, usualTiming } from './house/timing.ts';
 import { startMail } from './mail/index.ts';
 import type { Gate } from './operations/index.ts';
-import { createPublishing } from './publishing/index.ts';
+import { createPublishing, startTellingSubscribers } from './publishing/index.ts';
 import { untilThere } from './store/await-database.ts';
 import { sessionNameOf } from './store/coordinator-sessions.ts';
 import { answersSoon, connect, longWork, timeOf } from './store/database.ts';
@@ -212,7 +212,7 @@ export const createApp = (config: Config, overrides: Overrides = {}): App => {
       const sender = telling.mail;
       const everyMs = overrides.timing?.lookAgainMs ?? usualTiming.lookAgainMs;
       const mail = await startMail({ ...{ sql, clock, log, sender, accountSecrets, everyMs }, baseUrl: () => baseUrl });
-      ends.push(mail.stop);
+      ends.push(mail.stop, startTellingSubscribers({ sql, clock, log, everyMs }).stop);
     }
     log.info({ url, version }, 'the coordinator is at work');
     return { url, port };

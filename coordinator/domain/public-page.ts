@@ -138,3 +138,7 @@ export const verdictOf = (page: Pick<PublicPage, 'rows' | 'incidents' | 'mainten
   if (monitors.length === 0) return { is: 'empty' };
   return { is: monitors.some(({ state }) => state === 'up') ? 'up' : 'pending' };
 };
+
+/** Where a page is for the world: below the installation's own address, or on the domain that it proved; never what a request says. */
+export const originOf = ({ slug, domain }: { readonly slug: string; readonly domain: string | null }, baseUrl: string): string =>
+  domain === null ? `${baseUrl}/status/${slug}` : `${baseUrl.startsWith('https:') ? 'https' : 'http'}://${domain}`;

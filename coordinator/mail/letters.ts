@@ -1,5 +1,9 @@
-/** The words of the mails about accounts. Each is a few sentences and at most one address to follow. */
+/** The words of a mail. Each is a few sentences and at most one address to follow. */
 export type Words = {
+  /** English, unless it is said. */
+  readonly language?: string;
+  /** Before the address once more, for whoever sees no button. */
+  readonly or?: string;
   readonly subject: string;
   readonly sentences: readonly string[];
   readonly action?: { readonly label: string; readonly address: string };
@@ -17,16 +21,16 @@ const paragraph = 'margin:0 0 16px;font:15px/1.5 system-ui,sans-serif;color:#171
 const button =
   'display:inline-block;padding:9px 16px;border-radius:5px;background:#171b21;color:#ffffff;text-decoration:none;font:15px/1.2 system-ui,sans-serif';
 
-export const asHtml = ({ subject, sentences, action, because }: Words): string =>
+export const asHtml = ({ language = 'en', or = 'Or open this address:', subject, sentences, action, because }: Words): string =>
   [
-    `<!doctype html><html lang="en"><head><meta charset="utf-8"><title>${html(subject)}</title></head>`,
+    `<!doctype html><html lang="${html(language)}"><head><meta charset="utf-8"><title>${html(subject)}</title></head>`,
     '<body style="margin:0;padding:24px;background:#ffffff"><div style="max-width:520px">',
     ...sentences.map((sentence) => `<p style="${paragraph}">${html(sentence)}</p>`),
     ...(action === undefined
       ? []
       : [
           `<p style="${paragraph}"><a style="${button}" href="${html(action.address)}">${html(action.label)}</a></p>`,
-          `<p style="${paragraph};font-size:13px;color:#505a66">Or open this address: ${html(action.address)}</p>`,
+          `<p style="${paragraph};font-size:13px;color:#505a66">${html(or)} ${html(action.address)}</p>`,
         ]),
     `<p style="${paragraph};font-size:13px;color:#505a66">${html(because)}</p></div></body></html>`,
   ].join('\n');

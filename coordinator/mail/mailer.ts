@@ -1,11 +1,14 @@
 import type { Clock } from '../../shared/base/clock.ts';
 import type { Log } from '../../shared/base/log.ts';
 import type { AccountSecrets, SecretKind } from '../access/account-secrets.ts';
+import { leavingLink } from '../access/page-leaving.ts';
+import { originOf } from '../domain/public-page.ts';
 import { linkLives } from '../domain/session.ts';
 import { linkChannel } from '../store/channels.ts';
 import type { Queryable, Sql } from '../store/database.ts';
 import { insertReset, invitationById, linkInvitation, linkSignUp, linkVerification } from '../store/links.ts';
 import { type Mail, mailFailed, mailSent, takeMails } from '../store/mails.ts';
+import { linkSubscriber, subscriberOfPage, toldIncident } from '../store/page-subscribers.ts';
 import { inTransaction } from '../store/transactions.ts';
 import { userByEmail } from '../store/users.ts';
 import {
@@ -23,6 +26,7 @@ import {
   verificationLetter,
   type Words,
 } from './letters.ts';
+import { optInLetter, updateLetter } from './page-letters.ts';
 import { MailRefused, type MailSender } from './sender.ts';
 
 type Parts = {
@@ -48,7 +52,9 @@ const mostAttempts = pauses.length + 24;
 
 const pauseAfter = (attempts: number): number => pauses[attempts - 1] ?? hour;
 
-type Addressed = { readonly to: string; readonly words: Words };
+type Addressed = { readonly to: string; readonly words: Words; readonly headers?: { readonly [name: string]: string } };
+
+type PageMail = Extract<Mail, { readonly kind: 'page-opt-in' | 'page-update' }>;
 
 export const createMailer = ({ sql, clock, log, sender, accountSecrets, baseUrl }: Parts): Mailer => {
   const link = async (kind: SecretKind, path: string): Promise<{ address: string; fingerprint: Buffer }> => {
@@ -57,9 +63,28 @@ export const createMailer = ({ sql, clock, log, sender, accountSecrets, baseUrl 
   };
   const signInPage = (): string => `${baseUrl()}/sign-in`;
 
+  /** To a subscriber of a status page: what is asked, or what happened there. */
+  const composeOfPage = async (transaction: Queryable, mail: PageMail): Promise<Addressed | undefined> => {
+    if (mail.kind === 'page-opt-in') {
+      const { text, fingerprint } = await accountSecrets.mint('page opt-in');
+      const asked = await linkSubscriber(transaction, mail.about.subscriber, fingerprint);
+      return asked && { to: asked.email, words: optInLetter(asked, `${originOf(asked, baseUrl())}/confirm/${text}`) };
+    }
+    const { subscriber, incident, event, post } = mail.about;
+    const to = await subscriberOfPage(transaction, subscriber);
+    const told = await toldIncident(transaction, subscriber, incident, post);
+    if (to === undefined || told === undefined) return undefined;
+    const page = originOf(to, baseUrl());
+    const leave = `${page}/leave/${await leavingLink(accountSecrets, subscriber)}`;
+    // Mail programs show this as a button of their own (RFC 8058).
+    const headers = { 'List-Unsubscribe': `<${leave}>`, 'List-Unsubscribe-Post': 'List-Unsubscribe=One-Click' };
+    return { to: to.email, words: updateLetter(to, told, { event, page, leave }), headers };
+  };
+
   /** What is to be written to whom; undefined when there is nothing to say any more. The link in it is made now, and stored as a fingerprint. */
   const compose = async (transaction: Queryable, mail: Mail): Promise<Addressed | undefined> => {
     const now = clock.now();
+    if (mail.kind === 'page-opt-in' || mail.kind === 'page-update') return composeOfPage(transaction, mail);
     if (mail.kind === 'notice') return { to: mail.recipient, words: noticeLetter(mail.about.what, mail.about.detail, signInPage()) };
     if (mail.kind === 'last-resort') {
       const { names, count, incident } = mail.about;
@@ -119,8 +144,8 @@ export const createMailer = ({ sql, clock, log, sender, accountSecrets, baseUrl 
   const deliver = async (mail: Mail): Promise<void> => {
     const letter = await inTransaction(sql, (transaction) => compose(transaction, mail));
     if (letter !== undefined) {
-      const { to, words } = letter;
-      await sender.send({ id: mail.id, to, subject: words.subject, text: asText(words), html: asHtml(words) });
+      const { to, words, headers = {} } = letter;
+      await sender.send({ id: mail.id, to, subject: words.subject, text: asText(words), html: asHtml(words), headers });
     }
     await mailSent(sql, mail.id, new Date(clock.now()));
   };

@@ -11,9 +11,11 @@ import { logoOfPage, type PageLogo } from '../store/published-pages.ts';
 import { createDoors, type Doors } from './doors.ts';
 import { createMemory, type Kept } from './memory.ts';
 import { type ReadPage, readIncidents, readPage } from './read-page.ts';
+import { createSubscribing, type Subscribing } from './subscribing.ts';
 
 export type { Kept } from './memory.ts';
 export type { ReadPage } from './read-page.ts';
+export { startTellingSubscribers } from './tell-subscribers.ts';
 
 /** What the world reads: from memory, so that a page is there while the database is not. */
 export type Publishing = {
@@ -24,6 +26,7 @@ export type Publishing = {
   /** The page whose domain this is; what was not read yet is nobody's. */
   readonly slugOfDomain: (host: string) => string | undefined;
   readonly doors: Doors;
+  readonly subscribing: Subscribing;
   readonly close: () => Promise<void>;
 };
 
@@ -76,12 +79,19 @@ export const createPublishing = ({ sql, clock, log, accountSecrets, patiently }:
   });
   ticker.hurry();
 
+  const attempts = createAttempts(sql, clock, accountSecrets);
+  const subscribing = createSubscribing({ sql, clock, accountSecrets, attempts });
   return {
     page: memory.get,
     incidents: async ({ page }, from, to) => (await months.get(`${page.slug} ${from} ${to}`)).value,
     logo: async (read) => (await logos.get(read.id)).value,
     slugOfDomain: (host) => domains.get(host),
-    doors: createDoors({ accountSecrets, attempts: createAttempts(sql, clock, accountSecrets) }),
+    doors: createDoors({ accountSecrets, attempts }),
+    subscribing: {
+      ask: patiently(subscribing.ask),
+      confirm: patiently(subscribing.confirm),
+      leave: patiently(subscribing.leave),
+    },
     close: ticker.stop,
   };
 };

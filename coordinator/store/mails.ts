@@ -16,6 +16,11 @@ const mailShape = z.discriminatedUnion('kind', [
   mail('not-delivering', z.object({ channel: z.uuid(), name: z.string(), failure: z.string() })),
   mail('channel', z.object({ channel: z.uuid() })),
   mail('unsubscribed', z.object({ organisation: z.string(), address: z.string() })),
+  mail('page-opt-in', z.object({ subscriber: z.uuid() })),
+  mail(
+    'page-update',
+    z.object({ subscriber: z.uuid(), incident: z.uuid(), event: z.enum(['began', 'over', 'post']), post: z.uuid().nullable() }),
+  ),
   mail('notice', z.object({ what: z.enum(['password', 'e-mail', 'second-factor-off', 'passkey-added']), detail: z.string() })),
 ]);
 

@@ -1,15 +1,18 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Log } from '../../../shared/base/log.ts';
 import { Refusal } from '../../../shared/base/refusal.ts';
+import { originOf } from '../../domain/public-page.ts';
 import { type PageLanguage, pageLanguages } from '../../domain/status-page.ts';
 import type { Kept, Publishing, ReadPage } from '../../publishing/index.ts';
 import { cookieOf } from '../web/cookies.ts';
 import { isFromHere } from '../web/same-origin.ts';
 import { cleared, entryCookie, entryName } from './entry-cookie.ts';
 import { awayPage, gonePage, type LockedWhy, lockedPage } from './plain.ts';
+import { type Here, hostOf, type Params, slugOf } from './request.ts';
 import { type Body, bodyOf, send } from './sending.ts';
 import { type Asked, type Rendered, shows } from './shows.ts';
 import { styleBody, styleName } from './style.ts';
+import { type Face, subscribingRoutes } from './subscribing.ts';
 import { viewOf } from './view.ts';
 
 export type StatusParts = {
@@ -22,12 +25,6 @@ export type StatusParts = {
 
 const htmlType = 'text/html; charset=utf-8';
 
-type Params = { readonly slug: string; readonly part?: string; readonly of?: string };
-type Here = FastifyRequest<{ Params: Params }>;
-
-const hostOf = (request: { readonly headers: { readonly host?: string | undefined } }): string =>
-  (request.headers.host ?? '').toLowerCase().replace(/:\d+$/, '').replace(/\.$/, '');
-
 /**
  * Where a request to a page's own domain goes: all of it below that page, so that there is no sign-in, no API and no connector there. Undefined:
  * it is for the installation itself.
@@ -38,7 +35,7 @@ export const onOwnDomain = (
   host: string | undefined,
   url: string,
 ): string | undefined => {
-  const name = hostOf({ headers: { host } });
+  const name = hostOf(host);
   const slug = publishing.slugOfDomain(name);
   if (slug === undefined || (URL.canParse(baseUrl) && new URL(baseUrl).hostname === name)) return undefined;
   const path = url.startsWith('/') ? url : `/${url}`;
@@ -61,8 +58,7 @@ export const statusRoutes = (app: FastifyInstance, { publishing, baseUrl, hasMai
   };
 
   const rootOf = (request: Here): string =>
-    publishing.slugOfDomain(hostOf(request)) === slugOf(request) ? '' : `/status/${slugOf(request)}`;
-  const slugOf = (request: Here): string => request.params.slug.replace(/\.json$/, '');
+    publishing.slugOfDomain(hostOf(request.headers.host)) === slugOf(request) ? '' : `/status/${slugOf(request)}`;
 
   const gone = (request: FastifyRequest, reply: FastifyReply, root = '/status/-'): FastifyReply =>
     send(request, reply, { kind: 'page', type: htmlType, body: bodyFor(gonePage(`${root}/${styleName}`)), status: 404, isPublic: false });
@@ -79,15 +75,12 @@ export const statusRoutes = (app: FastifyInstance, { publishing, baseUrl, hasMai
     });
   };
 
-  const originOf = ({ domain, page }: ReadPage): string => {
-    const base = baseUrl();
-    return domain === null ? `${base}/status/${page.slug}` : `${base.startsWith('https:') ? 'https' : 'http'}://${domain}`;
-  };
+  const originFor = ({ domain, page }: ReadPage): string => originOf({ slug: page.slug, domain }, baseUrl());
 
   const isIn = (request: Here, read: ReadPage): Promise<boolean> | boolean =>
     read.lock.access === 'public' || publishing.doors.isIn(read, cookieOf(request.headers.cookie, entryName));
 
-  const languageOf = (given: string | undefined): PageLanguage | undefined => pageLanguages.find((each) => each === given);
+  const languageOf = (given: string | null | undefined): PageLanguage | undefined => pageLanguages.find((each) => each === given);
 
   const rendered = async (
     { value: read, isStale }: { value: ReadPage; isStale: boolean },
@@ -99,7 +92,7 @@ export const statusRoutes = (app: FastifyInstance, { publishing, baseUrl, hasMai
     made.set(read, kept);
     const known = kept.get(key);
     if (known !== undefined) return known;
-    const view = viewOf(read.page, { root, origin: originOf(read), isStale, hasMail, language: asked.language });
+    const view = viewOf(read.page, { root, origin: originFor(read), isStale, hasMail, language: asked.language });
     const incidents = (from: number, to: number) => publishing.incidents(read, from, to);
     const fresh = (await shows[asked.show]({ view, asked, style: `${root}/${styleName}`, incidents })) ?? null;
     // What others ask for may be without end; what a page has is not.
@@ -171,13 +164,30 @@ export const statusRoutes = (app: FastifyInstance, { publishing, baseUrl, hasMai
       .send();
   };
 
+  const withPage: Face['withPage'] = async (request, reply, needsEntry, answer) => {
+    try {
+      const { value: read } = await publishing.page(slugOf(request));
+      if (read === undefined) return gone(request, reply);
+      if (needsEntry && !(await isIn(request, read))) return locked(request, reply, read, 'asked');
+      const root = rootOf(request);
+      const [status, text] = await answer(read, { style: `${root}/${styleName}`, root });
+      // It may hold a secret of its reader's.
+      return send(request, reply, { kind: 'page', type: htmlType, body: bodyOf(text), status, isPublic: false });
+    } catch (error) {
+      return away(request, reply, error);
+    }
+  };
+
   app.register(async (pages) => {
     pages.removeAllContentTypeParsers();
     pages.addContentTypeParser('application/x-www-form-urlencoded', { parseAs: 'string' }, (_request, body, done) => done(null, body));
+    // How some mail services unsubscribe with one click (RFC 8058); nothing of it is read.
+    pages.addContentTypeParser('multipart/form-data', { parseAs: 'string' }, (_request, _body, done) => done(null, undefined));
+    subscribingRoutes(pages, { publishing, withPage, languageOf });
     pages.post<{ Params: Params }>('/status/:slug/enter', async (request, reply) => {
       const { value: read } = await publishing.page(slugOf(request));
       if (read === undefined) return gone(request, reply);
-      if (!isFromHere(request.headers, originOf(read))) return locked(request, reply, read, 'asked');
+      if (!isFromHere(request.headers, originFor(read))) return locked(request, reply, read, 'asked');
       const form = new URLSearchParams(typeof request.body === 'string' ? request.body : '');
       try {
         const entry = await publishing.doors.byPassword(read, form.get('password') ?? '', request.ip);

@@ -35,3 +35,15 @@ export const lockedPage = (
       : html`<p>${words.lockedByLink}</p>`,
   );
 };
+
+type Subscribed = { readonly language: PageLanguage; readonly style: string; readonly root: string };
+
+const backTo = ({ language, root }: Subscribed): Html => html`<p><a href="${safeUrl(root || '/')}">${wordsOf[language].back}</a></p>`;
+
+/** What came of something. */
+export const tellingPage = (of: Subscribed, title: string, text?: string): string =>
+  said(of.language, of.style, title, html`${text !== undefined && html`<p>${text}</p>`}${backTo(of)}`);
+
+/** A link in a mail leads here and does nothing by itself: programs that look ahead follow links, people press buttons. */
+export const askingPage = (of: Subscribed, path: string, title: string, button: string): string =>
+  said(of.language, of.style, title, html`<form method="post" action="${safeUrl(path)}"><button>${button}</button></form>${backTo(of)}`);

@@ -75,5 +75,20 @@ export const german: Words = {
   enter: 'Öffnen',
   wrong: 'Das ist nicht das Passwort.',
   tooMany: 'Zu viele Versuche; warten Sie eine Viertelstunde und versuchen Sie es dann noch einmal.',
+  subscribing: {
+    asked: 'Schauen Sie in Ihr Postfach.',
+    askedText:
+      'Wenn diese Adresse noch keine Nachrichten bekommt, ist eine E-Mail unterwegs. Ihr Link bestätigt, dass die Adresse Ihnen gehört.',
+    confirm: 'Nachrichten per E-Mail bekommen?',
+    confirmButton: 'Ja, bitte senden',
+    confirmed: 'Sie bekommen jetzt Nachrichten per E-Mail.',
+    dead: 'Dieser Link gilt nicht mehr.',
+    deadText: 'Auf der Statusseite bekommen Sie einen neuen.',
+    leave: 'Keine Nachrichten mehr per E-Mail?',
+    leaveButton: 'Abbestellen',
+    left: 'Von dieser Seite kommen keine E-Mails mehr.',
+    badAddress: 'Das ist keine E-Mail-Adresse.',
+    often: 'Zu viele Versuche von hier; warten Sie eine Viertelstunde.',
+  },
   badge: { status: 'Status', uptime: 'Verfügbarkeit', response: 'Antwortzeit' },
 };

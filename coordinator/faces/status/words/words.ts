@@ -65,5 +65,23 @@ export type Words = {
   readonly enter: string;
   readonly wrong: string;
   readonly tooMany: string;
+  /** Of subscribing: after asking, before and after confirming, before and after leaving. */
+  readonly subscribing: Readonly<
+    Record<
+      | 'asked'
+      | 'askedText'
+      | 'confirm'
+      | 'confirmButton'
+      | 'confirmed'
+      | 'dead'
+      | 'deadText'
+      | 'leave'
+      | 'leaveButton'
+      | 'left'
+      | 'badAddress'
+      | 'often',
+      string
+    >
+  >;
   readonly badge: { readonly status: string; readonly uptime: string; readonly response: string };
 };
