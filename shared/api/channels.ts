@@ -33,7 +33,9 @@ const channelShape = {
   delivering: boolean({ description: 'False once it refused for good, or failed for an hour.' }),
   failure: nullableString('What was wrong with the last attempt.'),
   last_taken_at: nullable(dateTime()),
-  p95_ms: nullable(number(), { description: 'From due to taken, 95 in 100 messages of the last week took no longer.' }),
+  p95_ms: nullable(number(), {
+    description: 'From when nothing held it any more until taken, 95 in 100 messages of the last week took no longer.',
+  }),
   created_at: dateTime(),
 };
 

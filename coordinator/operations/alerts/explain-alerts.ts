@@ -21,13 +21,13 @@ const tookOf = (steps: readonly ShownStep[]): number | null => {
 
 /** Every channel that there is, and those that were deleted and had been told. */
 export const explainAlerts = async (
-  { sql, organisation, now }: InOrganisation,
+  { sql, organisation }: InOrganisation,
   { incident_id: id }: InputOf<typeof operation>,
 ): Answer<OutputOf<typeof operation>> => {
   const downs = await downsOfIncidents(sql, organisation.id, [id]);
   const [way] = await waysOf(sql, downs);
   const { incident, covered } = found(way, 'incident_not_found');
-  const [channels, steps] = await Promise.all([channelsEver(sql, organisation.id, now), stepsToShow(sql, organisation.id, [id])]);
+  const [channels, steps] = await Promise.all([channelsEver(sql, organisation.id), stepsToShow(sql, organisation.id, [id])]);
   const { acknowledged_at, acknowledged_as, resort_at, resort_mailed } = incident;
   return {
     acknowledged: acknowledged_at === null ? null : { at: acknowledged_at.toISOString(), by: acknowledged_as ?? 'somebody' },

@@ -9,10 +9,10 @@ import { found, notFound } from '../not-found.ts';
 
 /** The channels that cover a monitor, as it is or as it would be, the first first. */
 const toldOf = async (
-  { sql, organisation, now }: InOrganisation,
+  { sql, organisation }: InOrganisation,
   monitor: { readonly id: string; readonly group: string | null },
 ): Promise<OutputOf<typeof operation>> => {
-  const covering = (await channelsEver(sql, organisation.id, now)).filter(
+  const covering = (await channelsEver(sql, organisation.id)).filter(
     ({ covers, monitors, groups, deleted_at }) =>
       deleted_at === null && isCovered({ covers, monitors: new Set(monitors), groups: new Set(groups) }, monitor),
   );

@@ -11,13 +11,13 @@ import { storyOfChannel, waysOf } from './story-of.ts';
 const most = 20;
 
 export const showMessage = async (
-  { sql, organisation, now }: InOrganisation,
+  { sql, organisation }: InOrganisation,
   { message_id: id }: InputOf<typeof operation>,
 ): Answer<OutputOf<typeof operation>> => {
   const message = found(await messageById(sql, organisation.id, id), 'message_not_found');
   const incidents = message.monitors.slice(0, most).map(({ incident }) => incident);
   const [channels, downs, steps] = await Promise.all([
-    channelsEver(sql, organisation.id, now),
+    channelsEver(sql, organisation.id),
     downsOfIncidents(sql, organisation.id, incidents),
     stepsToShow(sql, organisation.id, incidents),
   ]);

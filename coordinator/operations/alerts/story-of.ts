@@ -23,7 +23,7 @@ export const waysOf = async (sql: Queryable, incidents: readonly DownOfIncident[
 
 export const storyOfChannel = (
   { incident, covered }: IncidentWay,
-  channel: ChannelRow,
+  channel: Omit<ChannelRow, 'p95_ms'>,
   steps: readonly ShownStep[],
 ): readonly { readonly at: string | null; readonly text: string }[] => {
   const time = (at: Date | null): number | null => at?.getTime() ?? null;
@@ -37,6 +37,7 @@ export const storyOfChannel = (
         verified: channel.verified_at !== null,
         unsubscribed: channel.unsubscribed_at !== null,
       }),
+      covers: channel.covers,
       covered: isCovered(
         { covers: channel.covers, monitors: new Set(channel.monitors), groups: new Set(channel.groups) },
         { id: incident.monitor_id, group: incident.group_id },

@@ -657,7 +657,7 @@ export interface components {
             /** @description What was wrong with the last attempt. */
             failure: string | null;
             last_taken_at: string | null;
-            /** @description From due to taken, 95 in 100 messages of the last week took no longer. */
+            /** @description From when nothing held it any more until taken, 95 in 100 messages of the last week took no longer. */
             p95_ms: number | null;
             /** Format: date-time */
             created_at: string;
@@ -696,7 +696,7 @@ export interface components {
             /** @description What was wrong with the last attempt. */
             failure: string | null;
             last_taken_at: string | null;
-            /** @description From due to taken, 95 in 100 messages of the last week took no longer. */
+            /** @description From when nothing held it any more until taken, 95 in 100 messages of the last week took no longer. */
             p95_ms: number | null;
             /** Format: date-time */
             created_at: string;

@@ -133,6 +133,26 @@ describe('channels', () => {
   });
 });
 
+test('how long messages take leaves out what they waited for: a channel that is told later is not slow', async () => {
+  const { id } = await bench.call(createChannel, here().owner, { ...hook, delay_s: 300 });
+  const { monitor, incident } = await incidentOf();
+  const organisation_id = here().organisation;
+  const at = (ms: number) => new Date(bench.now + ms);
+  const told = async (event: string, holds: readonly (readonly [string, number, number])[], takenAfter: number): Promise<void> => {
+    const message = newId();
+    await bench.sql`insert into messages (id, organisation_id, channel_id, event, thread_id, told, state, due_at, created_at, next_at, settled_at)
+      values (${message}, ${organisation_id}, ${id}, ${event}, ${message}, '{}', 'taken', ${at(0)}, ${at(0)}, ${at(0)}, ${at(takenAfter)})`;
+    const step = { organisation_id, channel_id: id, monitor_id: monitor, incident_id: incident, event, state: 'told', message_id: message };
+    await bench.sql`insert into alert_steps ${bench.sql({ ...step, due_at: at(0), look_at: at(0), created_at: at(0), holds: bench.sql.json([...holds]) })}`;
+  };
+  await told('down', [['delay', bench.now, bench.now + 300_000]], 300_200);
+  expect((await bench.call(getChannel, here().viewer, { channel_id: id })).p95_ms).toBeCloseTo(200, 0);
+  await bench.sql`delete from messages where channel_id = ${id}`;
+  await told('up', [], 700);
+  expect((await bench.call(getChannel, here().viewer, { channel_id: id })).p95_ms).toBeCloseTo(700, 0);
+  await bench.sql`delete from messages where channel_id = ${id}`;
+});
+
 describe('what was told', () => {
   test('rule 34: whoever may write acknowledges, the first one counts, and what is over or not confirmed cannot be', async () => {
     const { incident } = await incidentOf();
@@ -160,7 +180,7 @@ describe('what was told', () => {
     expect(explained.channels.length).toBeGreaterThan(0);
     for (const { outcome, lines } of explained.channels) {
       expect(outcome).toBe('untold');
-      expect(lines.at(-1)?.text).toContain('nobody on another continent confirmed it');
+      expect(lines.at(-1)?.text).toContain('nobody on another continent confirmed the outage');
     }
     expect((await bench.call(listTold, here().viewer, { monitor_id: monitor })).items.length).toBeGreaterThan(0);
     expect(await bench.call(listMessages, here().viewer)).toEqual({ items: [] });

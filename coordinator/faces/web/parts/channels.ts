@@ -5,6 +5,7 @@ import { durationText } from '../../../../shared/base/duration.ts';
 import { Refusal } from '../../../../shared/base/refusal.ts';
 import type { Html } from '../html.ts';
 import type { MembersRequest } from '../page.ts';
+import { msText } from './figures.ts';
 import { type State, stateMark } from './states.ts';
 
 /** A channel in words. */
@@ -48,6 +49,9 @@ export const coversText = ({ covers, monitors, groups }: Channel): string => {
   ];
   return parts.length === 0 ? 'nothing yet' : parts.join(' and ');
 };
+
+/** From when nothing held a message any more until it was taken. */
+export const p95Text = (ms: number | null): string => (ms === null || ms < 60_000 ? msText(ms) : durationText(ms));
 
 /** `at once`, `after 5 min`. */
 export const delayText = (delay_s: number): string => (delay_s === 0 ? 'at once' : `after ${durationText(delay_s * 1_000)}`);

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { type OnItsWay, type StoredStep, storyOf } from '../../../../coordinator/domain/telling/story.ts';
 
 const way: OnItsWay = {
-  channel: { name: 'Chat', shut: undefined, covered: true },
+  channel: { name: 'Chat', shut: undefined, covers: 'all', covered: true },
   incident: { confirmed_at: 0, ended_at: null },
   down: { state: 'due', due_at: 0, covered: false },
   steps: [],
@@ -24,23 +24,24 @@ describe('rule 40: why was I told, and why was I not', () => {
       },
     };
     expect(texts({ ...way, steps: [told] })).toEqual([
-      'The incident was confirmed.',
-      'The "down" was due.',
-      'It waited: the channel had just got several messages, so what is due waits to leave together.',
-      'The "down" left as a message, together with 2 others.',
-      'Attempt 1: not taken yet (answer 503).',
-      'Attempt 2: taken (answer 204).',
+      'The outage was confirmed.',
+      'This channel is told of all monitors.',
+      'It was time to say that it is down.',
+      'It waited: this channel had just got several messages, so that more of them leave together.',
+      'A message left, which tells of 2 more as well.',
+      'Attempt 1: it was not taken, and is tried again (status 503).',
+      'Attempt 2: it was taken (status 204).',
     ]);
   });
 
   test.each([
-    ['nobody on another continent confirmed it', { ...way, incident: { confirmed_at: null, ended_at: 9 } }],
+    ['nobody on another continent confirmed the outage', { ...way, incident: { confirmed_at: null, ended_at: 9 } }],
     ['maintenance covers the monitor', { ...way, down: { state: 'held', due_at: 0, covered: true } }],
-    ['the incident was over before it was due', { ...way, down: { state: 'dropped', due_at: 0, covered: false } }],
+    ['the outage was over before it was time to tell', { ...way, down: { state: 'dropped', due_at: 0, covered: false } }],
     ['the channel is for chosen monitors', { ...way, channel: { ...way.channel, covered: false } }],
     ['the channel is turned off', { ...way, channel: { ...way.channel, shut: 'off' } }],
-    ['it lay in the past', { ...way, down: { state: 'none', due_at: null, covered: false } }],
-    ['somebody had acknowledged the incident', { ...way, steps: [{ ...step, state: 'dropped', because: 'acknowledged' }] }],
+    ['it became known only when it was past', { ...way, down: { state: 'none', due_at: null, covered: false } }],
+    ['somebody was on it already', { ...way, steps: [{ ...step, state: 'dropped', because: 'acknowledged' }] }],
     ['maintenance covered the monitor', { ...way, down: { ...way.down, covered: true }, steps: [{ ...step, created_at: 60_000 }] }],
   ] as const)('rule 40: %s', (words, given) => {
     expect(texts(given).join(' ')).toContain(words);

@@ -37,9 +37,9 @@ describe('the page of an incident', () => {
     expect(text).toContain('#ops was told. One is told later, if it is needed then.');
     expect(text).toContain('Told, taken in 191 ms');
     for (const line of [
-      'Attempt 1: not taken yet (answer 503: it answers with an error).',
-      'Attempt 2: taken (answer 200).',
-      'It waited: the channel is told only later',
+      'Attempt 1: it was not taken, and is tried again (status 503: it answers with an error).',
+      'Attempt 2: it was taken (status 200).',
+      'It waited: this channel is told only later',
       'Not told: nobody has said yet that this mailbox is theirs.',
       'Not told: the channel is turned off.',
     ])

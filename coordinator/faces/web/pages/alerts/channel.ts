@@ -17,11 +17,11 @@ import {
   type Kind,
   kindName,
   mayChange,
+  p95Text,
   refuseUnlessMayChange,
   standingOf,
   whereOf,
 } from '../../parts/channels.ts';
-import { msText } from '../../parts/figures.ts';
 import { attemptTable, messageMark, messageTable } from '../../parts/messages.ts';
 import { triedNotice } from './form.ts';
 
@@ -34,6 +34,8 @@ const sentenceOf = (channel: Channel): string => {
   if (state === 'down') return `${name} does not deliver.`;
   return `${name} is told of ${coversText(channel)}, ${delayText(delay_s)}.`;
 };
+
+const asSentence = (words: string): string => `${words.charAt(0).toUpperCase()}${words.slice(1).replace(/\.$/, '')}.`;
 
 const whyNot = (request: MembersRequest, channel: Channel): Html | null => {
   const { id, unsubscribed, verified, delivering, enabled, failure } = channel;
@@ -50,8 +52,12 @@ const whyNot = (request: MembersRequest, channel: Channel): Html | null => {
       'Nobody there has said yes yet.',
       'The mail that asks has a link, good for a day. Without a yes nothing is sent there.',
     )}${mayChange(request, channel) && html`<form method="post" action="/alerts/${id}/ask"><button class="button">${icon('send')}Send the mail again</button></form>`}`;
-  if (delivering) return failure === null ? null : notice('verifying', 'The last message has not been taken yet.', failure);
-  return notice('down', 'It refused for good, or has failed for an hour.', failure ?? 'Send a test to see what it answers.');
+  if (delivering) return failure === null ? null : notice('verifying', 'The last message has not been taken yet.', asSentence(failure));
+  return notice(
+    'down',
+    failure === null ? 'It refused for good, or has failed for an hour.' : asSentence(failure),
+    'Alerts reach nobody by it. Put its settings right, or see by a test whether it works again: the first alert that is taken ends this.',
+  );
 };
 
 const settings = (channel: Channel, kinds: readonly Kind[]): Html => {
@@ -89,7 +95,7 @@ const pageOf = async (request: MembersRequest, said?: Html, state?: FormState): 
       actions: actionsOf(request, channel),
       trail: [{ href: '/alerts', name: 'Alerts' }],
     })}${state && formSummary(state)}${said}${whyNot(request, channel)}
-<dl class="figures">${figure('95 of 100 taken within', msText(channel.p95_ms))}${figure('Last taken', channel.last_taken_at === null ? 'never' : times.ago(channel.last_taken_at))}</dl>
+<dl class="figures">${figure('95 of 100 taken within', p95Text(channel.p95_ms))}${figure('Last taken', channel.last_taken_at === null ? 'never' : times.ago(channel.last_taken_at))}</dl>
 <section class="card"><h2>How it is told</h2>${settings(channel, kinds)}</section>
 <section><div class="section-head"><h2>Messages</h2><p class="soft">${messages.length < 100 ? 'Every one so far.' : 'The last hundred.'}</p></div>${
       messages.length === 0 ? html`<p class="nothing card">Nothing has been told here yet.</p>` : messageTable(channel.id, messages, times)
@@ -178,6 +184,7 @@ const messagePage: Page = {
     const message = await ask(showMessage, { message_id: path.message_id });
     const { channel, channel_name, sentence, stories, attempts } = message;
     const more = message.incidents.length - stories.length;
+    const only = message.incidents.length === 1 ? message.incidents[0] : undefined;
     return show({
       title: `Why: ${sentence}`,
       place: 'alerts',
@@ -185,6 +192,7 @@ const messagePage: Page = {
       main: html`<div class="channel-page">${heading({
         sentence: 'Why were you told?',
         below: html`${messageMark(message)} <span class="softer">·</span> ${sentence}`,
+        actions: linkButton(only === undefined ? '/incidents' : `/incidents/${only.incident}`, 'See what happened', { main: true }),
         trail: [
           { href: '/alerts', name: 'Alerts' },
           { href: `/alerts/${channel}`, name: channel_name },
@@ -194,7 +202,7 @@ const messagePage: Page = {
           html`<section class="card"><h2><a href="/incidents/${incident}">${name}</a></h2>${alertLines(lines, times)}</section>`,
       )}${more > 0 && html`<p class="soft">${more} more went the same way, in the same message.</p>`}
 <section><div class="section-head"><h2>What was answered</h2></div>${attempts.length === 0 ? html`<p class="nothing card">It was not tried yet.</p>` : attemptTable(message, times)}</section>
-<p class="actions">${linkButton(`/alerts/${channel}`, 'To the channel')}</p></div>`,
+<p class="soft">What this channel is told of, when, and how often stands <a href="/alerts/${channel}">in its settings</a>.</p></div>`,
     });
   },
 };

@@ -71,7 +71,7 @@ const spanRow = ({ form }: FormState, at: number): Html => {
   return html`<div class="span"><div class="span-days" role="group" aria-label="Days of stretch ${at + 1}">${dayChoices.map(
     (day, index) =>
       html`<label class="span-day"><input type="checkbox" name="${spanName(at, 'days[]')}" value="${index + 1}"${chosen.includes(String(index + 1)) && html` checked`}><span>${day}</span></label>`,
-  )}</div><label class="span-time">from <input type="time" name="${spanName(at, 'from')}" value="${form.value(spanName(at, 'from')) ?? ''}" aria-label="From, stretch ${at + 1}"></label><label class="span-time">to <input type="time" name="${spanName(at, 'to')}" value="${form.value(spanName(at, 'to')) ?? ''}" aria-label="To, stretch ${at + 1}"></label></div>`;
+  )}</div><div class="span-times"><label class="span-time">from <input type="time" name="${spanName(at, 'from')}" value="${form.value(spanName(at, 'from')) ?? ''}" aria-label="From, stretch ${at + 1}"></label><label class="span-time">to <input type="time" name="${spanName(at, 'to')}" value="${form.value(spanName(at, 'to')) ?? ''}" aria-label="To, stretch ${at + 1}"></label></div></div>`;
 };
 
 const hoursFields = (state: FormState, zone: string): Html => {

@@ -7,14 +7,23 @@ import { type Html, html, safeUrl } from '../../html.ts';
 import { icon } from '../../icons.ts';
 import { heading } from '../../layout.ts';
 import { type MembersRequest, type Page, show } from '../../page.ts';
-import { type Channel, channelMark, coversText, delayText, type Kind, kindName, standingOf, whereOf } from '../../parts/channels.ts';
-import { msText } from '../../parts/figures.ts';
+import {
+  type Channel,
+  channelMark,
+  coversText,
+  delayText,
+  type Kind,
+  kindName,
+  p95Text,
+  standingOf,
+  whereOf,
+} from '../../parts/channels.ts';
 
 const rowOf = (channel: Channel, kinds: readonly Kind[], { times }: MembersRequest): Html => {
   const { id, name, kind, owner, hours, delay_s, p95_ms, last_taken_at, failure } = channel;
   const where = whereOf(channel, kinds);
   const isWell = ['up', 'pending', 'paused'].includes(standingOf(channel).state);
-  return html`<tr id="channel-${id}" data-row><td data-label="State"><span>${channelMark(channel)}${!isWell && failure !== null && html`<span class="soft answer-words">${failure}</span>`}</span></td><td data-label="Channel"><span><a class="row-link" href="/alerts/${id}">${name}</a><span class="channel-where">${kindName(kinds, kind)}${where !== undefined && where !== name && html` <span class="softer">·</span> ${where}`}</span></span></td><td data-label="Told of">${coversText(channel)}</td><td data-label="When">${delayText(delay_s)}${hours !== null && ', in its hours'}</td><td data-label="Whose">${owner ?? 'the organisation'}</td><td data-label="95 % taken within" class="number">${msText(p95_ms)}</td><td data-label="Last taken" class="number">${last_taken_at === null ? '–' : times.ago(last_taken_at)}</td></tr>`;
+  return html`<tr id="channel-${id}" data-row><td data-label="State"><span>${channelMark(channel)}${!isWell && failure !== null && html`<span class="soft answer-words">${failure}</span>`}</span></td><td data-label="Channel"><span><a class="row-link" href="/alerts/${id}">${name}</a><span class="channel-where">${kindName(kinds, kind)}${where !== undefined && where !== name && html` <span class="softer">·</span> ${where}`}</span></span></td><td data-label="Told of">${coversText(channel)}</td><td data-label="When">${delayText(delay_s)}${hours !== null && ', in its hours'}</td><td data-label="Whose">${owner ?? 'the organisation'}</td><td data-label="95 % taken within" class="number">${p95Text(p95_ms)}</td><td data-label="Last taken" class="number">${last_taken_at === null ? '–' : times.ago(last_taken_at)}</td></tr>`;
 };
 
 const sentenceOf = (items: readonly Channel[], isMore: boolean): string => {
@@ -65,7 +74,10 @@ export const channelsPage: Page = {
       title: failing[0] === undefined ? 'Alerts' : `Not delivering: ${failing[0].name}`,
       main: html`${heading({
         sentence: sentenceOf(items, next_cursor !== null),
-        below: 'Once an outage is confirmed from another continent, and when it is over.',
+        below:
+          failing[0] === undefined
+            ? 'As soon as an outage is confirmed from another continent, and when it is over.'
+            : 'Until somebody looks after that, alerts reach people by the other channels alone.',
         actions: may(createChannel) && html`<a class="button button-main" href="/alerts/new" data-new>${icon('add')}New channel</a>`,
       })}
 <div class="table-card"><table class="cards"><thead><tr><th scope="col">State</th><th scope="col">Channel</th><th scope="col">Told of</th><th scope="col">When</th><th scope="col">Whose</th><th scope="col" class="number">95 % taken within</th><th scope="col" class="number">Last taken</th></tr></thead><tbody>${items.map((each) => rowOf(each, kinds, request))}</tbody></table></div>
