@@ -75,7 +75,10 @@ export const countMatching = async (
 
 const worst = (sql: Queryable) => sql`s.status in ('down', 'verifying')`;
 
-type Found = { readonly id: string };
+/** A monitor of a page, and its group: what else is asked for begins with these. */
+export type Found = { readonly id: string; readonly group: string | null };
+
+const found = (sql: Queryable) => sql`s.monitor_id as id, s.group_id as "group"`;
 
 /** Trouble first, the newest first; then by group and name. Each half is read from its own index. */
 const byState = async (
@@ -86,17 +89,18 @@ const byState = async (
   { offset, most }: DashboardPlace,
 ): Promise<readonly Found[]> => {
   const where = matching(sql, organisation, filter, covered);
+  const inTrouble = (): Promise<Found[]> => sql<Found[]>`
+    select ${found(sql)} from monitor_status s where ${where} and ${worst(sql)}
+    order by s.status, s.since desc, s.place offset ${offset} limit ${most}`;
+  const others = (from: number): Promise<Found[]> => sql<Found[]>`
+    select ${found(sql)} from monitor_status s where ${where} and not ${worst(sql)} order by s.place offset ${from} limit ${most}`;
+  // The first page, which most people look at, needs no count, and asks for both halves at once.
+  if (offset === 0) return (await Promise.all([inTrouble(), others(0)])).flat().slice(0, most);
   const [count] = await sql<{ troubled: number }[]>`select count(*) as troubled from monitor_status s where ${where} and ${worst(sql)}`;
   const troubled = count?.troubled ?? 0;
-  const first =
-    offset < troubled
-      ? await sql<Found[]>`select s.monitor_id as id from monitor_status s where ${where} and ${worst(sql)}
-          order by s.status, s.since desc, s.place offset ${offset} limit ${most}`
-      : [];
+  const first = offset < troubled ? await inTrouble() : [];
   if (first.length === most) return first;
-  const rest = await sql<Found[]>`select s.monitor_id as id from monitor_status s where ${where} and not ${worst(sql)}
-    order by s.place offset ${Math.max(0, offset - troubled)} limit ${most - first.length}`;
-  return [...first, ...rest];
+  return [...first, ...(await others(Math.max(0, offset - troubled)))].slice(0, most);
 };
 
 /** Downtime of the last days, the most first; all that had none come after by place. */
@@ -111,7 +115,7 @@ const byDowntime = (
     select monitor_id, sum(coalesce(resolved_at, now()) - greatest(started_at, ${new Date(since)})) as down from incidents
     where organisation_id = ${organisation} and confirmed_at is not null and (resolved_at is null or resolved_at > ${new Date(since)})
     group by monitor_id)
-  select s.monitor_id as id from monitor_status s left join downtime d on d.monitor_id = s.monitor_id
+  select ${found(sql)} from monitor_status s left join downtime d on d.monitor_id = s.monitor_id
   where ${matching(sql, organisation, filter, covered)}
   order by d.down desc nulls last, s.place offset ${offset} limit ${most}`;
 
@@ -122,24 +126,17 @@ export const dashboardPage = async (
   filter: DashboardFilter,
   covered: readonly string[],
   place: DashboardPlace,
-): Promise<readonly string[]> => {
+): Promise<readonly Found[]> => {
   const { sort, offset, most } = place;
   const where = matching(sql, organisation, filter, covered);
   const page = sql`offset ${offset} limit ${most}`;
-  const found =
-    sort === 'state'
-      ? await byState(sql, organisation, filter, covered, place)
-      : sort === 'downtime'
-        ? await byDowntime(sql, organisation, filter, covered, place)
-        : sort === 'response'
-          ? await sql<Found[]>`select s.monitor_id as id from monitor_status s where ${where}
-              order by s.response_ms desc nulls last, s.place ${page}`
-          : sort === 'changed'
-            ? await sql<Found[]>`select s.monitor_id as id from monitor_status s where ${where} order by s.since desc, s.monitor_id ${page}`
-            : await sql<
-                Found[]
-              >`select s.monitor_id as id from monitor_status s where ${where} order by s.name_folded, s.monitor_id ${page}`;
-  return found.map(({ id }) => id);
+  if (sort === 'state') return byState(sql, organisation, filter, covered, place);
+  if (sort === 'downtime') return byDowntime(sql, organisation, filter, covered, place);
+  if (sort === 'response')
+    return sql<Found[]>`select ${found(sql)} from monitor_status s where ${where} order by s.response_ms desc nulls last, s.place ${page}`;
+  if (sort === 'changed')
+    return sql<Found[]>`select ${found(sql)} from monitor_status s where ${where} order by s.since desc, s.monitor_id ${page}`;
+  return sql<Found[]>`select ${found(sql)} from monitor_status s where ${where} order by s.name_folded, s.monitor_id ${page}`;
 };
 
 export type DashboardRow = {

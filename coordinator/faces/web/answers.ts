@@ -102,7 +102,13 @@ export const createAnswers = (parts: WebParts, assets: AssetStore) => {
     yield after;
   }
 
-  const send = async (answer: PageAnswer, request: FastifyRequest, reply: FastifyReply, signedIn?: SignedIn): Promise<FastifyReply> => {
+  const send = async (
+    answer: PageAnswer,
+    request: FastifyRequest,
+    reply: FastifyReply,
+    signedIn?: SignedIn,
+    framing?: ReturnType<typeof frameOf>,
+  ): Promise<FastifyReply> => {
     reply.headers({ ...securityHeaders, ...answer.headers });
     if (answer.is === 'sent') {
       reply.code(answer.status ?? 200).type(answer.type);
@@ -117,7 +123,7 @@ export const createAnswers = (parts: WebParts, assets: AssetStore) => {
     const said = page.isPrefetch ? undefined : cookieOf(page.cookies, saidCookie);
     if (said !== undefined) reply.header('set-cookie', cookie(saidCookie, '', { seconds: 0, secure: isSecure() }));
     const caller = answer.frame === 'bare' ? undefined : signedIn?.caller;
-    const frame = await frameOf(caller);
+    const frame = await (caller && framing ? framing : frameOf(caller));
     reply
       .code(answer.status ?? 200)
       .type('text/html; charset=utf-8')
@@ -165,8 +171,12 @@ export const createAnswers = (parts: WebParts, assets: AssetStore) => {
         if (page.needs === 'member' && page.stranger) return send(await page.stranger(common), request, reply);
         return send({ is: 'see-other', to: signInFor(request.method === 'GET' ? common.address : '/') }, request, reply);
       }
+      // What only looks changes nothing of the frame, which is then asked for at the same time.
+      const framing = request.method === 'GET' ? frameOf(signedIn.caller) : undefined;
+      // Its failure is heard where it is shown, if it is.
+      framing?.catch(() => undefined);
       try {
-        return await send(await answerSignedIn(page, common, signedIn), request, reply, signedIn);
+        return await send(await answerSignedIn(page, common, signedIn), request, reply, signedIn, framing);
       } catch (error) {
         // Membership or session ended in between.
         if (error instanceof Refusal && (error.kind === 'unauthenticated' || error.code === 'session_missing'))

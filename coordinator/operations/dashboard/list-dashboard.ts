@@ -80,10 +80,15 @@ export const listDashboard = async (
   const filter = { status, search: q, group };
   const isFiltered = status !== null || q.trim() !== '' || group !== null;
   const place = { sort, offset: (page - 1) * rowsOfPage, most: rowsOfPage, since: window.from };
-  const looked = dashboardPage(sql, of, filter, covered, place).then(async (ids) => {
-    const [rows, histories] = await Promise.all([dashboardRows(sql, of, ids, now), monitorHistories(sql, of, ids, window)]);
-    const groups = [...new Set(rows.flatMap(({ group_id }) => (group_id === null ? [] : [group_id])))];
-    return { ids, rows, histories, standings: await groupStandings(sql, of, groups) };
+  const looked = dashboardPage(sql, of, filter, covered, place).then(async (found) => {
+    const ids = found.map(({ id }) => id);
+    const groups = [...new Set(found.flatMap(({ group: own }) => (own === null ? [] : [own])))];
+    const [rows, histories, standings] = await Promise.all([
+      dashboardRows(sql, of, ids, now),
+      monitorHistories(sql, of, ids, window),
+      groupStandings(sql, of, groups),
+    ]);
+    return { ids, rows, histories, standings };
   });
   const [counts, matching, down, verifying, changed, probes, { ids, rows, histories, standings }] = await Promise.all([
     countStatuses(sql, of, covered).then(countsOut),

@@ -1,5 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import { changeMonitors, countOpenIncidents, listDashboard } from '../../../shared/api/inner/dashboard.ts';
+import { dashboardPage } from '../../../coordinator/store/dashboard.ts';
+import { changeMonitors, countOpenIncidents, dashboardSorts, listDashboard } from '../../../shared/api/inner/dashboard.ts';
 import { search } from '../../../shared/api/inner/search.ts';
 import { getMonitorStatus } from '../../../shared/api/monitors.ts';
 import { type Demo, demoCount, seedDemo } from '../../support/demo.ts';
@@ -80,6 +81,16 @@ describe('the dashboard', () => {
     expect((await namesOf({ sort: 'name' })).slice(0, 3)).toEqual(['Auth', 'Builds', 'Cart']);
     expect((await namesOf({ sort: 'downtime' })).slice(0, 3)).toEqual(['Store Oslo', 'Checkout', 'Payments']);
     expect((await namesOf({ sort: 'changed' }))[0]).toBe('Search API');
+  });
+
+  test.each(dashboardSorts)('its pages follow each other without a gap, also where trouble ends within one: by %s', async (sort) => {
+    const page = (offset: number, most: number) =>
+      dashboardPage(bench.sql, house.organisation, { status: null, search: '', group: null }, [], { sort, offset, most, since: 0 });
+    const all = await page(0, demoCount);
+    expect(all).toHaveLength(demoCount);
+    const pages = await Promise.all([0, 3, 6].map((offset) => page(offset, 3)));
+    expect(pages.flat()).toEqual(all.slice(0, 9));
+    expect((await Promise.all([0, 1, 2, 3].map((offset) => page(offset, 1)))).flat()).toEqual(all.slice(0, 4));
   });
 
   test('is another one for another organisation, and an empty one', async () => {

@@ -18,6 +18,16 @@ const barPath = (at: number, state: State): string => {
   return `M${x} ${y}h${width.toFixed(1)}v${height}h-${width.toFixed(1)}z`;
 };
 
+/** A page has thousands of bars, and few kinds of them: each is drawn once. */
+const drawn = new Map<State, string[]>(states.map((state) => [state, []]));
+const drawnBar = (at: number, state: State): string => {
+  const known = drawn.get(state);
+  if (!known) return barPath(at, state);
+  const path = known[at] ?? barPath(at, state);
+  known[at] = path;
+  return path;
+};
+
 const summary = (bars: readonly Bar[]): string =>
   states
     .map((state) => [stateWords[state].toLowerCase(), bars.filter((bar) => bar === state).length] as const)
@@ -30,6 +40,6 @@ export const strip = (bars: readonly Bar[], over: string): Html => {
   const present = states.filter((state) => bars.includes(state));
   return html`<svg class="strip" viewBox="0 0 ${bars.length * step - gap} 24" preserveAspectRatio="none" role="img" aria-label="${over}: ${summary(bars)}">${present.map(
     (state) =>
-      html`<path class="fill-${state === 'pending' ? 'paused' : state}" d="${bars.map((bar, at) => (bar === state ? barPath(at, state) : '')).join('')}"></path>`,
+      html`<path class="fill-${state === 'pending' ? 'paused' : state}" d="${bars.map((bar, at) => (bar === state ? drawnBar(at, state) : '')).join('')}"></path>`,
   )}</svg>`;
 };
