@@ -28,6 +28,7 @@ const nameless: Demo = {
   share: 'x',
   page: { id: 'x', slug: 'x' },
   channels: { ops: 'x', pager: 'x', message: 'x', links: { acknowledge: 'x', unsubscribe: 'x' } },
+  windows: { certificates: 'x', monthly: 'x' },
 };
 
 describeInBrowser('every page', (browser) => {

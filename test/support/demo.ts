@@ -8,6 +8,7 @@ import { newId } from '../../shared/base/ids.ts';
 import { partitionOf } from '../../shared/bus/subjects.ts';
 import { type DemoChannels, seedDemoChannels } from './demo-channels.ts';
 import { type DemoPage, seedDemoPage } from './demo-page.ts';
+import { type DemoWindows, seedDemoWindows } from './demo-windows.ts';
 
 const second = 1_000;
 const minute = 60 * second;
@@ -82,6 +83,7 @@ export type Demo = {
   readonly channels: DemoChannels;
   /** What the world sees. */
   readonly page: DemoPage;
+  readonly windows: DemoWindows;
 };
 
 /** Into an organisation that has nothing yet. `now`: what the pages take for now. */
@@ -227,12 +229,10 @@ export const seedDemo = async (sql: Sql, organisation: string, now: number): Pro
   const share = newShareText();
   await writeShare(sql, { ...{ incident, organisation, user: null, at: new Date(now) }, fingerprint: shareFingerprint(share) });
 
-  const window = newId();
-  const [from, to] = [at(12 * minute), at(-48 * minute)];
-  await sql`insert into maintenance_windows (id, organisation_id, name, starts_at, ends_at, local_start, time_zone, created_at)
-    values (${window}, ${organisation}, 'New certificates', ${from}, ${to}, ${from}::timestamptz at time zone 'UTC', 'UTC', ${at(day)})`;
-  await sql`insert into maintenance_occurrences (window_id, began_at, ended_at) values (${window}, ${from}, ${to})`;
-  await sql`insert into maintenance_monitors (window_id, monitor_id) values (${window}, ${idOf('Login')})`;
+  const windows = await seedDemoWindows(sql, organisation, now, {
+    monitor: idOf,
+    group: (name) => groups.find((each) => each.name === name)?.id ?? '',
+  });
   const channels = await seedDemoChannels(sql, organisation, now, {
     ...{ incident, monitor: idOf('Checkout'), name: 'Checkout' },
     confirmed_ago: 6 * minute + 12 * second - 263,
@@ -240,5 +240,5 @@ export const seedDemo = async (sql: Sql, organisation: string, now: number): Pro
   const groupOf = (name: string): string => groups.find((each) => each.name === name)?.id ?? '';
   const page = await seedDemoPage(sql, organisation, now, { idOf, groupOf, incident });
   await sql`analyze`;
-  return { idOf, incident, share, channels, page };
+  return { idOf, incident, share, channels, page, windows };
 };

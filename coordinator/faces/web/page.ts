@@ -51,7 +51,7 @@ export type MembersRequest = PersonsRequest & {
 };
 
 /** The places of the rail, and what has none there. */
-export type Place = 'monitors' | 'incidents' | 'alerts' | 'members' | 'tokens' | 'profile';
+export type Place = 'monitors' | 'incidents' | 'maintenance' | 'alerts' | 'members' | 'tokens' | 'profile';
 
 /** A page to look at. */
 export type Shown = {

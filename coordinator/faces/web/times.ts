@@ -16,11 +16,15 @@ export type Times = {
   readonly day: (at: number | string) => Html;
   /** `4 s ago`. */
   readonly ago: (at: number | string) => Html;
+  /** `Tue 24 Nov 2026, 02:00–03:00`, or both days where it goes over midnight. */
+  readonly span: (from: number | string, to: number | string) => Html;
   /** The same as texts, for places that take no HTML. */
   readonly text: (at: number | string, form: 'moment' | 'whole' | 'precise' | 'day') => string;
 };
 
-type Formats = { readonly [form in 'clock' | 'day' | 'dayOfYear' | 'short' | 'whole' | 'precise']: Intl.DateTimeFormat };
+type Formats = {
+  readonly [form in 'weekday' | 'minute' | 'clock' | 'day' | 'dayOfYear' | 'short' | 'whole' | 'precise']: Intl.DateTimeFormat;
+};
 
 const made = new Map<string, Formats>();
 
@@ -33,6 +37,8 @@ const formatsOf = (zone: string): Formats => {
   const day = { day: 'numeric', month: 'short' } as const;
   const clock = { hour: '2-digit', minute: '2-digit' } as const;
   const formats: Formats = {
+    weekday: format({ weekday: 'short', ...day, year: 'numeric' }),
+    minute: format(clock),
     clock: format({ ...clock, second: '2-digit' }),
     day: format({ ...day, year: 'numeric' }),
     dayOfYear: format(day),
@@ -77,6 +83,13 @@ export const timesIn = (zone: string, now: number): Times => {
     whole: (at) => time(at, text(at, 'whole')),
     precise: (at) => time(at, text(at, 'precise')),
     day: (at) => time(at, text(at, 'day')),
+    span: (from, to) => {
+      const [first, last] = [ms(from), ms(to)];
+      const day = (at: number): string => formats.weekday.format(at).replace(',', '');
+      const [begins, ends] = [day(first), day(last)].map((each, index) => `${each}, ${formats.minute.format(index === 0 ? first : last)}`);
+      const isOneDay = day(first) === day(last);
+      return html`${time(first, begins ?? '')}${isOneDay ? '–' : ' – '}${time(last, isOneDay ? formats.minute.format(last) : (ends ?? ''))}`;
+    },
     ago: (at) => time(at, `${briefDuration(now - ms(at))} ago`),
   };
 };

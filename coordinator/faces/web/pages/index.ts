@@ -7,6 +7,7 @@ import { favicon, faviconOfOld } from './favicon.ts';
 import { robots } from './front.ts';
 import { acknowledge, incident, share, withdrawShare, writeNote } from './incident.ts';
 import { incidents } from './incidents.ts';
+import { maintenancePages } from './maintenance/index.ts';
 import { manifestPage } from './manifest.ts';
 import { memberPages } from './members.ts';
 import { monitorPages } from './monitor.ts';
@@ -32,6 +33,7 @@ export const pages: readonly Page[] = [
   ...monitorFormPages,
   ...monitorPages,
   ...monitorActs,
+  ...maintenancePages,
   ...alertPages,
   sharedIncident,
   choosePreferences,

@@ -47,7 +47,7 @@ const actionsOf = ({ id, enabled, type }: Monitor, { may }: MembersRequest): Htm
   may(updateMonitor)
     ? html`${enabled && type !== 'heartbeat' && linkButton(`/monitors/${id}/edit#try`, 'Try it now', { symbol: 'again' })}${linkButton(`/monitors/${id}/edit`, 'Edit', { symbol: 'edit' })}<form method="post" action="/monitors/${id}/${
         enabled ? 'pause' : 'resume'
-      }"><button class="button">${icon(enabled ? 'pause' : 'play')}${enabled ? 'Pause' : 'Resume'}</button></form>${may(deleteMonitor) && linkButton(`/monitors/${id}/delete`, 'Delete', { symbol: 'delete' })}`
+      }"><button class="button">${icon(enabled ? 'pause' : 'play')}${enabled ? 'Pause' : 'Resume'}</button></form>${linkButton(`/maintenance/new?when=now&monitor=${id}`, 'Maintenance', { symbol: 'maintenance' })}${may(deleteMonitor) && linkButton(`/monitors/${id}/delete`, 'Delete', { symbol: 'delete' })}`
     : null;
 
 const figure = (name: Part, value: Part): Html => html`<div class="card"><dt>${name}</dt><dd>${value}</dd></div>`;

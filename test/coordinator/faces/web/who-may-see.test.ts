@@ -51,6 +51,18 @@ const expected: Readonly<Record<string, string>> = {
   'POST /monitors/:monitor_id/resume': writersOfOurs,
   'GET /monitors/:monitor_id/delete': writersOfOurs,
   'POST /monitors/:monitor_id/delete': writersOfOurs,
+  'GET /maintenance': members,
+  'GET /maintenance/new': writers,
+  'POST /maintenance/new': writers,
+  'GET /maintenance/:window_id': ofOurs,
+  'GET /maintenance/:window_id/edit': writersOfOurs,
+  'POST /maintenance/:window_id/edit': writersOfOurs,
+  // Who is slower than another is told that there is nothing to begin or end.
+  'POST /maintenance/:window_id/start': writersOfOurs,
+  'POST /maintenance/:window_id/end': writersOfOurs,
+  'GET /maintenance/:window_id/delete': writersOfOurs,
+  // The first who may deletes it; after that there is none.
+  'POST /maintenance/:window_id/delete': 'in 403 404 403 ok 404 404',
   'GET /alerts': members,
   'POST /alerts/mute': writers,
   'POST /alerts/unmute': writers,
@@ -176,6 +188,7 @@ const personOf = (each: Who): Person | undefined => {
 const standsFor: Readonly<Record<string, () => string>> = {
   monitor_id: () => demo.idOf('Checkout'),
   incident_id: () => demo.incident,
+  window_id: () => demo.windows.certificates,
   channel_id: () => demo.channels.pager,
   message_id: () => demo.channels.message,
   session_id: newId,

@@ -40,7 +40,7 @@ const show = async (form: HTMLFormElement, act: string): Promise<void> => {
   document.querySelector<HTMLElement>('main [role="alert"]')?.focus();
 };
 
-/** Buttons that keep their form on the page (`data-stays`): what comes of them is shown in it, piece by piece. And numbers that follow a choice. */
+/** Buttons that keep their form on the page (`data-stays`): what comes of them is shown in it, piece by piece. And what follows from a choice. */
 export const stayOnForms = (): void => {
   document.addEventListener('submit', (event) => {
     const { submitter, target } = event;
@@ -61,7 +61,10 @@ export const stayOnForms = (): void => {
     asking = new AbortController();
     try {
       const page = parsed(await (await send(form, 'look', asking.signal)).text());
-      for (const words of form.querySelectorAll('[data-refreshed]')) words.textContent = page.getElementById(words.id)?.textContent ?? '';
+      for (const words of form.querySelectorAll('[data-refreshed]')) {
+        const next = page.getElementById(words.id);
+        if (next) Idiomorph.morph(words, next);
+      }
     } catch {
       // It is said again with the next choice, and after saving.
     }

@@ -1,4 +1,4 @@
-import type { getChannelChoices, tryChannel } from '../../../../../shared/api/inner/channels.ts';
+import type { tryChannel } from '../../../../../shared/api/inner/channels.ts';
 import type { OutputOf } from '../../../../../shared/api/operation.ts';
 import { durationText } from '../../../../../shared/base/duration.ts';
 import { checkField, choiceField, type FormState, fieldGroup, formSummary, hiddenField, selectField, textField } from '../../forms.ts';
@@ -7,10 +7,10 @@ import { icon } from '../../icons.ts';
 import { heading, linkButton, notice } from '../../layout.ts';
 import { type MembersRequest, type PageAnswer, show } from '../../page.ts';
 import { type Channel, delayText, type Kind, mayManage } from '../../parts/channels.ts';
+import { type Choices, chosenFields } from '../../parts/chosen.ts';
 import { answerText } from '../../parts/messages.ts';
 import { mostSpans, spanName, spansIn } from './values.ts';
 
-export type Choices = OutputOf<typeof getChannelChoices>;
 export type Tried = OutputOf<typeof tryChannel>;
 
 /** What the form is about. `channel`: the one that it changes; without it a new one is made. */
@@ -84,15 +84,6 @@ const hoursFields = (state: FormState, zone: string): Html => {
   })}${textField({ name: 'hours.zone', label: 'Time zone of these hours', state, autocomplete: 'off', required: false, placeholder: zone })}`;
 };
 
-const chosenFields = ({ choices: { groups, monitors } }: Subject, state: FormState): Html => {
-  const list = (name: string, label: string, items: readonly { readonly id: string; readonly name: string }[]) =>
-    items.length > 0 &&
-    html`<div class="chosen-list">${choiceField({ name, label, state, several: true, choices: items.map(({ id, name: called }) => ({ value: id, label: called })) })}</div>`;
-  return html`<div class="chosen">${
-    groups.length + monitors.length === 0 ? html`<p class="soft">There is nothing to choose yet.</p>` : null
-  }${list('groups[]', 'Groups, with whatever is in them then', groups)}${list('monitors[]', 'Monitors', monitors)}</div>`;
-};
-
 const coverFields = (subject: Subject, state: FormState): Html =>
   html`<div class="card stack"><h2>What it is told of</h2>${choiceField({
     ...{ name: 'covers', label: 'Monitors', state },
@@ -100,7 +91,7 @@ const coverFields = (subject: Subject, state: FormState): Html =>
       { value: 'all', label: 'All monitors, also those that are added later' },
       { value: 'chosen', label: 'Chosen groups and monitors' },
     ],
-  })}${chosenFields(subject, state)}</div>`;
+  })}${chosenFields(subject.choices, state)}</div>`;
 
 /** What only a browser can say is added there, and stays. */
 const fieldsOf = (subject: Subject, state: FormState): Part =>
