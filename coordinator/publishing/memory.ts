@@ -8,6 +8,8 @@ type Entry<Value> = {
   readAt: number;
   /** When it was last tried in vain since. */
   failedAt: number | undefined;
+  /** Reading failed, or took long: nobody waits for it until it has succeeded again. */
+  isSlow: boolean;
   reading: Promise<void> | undefined;
 };
 
@@ -46,11 +48,11 @@ export const createMemory = <Value>(parts: {
       const began = now();
       try {
         const value = await read(key);
-        Object.assign(entry, { value, readAt: began, failedAt: undefined });
+        Object.assign(entry, { value, readAt: began, failedAt: undefined, isSlow: false });
         // What was nothing may have become something.
         keep(key, entry);
       } catch (error) {
-        entry.failedAt = now();
+        Object.assign(entry, { failedAt: now(), isSlow: true });
         onFailure(error);
       } finally {
         entry.reading = undefined;
@@ -65,7 +67,7 @@ export const createMemory = <Value>(parts: {
     const readAt = now();
     const reading = read(key)
       .then((value) => {
-        keep(key, { value, readAt, failedAt: undefined, reading: undefined });
+        keep(key, { value, readAt, failedAt: undefined, isSlow: false, reading: undefined });
         return { value, readAt, isStale: false };
       })
       .finally(() => first.delete(key));
@@ -82,9 +84,12 @@ export const createMemory = <Value>(parts: {
       if (entry === undefined) return readFirst(key);
       if (isOld(entry, freshMs) && !rests(entry)) {
         const reading = readAgain(key, entry);
-        if (isOld(entry, mostMs)) {
+        if (isOld(entry, mostMs) && !entry.isSlow) {
           const waiting = Promise.withResolvers<void>();
-          const timer = setTimeout(waiting.resolve, patienceMs);
+          const timer = setTimeout(() => {
+            entry.isSlow = true;
+            waiting.resolve();
+          }, patienceMs);
           await Promise.race([reading, waiting.promise]);
           clearTimeout(timer);
         }

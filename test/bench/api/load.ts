@@ -38,9 +38,13 @@ const keepAsking = (socket: Socket, request: Buffer, done: () => boolean): Promi
     socket.write(request);
   });
 
+/** As of somebody with a token. */
+export const answersPerSecond = (url: URL, token: string, connections: number, forMs: number): Promise<number> =>
+  answersWith(url, `Authorization: Bearer ${token}`, connections, forMs);
+
 /** Answers in a second, over so many connections that are never idle. */
-export const answersPerSecond = async (url: URL, token: string, connections: number, forMs: number): Promise<number> => {
-  const request = Buffer.from(`GET ${url.pathname}${url.search} HTTP/1.1\r\nHost: ${url.host}\r\nAuthorization: Bearer ${token}\r\n\r\n`);
+export const answersWith = async (url: URL, header: string, connections: number, forMs: number): Promise<number> => {
+  const request = Buffer.from(`GET ${url.pathname}${url.search} HTTP/1.1\r\nHost: ${url.host}\r\n${header}\r\n\r\n`);
   const sockets = await Promise.all(
     Array.from({ length: connections }, async () => {
       const socket = connect({ host: url.hostname, port: Number(url.port), noDelay: true });
