@@ -6,7 +6,15 @@ import { addStatusPageGroup } from './status-pages/add-status-page-group.ts';
 import { addStatusPageMonitor } from './status-pages/add-status-page-monitor.ts';
 import { createStatusPage } from './status-pages/create-status-page.ts';
 import { deleteStatusPage } from './status-pages/delete-status-page.ts';
-import { getStatusPageEditor, listIncidentPages, removeStatusPageLogo, setStatusPageLogo } from './status-pages/editor.ts';
+import {
+  getStatusPageEditor,
+  getStatusPageIncident,
+  getStatusPageLogo,
+  listIncidentPages,
+  listStatusPageOverviews,
+  removeStatusPageLogo,
+  setStatusPageLogo,
+} from './status-pages/editor.ts';
 import { getStatusPage } from './status-pages/get-status-page.ts';
 import { listStatusPages } from './status-pages/list-status-pages.ts';
 import { orderStatusPage } from './status-pages/order-status-page.ts';
@@ -36,7 +44,10 @@ export const statusPageHandlers = {
   getStatusPageSubscribers: bind(operations.getStatusPageSubscribers, getStatusPageSubscribers),
   checkStatusPageDomain: bindInSteps(operations.checkStatusPageDomain, checkStatusPageDomain),
   renewStatusPageLink: bind(operations.renewStatusPageLink, renewStatusPageLink),
+  listStatusPageOverviews: bind(innerOperations.listStatusPageOverviews, listStatusPageOverviews),
+  getStatusPageLogo: bind(innerOperations.getStatusPageLogo, getStatusPageLogo),
   getStatusPageEditor: bind(innerOperations.getStatusPageEditor, getStatusPageEditor),
+  getStatusPageIncident: bind(innerOperations.getStatusPageIncident, getStatusPageIncident),
   setStatusPageLogo: bind(innerOperations.setStatusPageLogo, setStatusPageLogo),
   removeStatusPageLogo: bind(innerOperations.removeStatusPageLogo, removeStatusPageLogo),
   listIncidentPages: bind(innerOperations.listIncidentPages, listIncidentPages),

@@ -48,6 +48,25 @@ export const statusPagePage = (sql: Queryable, organisation: string, after: numb
     select key, id, name, slug, enabled, created_at from status_pages
     where organisation_id = ${organisation} and key > ${after} order by key limit ${most}`;
 
+export type PageOverview = Omit<PageSummary, 'created_at'> & {
+  readonly access: PageAccess;
+  readonly language: PageLanguage;
+  readonly domain: string | null;
+  readonly monitors: number;
+  readonly offered: number;
+  readonly subscribers: number;
+};
+
+export const pageOverviews = (sql: Queryable, organisation: string, after: number, most: number): Promise<PageOverview[]> =>
+  sql<PageOverview[]>`
+    select p.key, p.id, p.name, p.slug, p.enabled, p.access, p.language, case when p.domain_proved_at is not null then p.domain end as domain,
+      (select count(*) from status_page_monitors m where m.page_id = p.id) as monitors,
+      (select count(*) from status_page_groups g join monitors m on m.group_id = g.group_id and m.organisation_id = p.organisation_id
+        where g.page_id = p.id and not exists (
+          select 1 from status_page_monitors o where o.page_id = p.id and o.monitor_id = m.id)) as offered,
+      (select count(*) from status_page_subscribers s where s.page_id = p.id and s.confirmed_at is not null) as subscribers
+    from status_pages p where p.organisation_id = ${organisation} and p.key > ${after} order by p.key limit ${most}`;
+
 /** A page with its rows in the order of their places, of one moment. */
 export const statusPageById = async (sql: Queryable, organisation: string, id: string): Promise<WholePage | undefined> => {
   const [row] = await sql<WholePage[]>`

@@ -56,6 +56,13 @@ const makeToken = async ({ page }: Tab): Promise<void> => {
   await page.locator('.copyable').first().waitFor();
 };
 
+/** A colour that nobody could read. */
+const chooseYellow = async ({ page }: Tab): Promise<void> => {
+  await page.getByLabel('Accent colour').fill('#ffcc00');
+  await page.getByRole('button', { name: 'Save how it looks' }).click();
+  await page.locator('main [role="alert"]').waitFor();
+};
+
 export const pageLooks: readonly PageLook[] = [
   { name: 'front', path: '/', as: 'stranger' },
   { name: 'dashboard', path: '/', as: 'owner' },
@@ -105,6 +112,13 @@ export const pageLooks: readonly PageLook[] = [
   { name: 'alerts-acknowledge', path: ({ channels }) => `/acknowledge/${channels.links.acknowledge}`, as: 'stranger' },
   { name: 'alerts-unsubscribe', path: ({ channels }) => `/unsubscribe/${channels.links.unsubscribe}`, as: 'stranger' },
   { name: 'alerts-confirm', path: `/confirm-channel/${'x'.repeat(43)}`, as: 'stranger' },
+  { name: 'status-pages', path: '/status-pages', as: 'owner' },
+  { name: 'status-page-new', path: '/status-pages/new', as: 'owner' },
+  { name: 'status-page', path: ({ page }) => `/status-pages/${page.id}`, as: 'owner' },
+  { name: 'status-page-of-a-viewer', path: ({ page }) => `/status-pages/${page.id}`, as: 'viewer' },
+  { name: 'status-page-refused', path: ({ page }) => `/status-pages/${page.id}`, as: 'owner', first: chooseYellow },
+  { name: 'status-page-post', path: ({ page, incident }) => `/status-pages/${page.id}/incidents/${incident}`, as: 'owner' },
+  { name: 'status-page-delete', path: ({ page }) => `/status-pages/${page.id}/delete`, as: 'owner' },
   { name: 'members', path: '/members', as: 'owner' },
   { name: 'members-of-a-viewer', path: '/members', as: 'viewer' },
   { name: 'invite', path: '/members/invite', as: 'owner' },

@@ -16,6 +16,7 @@ import { failureAnswer, foreignAnswer, notFoundAnswer, nowhereAnswer } from './f
 import { formFrom, noForm } from './form-data.ts';
 import { safeUrl } from './html.ts';
 import { documentOf, type Frame, laterMark } from './layout.ts';
+import { Multipart } from './multipart.ts';
 import type { Ask, Page, PageAnswer, PageRequest, Shown } from './page.ts';
 import { themeFrom, zoneFrom } from './preferences.ts';
 import { securityHeaders } from './security.ts';
@@ -62,6 +63,7 @@ export const createAnswers = (parts: WebParts, assets: AssetStore) => {
       path: textsOf(request.params),
       query: queryOf(request.raw.url ?? ''),
       form: typeof request.body === 'string' ? formFrom(request.body) : noForm,
+      file: async (name) => (request.body instanceof Multipart ? request.body.file(name) : undefined),
       address: request.raw.url ?? '/',
       ...{ now, times: timesIn(zone, now), theme: themeFrom(cookies) },
       ...{ cookies, from: fromOf(request) },

@@ -3,6 +3,7 @@ import { createAnswers } from './answers.ts';
 import { createAssetStore } from './assets.ts';
 import { notFoundAnswer } from './failures.ts';
 import { createLivePages } from './live.ts';
+import { Multipart } from './multipart.ts';
 import { pages } from './pages/index.ts';
 import { isFromHere } from './same-origin.ts';
 import { workerHeaders } from './security.ts';
@@ -15,6 +16,9 @@ export type Web = {
   /** Answers what no route answers to, when it is a person who asks. False: it is a program. */
   readonly answerNotFound: (request: FastifyRequest, reply: FastifyReply) => Promise<boolean>;
 };
+
+/** Larger than any file that is taken, so that one that is too large is told so by its operation. */
+const fileLimit = 4 * 1024 * 1024;
 
 const formType = 'application/x-www-form-urlencoded';
 
@@ -35,7 +39,10 @@ export const webRoutes = (app: FastifyInstance, parts: WebParts): Web => {
     web.removeAllContentTypeParsers();
     web.addContentTypeParser(formType, { parseAs: 'string' }, (_request, body, done) => done(null, body));
     // How some mail services unsubscribe with one click (RFC 8058); nothing of it is read.
-    web.addContentTypeParser('multipart/form-data', { parseAs: 'string' }, (_request, _body, done) => done(null, undefined));
+    // It is also how a form carries a file.
+    web.addContentTypeParser('multipart/form-data', { parseAs: 'buffer' }, (request, body, done) =>
+      done(null, new Multipart(request.headers['content-type'] ?? '', Buffer.from(body))),
+    );
 
     web.addHook('onRequest', async (request, reply) => {
       if (fromAnywhere.has(request.routeOptions.url ?? '')) return;
@@ -49,6 +56,7 @@ export const webRoutes = (app: FastifyInstance, parts: WebParts): Web => {
         method: page.method,
         url: page.path,
         exposeHeadRoute: page.method === 'GET',
+        ...(page.takesFile === true ? { bodyLimit: fileLimit } : {}),
         handler: (request, reply) => answers.answer(page, request, reply),
       });
 

@@ -14,6 +14,8 @@ export type PageRequest = {
   /** The query; of several with one name the last. */
   readonly query: Readonly<Record<string, string>>;
   readonly form: Form;
+  /** The bytes of a file that a form carried: of a page that `takesFile`. */
+  readonly file: (name: string) => Promise<Uint8Array | undefined>;
   /** Path and query as they were asked for. */
   readonly address: string;
   readonly times: Times;
@@ -51,7 +53,7 @@ export type MembersRequest = PersonsRequest & {
 };
 
 /** The places of the rail, and what has none there. */
-export type Place = 'monitors' | 'incidents' | 'maintenance' | 'alerts' | 'members' | 'tokens' | 'profile';
+export type Place = 'monitors' | 'incidents' | 'maintenance' | 'status-pages' | 'alerts' | 'members' | 'tokens' | 'profile';
 
 /** A page to look at. */
 export type Shown = {
@@ -101,6 +103,8 @@ type Route = {
   readonly method: 'GET' | 'POST';
   /** As the router writes it: `/monitors/:monitor_id`. */
   readonly path: string;
+  /** Its form carries a file, as `multipart/form-data`. */
+  readonly takesFile?: true;
 };
 
 /** A page: one file, and one row in pages/index.ts. A page that needs a person or a member sends strangers to the sign-in. */

@@ -1,23 +1,57 @@
 import { createHash } from 'node:crypto';
 import type {
+  getStatusPageLogo as bytesOperation,
   getStatusPageEditor as editorOperation,
+  getStatusPageIncident as incidentOperation,
+  listStatusPageOverviews as listOperation,
   setStatusPageLogo as logoOperation,
   listIncidentPages as pagesOperation,
   removeStatusPageLogo as removeOperation,
 } from '../../../shared/api/inner/status-pages.ts';
 import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
+import { postKinds } from '../../domain/status-page.ts';
 import { logoFrom } from '../../domain/status-page-look.ts';
+import { usualPost } from '../../domain/status-page-posts.ts';
 import { incidentById } from '../../store/incidents-read.ts';
-import { rowsOfPage } from '../../store/published-pages.ts';
+import { logoOfPage, rowsOfPage } from '../../store/published-pages.ts';
 import { countSubscribers, pagesOfIncident, publishable, publishedIncidents } from '../../store/status-page-posts.ts';
-import { removePageLogo, statusPageExists, writePageLogo } from '../../store/status-pages.ts';
+import {
+  type PageOverview,
+  pageOverviews,
+  removePageLogo,
+  statusPageById,
+  statusPageExists,
+  writePageLogo,
+} from '../../store/status-pages.ts';
 import type { Answer, InOrganisation } from '../context.ts';
+import { beforeAll, pageOf } from '../cursors.ts';
 import { found, notFound } from '../not-found.ts';
 import { postOut } from './page-out.ts';
 
 /** So long one may still write that something is over. */
 const tellableMs = 14 * 86_400_000;
 const mostIncidents = 20;
+
+export const listStatusPageOverviews = (
+  { sql, organisation, with: { cursors } }: InOrganisation,
+  input: InputOf<typeof listOperation>,
+): Answer<OutputOf<typeof listOperation>> =>
+  pageOf(
+    cursors,
+    ['status page overviews', organisation.id],
+    input,
+    (from, most) => pageOverviews(sql, organisation.id, from ?? beforeAll, most),
+    ({ key: _, ...row }: PageOverview) => row,
+  );
+
+export const getStatusPageLogo = async (
+  { sql, organisation }: InOrganisation,
+  { page_id: page }: InputOf<typeof bytesOperation>,
+): Answer<OutputOf<typeof bytesOperation>> => {
+  if (!(await statusPageExists(sql, organisation.id, page))) throw notFound('status_page_not_found');
+  const { type, bytes } = found(await logoOfPage(sql, page), 'status_page_not_found');
+  return { type, base64: Buffer.from(bytes).toString('base64') };
+};
 
 export const getStatusPageEditor = async (
   { sql, organisation, now, with: { baseUrl } }: InOrganisation,
@@ -38,6 +72,25 @@ export const getStatusPageEditor = async (
       resolved_at: resolved_at?.toISOString() ?? null,
       posts: posts.map(postOut),
     })),
+  };
+};
+
+export const getStatusPageIncident = async (
+  { sql, organisation }: InOrganisation,
+  { page_id, incident_id }: InputOf<typeof incidentOperation>,
+): Answer<OutputOf<typeof incidentOperation>> => {
+  const page = found(await statusPageById(sql, organisation.id, page_id), 'status_page_not_found');
+  const { started_at, resolved_at } = found(await incidentById(sql, organisation.id, incident_id), 'incident_not_found');
+  const shown = (await pagesOfIncident(sql, organisation.id, incident_id)).find(({ id }) => id === page_id);
+  const { display_name, posts } = found(shown, 'incident_not_found');
+  const { id, name, slug, language, subscribers } = page;
+  return {
+    page: { id, name, slug, language, subscribers },
+    incident: {
+      ...{ id: incident_id, display_name, posts: posts.map(postOut) },
+      ...{ started_at: started_at.toISOString(), resolved_at: resolved_at?.toISOString() ?? null },
+    },
+    usual: postKinds.map((kind) => ({ kind, text: usualPost(language, kind, display_name) })),
   };
 };
 

@@ -46,7 +46,15 @@ import {
   signUp,
   verifyEmail,
 } from './signing-up.ts';
-import { getStatusPageEditor, listIncidentPages, removeStatusPageLogo, setStatusPageLogo } from './status-pages.ts';
+import {
+  getStatusPageEditor,
+  getStatusPageIncident,
+  getStatusPageLogo,
+  listIncidentPages,
+  listStatusPageOverviews,
+  removeStatusPageLogo,
+  setStatusPageLogo,
+} from './status-pages.ts';
 import { createToken, getToken, listTokens, revokeToken } from './tokens.ts';
 import { hearTrial, tryMonitor } from './trials.ts';
 import { dropSetAside, listNotices, listRefused, listSetAside, retrySetAside, showSetAside } from './upkeep.ts';
@@ -70,7 +78,10 @@ export const innerOperations = {
   getToken,
   createToken,
   revokeToken,
+  listStatusPageOverviews,
   getStatusPageEditor,
+  getStatusPageIncident,
+  getStatusPageLogo,
   setStatusPageLogo,
   removeStatusPageLogo,
   listIncidentPages,

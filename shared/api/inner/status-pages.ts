@@ -1,5 +1,6 @@
 import { array, boolean, dateTime, integer, nullable, object, string, uuid } from '../fields.ts';
 import { innerOperation } from '../operation.ts';
+import { page, pageQuery } from '../pagination.ts';
 import { StatusPagePostOut } from '../status-page-posts.ts';
 
 /** What the editor of a status page needs beside what the API gives. */
@@ -7,6 +8,26 @@ import { StatusPagePostOut } from '../status-page-posts.ts';
 const pageId = { page_id: uuid() };
 
 const named = { id: uuid(), name: string() };
+
+const OverviewOut = object('StatusPageOverviewOut', {
+  ...named,
+  slug: string(),
+  enabled: boolean(),
+  access: string(),
+  language: string(),
+  domain: nullable(string()),
+  monitors: integer(),
+  offered: integer(),
+  subscribers: integer(),
+});
+
+export const listStatusPageOverviews = innerOperation({
+  id: 'listStatusPageOverviews',
+  access: 'read',
+  summary: 'List status pages with what is on each',
+  query: pageQuery,
+  response: page('StatusPageOverviewPage', OverviewOut),
+});
 
 const PublishedIncidentOut = object('PublishedIncidentOut', {
   id: uuid(),
@@ -24,12 +45,25 @@ export const getStatusPageEditor = innerOperation({
   response: object('StatusPageEditorOut', {
     monitors: array(object('StatusPageChoiceOut', { ...named, group: nullable(uuid()) })),
     groups: array(object('StatusPageGroupChoiceOut', named)),
-    rows: array(object('StatusPageRowOut', { ...named, kind: string() })),
+    rows: array(object('StatusPageRowOut', { ...named, kind: string(), under: nullable(uuid()) })),
     incidents: array(PublishedIncidentOut),
     waiting: integer(),
     base_url: string(),
   }),
   refusals: ['status_page_not_found'],
+});
+
+export const getStatusPageIncident = innerOperation({
+  id: 'getStatusPageIncident',
+  access: 'read',
+  summary: 'Get what a status page tells of an incident, and what is usually said',
+  params: { ...pageId, incident_id: uuid() },
+  response: object('StatusPageIncidentOut', {
+    page: object('StatusPageNameOut', { ...named, slug: string(), language: string(), subscribers: integer() }),
+    incident: PublishedIncidentOut,
+    usual: array(object('UsualPostOut', { kind: string(), text: string() })),
+  }),
+  refusals: ['status_page_not_found', 'incident_not_found'],
 });
 
 export const setStatusPageLogo = innerOperation({
@@ -40,6 +74,15 @@ export const setStatusPageLogo = innerOperation({
   body: object('StatusPageLogoIn', { logo: string({ description: 'The bytes of a PNG, JPEG or WebP, in base64.' }) }),
   response: object('StatusPageLogoOut', { logo: string() }),
   refusals: ['status_page_not_found', 'logo_invalid'],
+});
+
+export const getStatusPageLogo = innerOperation({
+  id: 'getStatusPageLogo',
+  access: 'read',
+  summary: 'Get the logo of a status page',
+  params: pageId,
+  response: object('StatusPageLogoBytesOut', { type: string(), base64: string() }),
+  refusals: ['status_page_not_found'],
 });
 
 export const removeStatusPageLogo = innerOperation({

@@ -35,6 +35,7 @@ const estate = async (): Promise<Estate> => {
   const page_id = (await bench.call(createStatusPage, as, { name: 'P', slug: newId() })).id;
   await bench.call(addStatusPageMonitor, as, { page_id, monitor: monitor_id });
   await bench.call(addStatusPageGroup, as, { page_id, group: group_id });
+  await bench.call(innerOperations.setStatusPageLogo, as, { page_id, logo: 'iVBORw0KGgo=' });
   const incident_id = newId();
   await bench.sql`insert into incidents (id, organisation_id, monitor_id, started_at, confirmed_at)
     values (${incident_id}, ${house.organisation}, ${monitor_id}, now(), now())`;
@@ -125,7 +126,7 @@ const inputFor = ({ id, params }: Operation, { ids }: Estate): object => ({
 const namesNothing = [
   ...['whoami', 'listMonitors', 'listMaintenanceWindows', 'listGroups', 'listStatusPages', 'createGroup', 'createUser', 'createToken'],
   ...['createStatusPage', 'setMemberRole', 'removeMember', 'listMembers', 'listInvitations', 'inviteMember', 'listTokens'],
-  ...['listDashboard', 'countOpenIncidents', 'listMaintenanceByTime', 'search', 'getMonitorChoices'],
+  ...['listStatusPageOverviews', 'listDashboard', 'countOpenIncidents', 'listMaintenanceByTime', 'search', 'getMonitorChoices'],
   ...['listChannels', 'listChannelKinds', 'getChannelChoices', 'muteAlerts', 'unmuteAlerts', 'showMute'],
 ];
 

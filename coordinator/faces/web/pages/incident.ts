@@ -1,6 +1,7 @@
 import { acknowledgeIncident } from '../../../../shared/api/incidents.ts';
 import { explainAlerts } from '../../../../shared/api/inner/alerts.ts';
 import { addIncidentNote, getIncidentEvidence, shareIncident, withdrawIncidentShare } from '../../../../shared/api/inner/incidents.ts';
+import { listIncidentPages } from '../../../../shared/api/inner/status-pages.ts';
 import { durationText } from '../../../../shared/base/duration.ts';
 import { incidentSentence, verdictSentence } from '../../../../shared/base/sentence.ts';
 import { inputOf, noForm } from '../form-data.ts';
@@ -12,12 +13,13 @@ import { type MembersRequest, type Page, type PageAnswer, seeOther, show } from 
 import { checksByContinent, evidenceMatrix } from '../parts/evidence-matrix.ts';
 import { percentText } from '../parts/figures.ts';
 import { type Incident, incidentStory } from '../parts/incident-story.ts';
+import { type IncidentPage, incidentPages } from '../parts/posts.ts';
 import { sampleLanes } from '../parts/sample-lanes.ts';
 import { type Explained, whyTold } from '../parts/why-told.ts';
 import { type MapPoint, worldMap } from '../parts/world-map.ts';
 import type { Times } from '../times.ts';
 
-type Read = { readonly incident: Incident; readonly explained: Explained };
+type Read = { readonly incident: Incident; readonly explained: Explained; readonly pages: readonly IncidentPage[] };
 type Open = Read & { readonly request: MembersRequest; readonly state?: FormState; readonly link?: string };
 
 const lengthOf = ({ duration_s }: Incident): string => durationText(duration_s * 1_000);
@@ -116,6 +118,7 @@ ${incident.checks.length > 0 && html`<section class="evidence-section"><div clas
 ${lanes && html`<section class="card"><h2>While it lasted</h2>${lanes}${!incident.samples_complete && html`<p class="soft">So long that every so many checks in the middle stand for all.</p>`}</section>`}
 <div class="columns"><section class="card"><h2>Effect on uptime</h2>${effectOf(incident)}<p><a href="/monitors/${monitor}">The ledger of ${name}</a> explains every second.</p></section>
 <section class="card" id="share"><h2>Show it to others</h2>${shareOf(open)}</section></div>
+${incidentPages(incident.id, open.pages, request)}
 ${request.may(addIncidentNote) && html`<section class="card"><h2>Write about it</h2>${noteForm(open)}</section>`}</div>`;
 };
 
@@ -127,8 +130,12 @@ const pageOf = (open: Open): PageAnswer => {
 };
 
 const read = async ({ ask, path: { incident_id } }: MembersRequest): Promise<Read> => {
-  const [of, explained] = await Promise.all([ask(getIncidentEvidence, { incident_id }), ask(explainAlerts, { incident_id })]);
-  return { incident: of, explained };
+  const [of, explained, { items: pages }] = await Promise.all([
+    ask(getIncidentEvidence, { incident_id }),
+    ask(explainAlerts, { incident_id }),
+    ask(listIncidentPages, { incident_id }),
+  ]);
+  return { incident: of, explained, pages };
 };
 
 export const incident: Page = {

@@ -17,6 +17,7 @@ import { choosePreferences } from './preferences.ts';
 import { ownPages } from './profile/index.ts';
 import { searchPage } from './search.ts';
 import { sharedIncident } from './shared-incident.ts';
+import { statusPages } from './status-pages/index.ts';
 import { tokenPages } from './tokens.ts';
 
 /** Every page, a row each. */
@@ -35,6 +36,7 @@ export const pages: readonly Page[] = [
   ...monitorActs,
   ...maintenancePages,
   ...alertPages,
+  ...statusPages,
   sharedIncident,
   choosePreferences,
   ...comingIn,

@@ -6,6 +6,7 @@ import { icon } from '../icons.ts';
 import { heading, linkButton } from '../layout.ts';
 import { type MembersRequest, type Page, type PageAnswer, seeOther, show } from '../page.ts';
 import { refuseUnlessMay } from '../parts/may.ts';
+import { typed } from '../parts/typed-name.ts';
 
 type Monitor = OutputOf<typeof getMonitor>;
 
@@ -68,9 +69,6 @@ const deleteForm = (monitor: Monitor, state: FormState): Html =>
 
 const showDelete = (monitor: Monitor, state: FormState): PageAnswer =>
   show({ title: `Delete ${monitor.name}`, place: 'monitors', status: state.status, main: deleteForm(monitor, state) });
-
-/** As people see and type it: blanks that a browser does not show, and the ways to write one letter, do not count. */
-const typed = (name: string): string => name.normalize('NFC').replaceAll(/\s+/g, ' ').trim();
 
 const deletePage: Page = {
   method: 'GET',
