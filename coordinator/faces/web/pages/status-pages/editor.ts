@@ -31,11 +31,13 @@ const factsCard = ({ page, request: { may } }: Editing) =>
         'facts',
         'How it looks',
         null,
-        html`<dl class="settings-list"><dt>Language</dt><dd>${languageNames[page.language] ?? page.language}</dd><dt>Accent colour</dt><dd>${page.accent ?? 'the usual one'}</dd><dt>Seen by</dt><dd>${accessWords[page.access] ?? page.access}</dd><dt>Own domain</dt><dd>${page.domain === null ? 'none' : `${page.domain.name}${page.domain.proved_at === null ? ', not proved yet' : ''}`}</dd><dt>Subscribers</dt><dd>${page.subscribers}</dd></dl>`,
+        html`<dl class="page-facts"><dt>Language</dt><dd>${languageNames[page.language] ?? page.language}</dd><dt>Accent colour</dt><dd>${page.accent ?? 'the usual one'}</dd><dt>Seen by</dt><dd>${accessWords[page.access] ?? page.access}</dd><dt>Own domain</dt><dd>${page.domain === null ? 'none' : `${page.domain.name}${page.domain.proved_at === null ? ', not proved yet' : ''}`}</dd><dt>Subscribers</dt><dd>${page.subscribers}</dd></dl>`,
       );
 
 export const editorPage = (editing: Editing): PageAnswer => {
   const { page, request, tried, link } = editing;
+  // While something is down, telling of it comes first.
+  const isTelling = editing.editor.incidents.some(({ resolved_at }) => resolved_at === null);
   return show({
     title: page.name,
     place: 'status-pages',
@@ -47,7 +49,7 @@ export const editorPage = (editing: Editing): PageAnswer => {
       trail,
       actions: html`${page.enabled && linkButton(`/status/${page.slug}`, 'See the page', { symbol: 'see' })}${request.may(deleteStatusPage) && linkButton(`/status-pages/${page.id}/delete`, 'Delete', { symbol: 'delete' })}`,
     })}
-<div class="editor-columns"><div class="editor-column">${offeredCard(editing)}${publishedCard(editing)}${addCard(editing)}${incidentsCard(editing)}</div>
+<div class="editor-columns"><div class="editor-column">${isTelling && incidentsCard(editing)}${publishedCard(editing)}${offeredCard(editing)}${addCard(editing)}${!isTelling && incidentsCard(editing)}</div>
 <div class="editor-column">${lookCard(editing)}${factsCard(editing)}${logoCard(editing)}${accessCard(editing)}${domainCard(editing)}</div></div></div>`,
   });
 };

@@ -17,11 +17,12 @@ const fields = ['name', 'slug', 'language'] as const;
 const form = (
   state: FormState,
   baseUrl: string,
+  beside: Html | null = null,
 ): Html => html`${formSummary(state)}<form class="form" method="post" action="/status-pages/new">
 ${textField({ name: 'name', label: 'Name', state, required: true, autocomplete: 'off', placeholder: 'Shop status', help: 'The first line of the page.' })}
 ${textField({ name: 'slug', label: 'Address', state, required: true, autocomplete: 'off', placeholder: 'shop', help: html`It is published at <code>${baseUrl}/status/</code>, and this behind it: small letters, digits and dashes.` })}
 ${selectField({ name: 'language', label: 'Language', state, choices: Object.entries(languageNames).map(([value, label]) => ({ value, label })), help: 'Of the words that the page itself says; names and posts are yours.' })}
-<div class="actions"><button class="button button-main">Make the page</button></div></form>`;
+<div class="actions"><button class="button button-main">Make the page</button>${beside}</div></form>`;
 
 const nothing = ({ may, with: { baseUrl } }: MembersRequest): Html =>
   html`${heading({
@@ -37,7 +38,7 @@ const seen = ({ enabled, access }: Overview): Html =>
 
 const rowOf = (each: Overview): Html => {
   const { id, name, slug, domain, monitors, offered, subscribers } = each;
-  return html`<tr id="page-${id}" data-row><th scope="row"><a href="/status-pages/${id}">${name}</a></th>
+  return html`<tr id="page-${id}" data-row><th scope="row" class="page-name"><a href="/status-pages/${id}">${name}</a></th>
 <td data-label="Address" class="address">${domain ?? `/status/${slug}`}</td>
 <td data-label="Seen by">${seen(each)}</td>
 <td data-label="Monitors" class="number">${monitors}${offered > 0 && html` <a class="offer-mark" href="/status-pages/${id}#offered">${offered} offered</a>`}</td>
@@ -79,7 +80,7 @@ const newForm = ({ with: { baseUrl } }: MembersRequest, state: FormState): PageA
     title: 'New status page',
     place: 'status-pages',
     status: state.status,
-    main: html`${heading({ sentence: 'A new status page', below: 'It is empty at first; what it shows is chosen next.', trail })}${form(state, baseUrl())}<p class="actions after">${linkButton('/status-pages', 'Leave it')}</p>`,
+    main: html`${heading({ sentence: 'A new status page', below: 'It is empty at first; what it shows is chosen next.', trail })}${form(state, baseUrl(), linkButton('/status-pages', 'Leave it'))}`,
   });
 
 const newPage: Page = {

@@ -20,7 +20,7 @@ export const incidentsCard = ({ page, editor: { incidents, waiting }, request }:
   const rows = incidents.map(({ id, display_name, started_at, resolved_at, posts }) => {
     const last = posts[0];
     const state = resolved_at === null ? 'down' : 'up';
-    return html`<li class="told-incident"><div><p class="told-title"><span class="state state-${state}">${icon(state)}${resolved_at === null ? 'Down' : 'Over'}</span> <a href="/incidents/${id}">${display_name}</a></p><p class="soft">${
+    return html`<li class="told-incident"><div><p class="told-title"><span class="state state-${state}">${icon(state)}${resolved_at === null ? 'Down' : 'Over'}</span><a href="/incidents/${id}">${display_name}</a></p><p class="soft">${
       resolved_at === null
         ? html`since ${times.moment(started_at)}`
         : html`${times.moment(started_at)}, for ${durationText(Date.parse(resolved_at) - Date.parse(started_at))}`
@@ -86,7 +86,8 @@ const read = ({ ask, path: { page_id, incident_id } }: MembersRequest): Promise<
 const nextKind = ({ incident: { posts, resolved_at }, usual }: Told): string => {
   if (resolved_at !== null) return 'resolved';
   const last = usual.findIndex(({ kind }) => kind === posts[0]?.kind);
-  return usual[Math.min(last + 1, 2)]?.kind ?? 'investigating';
+  // While it is down nothing is proposed that says it works again.
+  return usual[Math.min(last + 1, 1)]?.kind ?? 'investigating';
 };
 
 const getPage: Page = {

@@ -71,6 +71,9 @@ export const publishedCard = (editing: Editing): Html =>
     editing.request.may(orderStatusPage) ? rowsForm(editing) : rowsShown(editing),
   );
 
+/** So many are shown at once; more are behind a fold. */
+const fewOffered = 5;
+
 /** A monitor that joined a published group: under our own name it is never published by itself. */
 export const offeredCard = (editing: Editing): Html | null => {
   const { page, request } = editing;
@@ -82,13 +85,13 @@ export const offeredCard = (editing: Editing): Html | null => {
     'offered',
     page.offered.length === 1 ? 'One monitor waits for a name' : `${page.offered.length} monitors wait for names`,
     'They are in published groups. Each is shown once you say what its audience calls it; the others stay unseen.',
-    html`${summaryOf(editing, 'offered')}<form class="form" method="post" action="/status-pages/${page.id}/offered">${page.offered.map(
+    html`${summaryOf(editing, 'offered')}<details class="offered"${(page.offered.length <= fewOffered || editing.tried?.which === 'offered') && html` open`}><summary>${icon('next')}Choose names</summary><form class="form" method="post" action="/status-pages/${page.id}/offered">${page.offered.map(
       ({ monitor, group }) =>
         textField({
-          ...{ name: nameField(monitor), label: own.get(monitor) ?? 'Monitor', state, autocomplete: 'off', required: false },
+          ...{ name: nameField(monitor), label: own.get(monitor) ?? 'Monitor', state, autocomplete: 'off' },
           help: `Under ${headings.get(group) ?? 'its heading'}`,
         }),
-    )}<div class="actions"><button class="button">Publish what has a name</button></div></form>`,
+    )}<div class="actions"><button class="button">Publish what has a name</button></div></form></details>`,
   );
 };
 
