@@ -7,6 +7,7 @@ import { channelSecretsOf, type SecretsAtRest } from './access/secrets.ts';
 import { createVapidPair } from './access/vapid.ts';
 import { readChannelConfig, shownChannelConfig, splitChannelConfig } from './alerts/channel-config.ts';
 import { classOf } from './alerts/courier.ts';
+import { hostOf } from './alerts/host.ts';
 import { channelKinds, kindOf } from './alerts/kinds.ts';
 import { createSender, mailsAtOnce, type Sender } from './alerts/send.ts';
 import { createTeller, type Teller } from './alerts/teller.ts';
@@ -127,6 +128,10 @@ export const createTelling = ({ config, sql, clock, log, secrets, baseUrl }: Par
       shown: (kind, settings) => {
         const row = kindOf(kind);
         return row === undefined ? {} : shownChannelConfig(row, settings);
+      },
+      host: (kind, settings) => {
+        const row = kindOf(kind);
+        return row === undefined ? null : hostOf(row, settings);
       },
       pushKey: async () => (await vapid()).public_key,
     },

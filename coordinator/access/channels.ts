@@ -37,6 +37,8 @@ export type ChannelsPart = {
   ) => { readonly config: ChannelConfig } | { readonly faults: { readonly [field: string]: string } } | undefined;
   readonly split: (kind: string, config: ChannelConfig) => { readonly open: ChannelConfig; readonly secrets: ChannelConfig };
   readonly shown: (kind: string, config: ChannelConfig) => ChannelConfig;
+  /** Where its messages go, so that what goes to one host has one share; null where that cannot be told. */
+  readonly host: (kind: string, config: ChannelConfig) => string | null;
   readonly test: (
     kind: string,
     config: ChannelConfig,

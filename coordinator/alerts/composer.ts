@@ -1,6 +1,6 @@
 import type { Clock } from '../../shared/base/clock.ts';
 import { newId } from '../../shared/base/ids.ts';
-import { takeFrom } from '../domain/telling/bucket.ts';
+import { type Bucket, gather } from '../domain/telling/bucket.ts';
 import { shutBy } from '../domain/telling/coverage.ts';
 import { flappingMemoryMs } from '../domain/telling/flapping.ts';
 import { messagesOf } from '../domain/telling/message.ts';
@@ -87,6 +87,12 @@ const readRound = async (
   };
 };
 
+const bucketOf = ({ bucket_full_at, gathering_since, gathered_at }: ComposedChannel): Bucket => ({
+  fullAt: bucket_full_at.getTime(),
+  since: gathering_since?.getTime() ?? null,
+  newest: gathered_at?.getTime() ?? null,
+});
+
 const dispositionOf = (step: WaitingStep, channel: ComposedChannel, round: Round): Disposition => {
   const time = (at: Date | null): number | null => at?.getTime() ?? null;
   const { monitor_id, event, flapping } = step;
@@ -104,6 +110,7 @@ const dispositionOf = (step: WaitingStep, channel: ComposedChannel, round: Round
       flapping: isEnd ? 'plain' : flapping,
       waits_for_steadiness: isEnd && flapping !== 'plain',
       down_again: (round.lastDown.get(monitor_id) ?? 0) > (ended_at ?? due_at),
+      gathered: event === 'down' && step.held_by === 'bucket' && flapping === 'plain' && step.started_at !== null,
     },
     round.now,
   );
@@ -146,7 +153,7 @@ const sortOut = (channel: ComposedChannel, steps: readonly WaitingStep[], round:
             : contentFrom(begun.told).monitors.find(({ incident }) => incident === step.incident_id);
         out.leaving.push(
           leavingOf(step, {
-            event: isOvertaken ? 'was_down' : step.event,
+            event: isOvertaken ? 'was_down' : (disposition.as ?? step.event),
             // What begins a talk has none yet: it gets the name of its message.
             thread: begins ? '' : begun.thread_id,
             steady: isEnd && step.flapping !== 'plain',
@@ -217,21 +224,23 @@ export const createComposer = ({ sql, clock, isByThread }: Parts): Composer => {
         );
         const round = await readRound(transaction, channels, steps, now);
         const ofChannel = Map.groupBy(steps, ({ channel_id }) => channel_id);
-        const left: { channel: ComposedChannel; leaving: readonly Leaving[]; fullAt: number }[] = [];
+        const left: { channel: ComposedChannel; leaving: readonly Leaving[] }[] = [];
+        const buckets: { readonly id: string; readonly bucket: Bucket }[] = [];
         const all: Composed = { leaving: [], holds: [], drops: [], merged: [] };
         for (const channel of channels) {
           const composed = sortOut(channel, ofChannel.get(channel.id) ?? [], round);
           all.holds.push(...composed.holds);
           all.drops.push(...composed.drops);
           if (composed.leaving.length === 0) continue;
-          const bucket = takeFrom(channel.bucket_full_at.getTime(), now);
-          if (bucket.is === 'open') {
-            left.push({ channel, leaving: composed.leaving, fullAt: bucket.fullAt });
+          const gathered = gather(bucketOf(channel), { now, more: composed.leaving.some(({ step }) => step.held_by !== 'bucket') });
+          buckets.push({ id: channel.id, bucket: gathered.bucket });
+          if (gathered.is === 'leaves') {
+            left.push({ channel, leaving: composed.leaving });
             all.merged.push(...composed.merged);
           } else
             all.holds.push(
               ...composed.leaving.map(
-                ({ step }): Hold => ({ id: step.id, by: 'bucket', until: bucket.until, isNew: step.held_by !== 'bucket' }),
+                ({ step }): Hold => ({ id: step.id, by: 'bucket', until: gathered.until, isNew: step.held_by !== 'bucket' }),
               ),
             );
         }
@@ -244,10 +253,7 @@ export const createComposer = ({ sql, clock, isByThread }: Parts): Composer => {
           now,
         );
         await write(transaction, left, now);
-        await writeBuckets(
-          transaction,
-          left.map(({ channel, fullAt }) => ({ id: channel.id, fullAt })),
-        );
+        await writeBuckets(transaction, buckets);
         return true;
       }),
   };

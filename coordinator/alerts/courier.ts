@@ -3,17 +3,27 @@ import type { Log } from '../../shared/base/log.ts';
 import { tryAgain } from '../domain/telling/back-off.ts';
 import { afterAttempt } from '../domain/telling/delivery.ts';
 import type { Sql } from '../store/database.ts';
-import { type ClaimedMessage, claimMessages, deliveringOf, type Outcome, writeDelivering, writeOutcomes } from '../store/messages.ts';
+import {
+  type ClaimedMessage,
+  claimMessages,
+  deliveringOf,
+  type Outcome,
+  type Shares,
+  writeDelivering,
+  writeOutcomes,
+} from '../store/messages.ts';
 import { inTransaction } from '../store/transactions.ts';
 import { contentFrom } from './content.ts';
 import type { Answer, ChannelConfig, ChannelKind, Outgoing, Verdict } from './kinds/kind.ts';
+import { atOnceToOneHost } from './send.ts';
 import type { Told, ToldLinks } from './told.ts';
 
 /**
  * Sends messages: claims what is due, for so long that a killed coordinator gives it back, sends it, and stores what was answered (rule 31). What was
  * sent and not stored is sent again, with the same key.
  *
- * Channels do not wait for each other: each has two on their way at most, and all together so many that a few slow ones do not use them up.
+ * Channels do not wait for each other: each has two on their way at most, and neither those to one host nor those of one organisation can take all
+ * places.
  */
 export type Courier = {
   /** Looks for what is due, and sends it; settles when all that there was is claimed, not when it is sent. */
@@ -24,8 +34,8 @@ export type Courier = {
 
 /** Longer than anything is waited for on the way. */
 const claimMs = 120_000;
-const mostAtOnce = 64;
-const mostOfOne = 2;
+/** A host gets no more than the sender lets through to it at once. */
+const shares: Shares = { all: 256, channel: 2, host: atOnceToOneHost, organisation: 32 };
 
 export type CourierParts = {
   readonly sql: Sql;
@@ -54,8 +64,7 @@ type Sent = { readonly status: number | null; readonly class: string; readonly v
 
 export const createCourier = (parts: CourierParts): Courier => {
   const { sql, clock, log, kindOf, send, openSecrets, linksOf } = parts;
-  const onTheWay = new Map<string, number>();
-  const underWay = new Set<Promise<void>>();
+  const underWay = new Map<ClaimedMessage, Promise<void>>();
   const answered: Outcome[] = [];
   let storing: Promise<void> | undefined;
   let looking: Promise<void> | undefined;
@@ -137,7 +146,6 @@ export const createCourier = (parts: CourierParts): Courier => {
 
   const deliver = async (message: ClaimedMessage): Promise<void> => {
     const { channel_id: channel } = message;
-    onTheWay.set(channel, (onTheWay.get(channel) ?? 0) + 1);
     const began = performance.now();
     try {
       answered.push(outcomeOf(message, await attempt(message), began));
@@ -145,26 +153,26 @@ export const createCourier = (parts: CourierParts): Courier => {
       await storing;
     } catch (error) {
       log.error({ err: error, message: message.id, channel }, 'a message could not be sent; it is tried again');
-    } finally {
-      const left = (onTheWay.get(channel) ?? 1) - 1;
-      if (left === 0) onTheWay.delete(channel);
-      else onTheWay.set(channel, left);
     }
   };
 
   const look = async (): Promise<void> => {
     for (;;) {
       lookAgain = false;
-      const room = mostAtOnce - underWay.size;
-      if (closed || room <= 0) return;
-      const busy = [...onTheWay].filter(([, many]) => many >= mostOfOne).map(([channel]) => channel);
-      const claimed = await claimMessages(sql, { now: clock.now(), forMs: claimMs, most: room, ofOne: mostOfOne, busy });
+      if (closed || underWay.size >= shares.all) return;
+      const byChannel = Map.groupBy(underWay.keys(), ({ channel_id }) => channel_id);
+      const onTheWay = [...byChannel.values()].flatMap(([first, ...more]) =>
+        first === undefined
+          ? []
+          : [{ channel: first.channel_id, host: first.host, organisation: first.organisation_id, count: more.length + 1 }],
+      );
+      const claimed = await claimMessages(sql, { now: clock.now(), forMs: claimMs, shares, onTheWay });
       for (const message of claimed) {
         const done: Promise<void> = deliver(message).finally(() => {
-          underWay.delete(done);
+          underWay.delete(message);
           void hurry().catch((error: unknown) => log.error({ err: error }, 'messages could not be looked for; it is tried again'));
         });
-        underWay.add(done);
+        underWay.set(message, done);
       }
       if (claimed.length === 0 && !lookAgain) return;
     }
@@ -182,7 +190,8 @@ export const createCourier = (parts: CourierParts): Courier => {
     hurry,
     close: async () => {
       closed = true;
-      await Promise.all(underWay);
+      await looking?.catch(() => undefined); // It is in the log; what it claimed is on its way.
+      await Promise.all(underWay.values());
     },
   };
 };

@@ -30,7 +30,7 @@ export type Planner = {
   readonly plan: () => Promise<boolean>;
 };
 
-const most = 500;
+const most = 100;
 
 const unique = (texts: readonly string[]): string[] => [...new Set(texts)];
 

@@ -1,6 +1,6 @@
 import type { Clock } from '../../shared/base/clock.ts';
 import type { Log } from '../../shared/base/log.ts';
-import { takeFrom } from '../domain/telling/bucket.ts';
+import { fullBucket, gather } from '../domain/telling/bucket.ts';
 import { areOwnersToldNow, isLastResort, lastResortMs } from '../domain/telling/delivery.ts';
 import type { Sql } from '../store/database.ts';
 import { type NewMail, postMails } from '../store/mails.ts';
@@ -23,9 +23,9 @@ export const createRescue = ({ sql, clock, log, hasMail }: Parts): Rescue => {
       const found = await untakenDowns(transaction, now - lastResortMs, most);
       const untaken = found.filter(({ first_told_at }) => isLastResort({ first_told_at: first_told_at.getTime(), taken: false }, now));
       const byOrganisation = [...Map.groupBy(untaken, ({ organisation_id }) => organisation_id)].flatMap(([organisation, downs]) => {
-        const bucket = takeFrom(downs[0]?.full_at.getTime() ?? 0, now);
-        // What finds the bucket empty waits, and goes together.
-        return bucket.is === 'open' ? [{ organisation, downs, fullAt: bucket.fullAt }] : [];
+        const gathered = gather({ ...fullBucket, fullAt: downs[0]?.full_at.getTime() ?? 0 }, { now, more: true });
+        // What may not leave at once waits for the next look, and goes together.
+        return gathered.is === 'leaves' ? [{ organisation, downs, fullAt: gathered.bucket.fullAt }] : [];
       });
       if (byOrganisation.length === 0) return 0;
       const owners = hasMail

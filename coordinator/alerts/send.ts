@@ -30,7 +30,7 @@ export type Sender = {
 const usualLimitMs = 10_000;
 const mostBody = 64 * 1_024;
 /** So many at once to one host: it is not flooded, and its slowness holds up nobody else. */
-const atOnce = 10;
+export const atOnceToOneHost = 10;
 /** As many as a mail server may have connections for them (`createMailSender`). */
 export const mailsAtOnce = 5;
 
@@ -83,7 +83,7 @@ export const createSender = ({ clock, allow, mail, vapid, limitMs = usualLimitMs
     return new undici.Agent({
       connect: createConnector(undici.buildConnector, { allow, lookup }),
       pipelining: 0,
-      connections: atOnce,
+      connections: atOnceToOneHost,
       maxHeaderSize: 16 * 1_024,
       headersTimeout: 0,
       bodyTimeout: 0,
@@ -93,7 +93,7 @@ export const createSender = ({ clock, allow, mail, vapid, limitMs = usualLimitMs
   const limits = new Map<string, LimitFunction>();
 
   const limited = async <Done>(host: string, work: () => Promise<Done>): Promise<Done> => {
-    const limit = limits.get(host) ?? pLimit(atOnce);
+    const limit = limits.get(host) ?? pLimit(atOnceToOneHost);
     limits.set(host, limit);
     try {
       return await limit(work);

@@ -34,9 +34,13 @@ export const createTeller = (parts: TellerParts): Teller => {
   const courier = createCourier(parts);
   const rescue = createRescue({ sql, clock, log, hasMail: parts.hasMail });
   const tick = async (): Promise<void> => {
-    while (await planner.plan());
-    while (await composer.compose());
-    await courier.hurry();
+    // Of many events those planned first leave first: the first message waits for none of the others.
+    for (let isMore = true; isMore; ) {
+      const isPlanned = await planner.plan();
+      const isComposed = await composer.compose();
+      await courier.hurry();
+      isMore = isPlanned || isComposed;
+    }
   };
   const telling = createPatientTicker({ name: 'telling', everyMs, tick, log });
   const rescuing: Ticker = createPatientTicker({ name: 'rescue', everyMs: rescueMs, tick: rescue.tick, log });

@@ -96,7 +96,12 @@ export type ChannelWrite = Pick<
   | 'reminder_s'
   | 'hours'
   | 'verified_at'
-> & { readonly organisation: string; readonly user: string | null };
+> & {
+  readonly organisation: string;
+  readonly user: string | null;
+  /** Where its messages go. */
+  readonly host: string | null;
+};
 
 const json = (value: unknown): string | null => (value === null ? null : JSON.stringify(value));
 const bytes = (box: Uint8Array | null): Buffer | null => (box === null ? null : Buffer.from(box));
@@ -111,11 +116,11 @@ const writeChosen = async (sql: Queryable, { id, organisation, monitors, groups 
 };
 
 export const insertChannel = async (sql: Queryable, channel: ChannelWrite): Promise<void> => {
-  const { id, organisation, user, kind, name, config, secrets, enabled, covers, delay_s, reminder_s, hours, verified_at } = channel;
+  const { id, organisation, user, kind, name, config, secrets, host, enabled, covers, delay_s, reminder_s, hours, verified_at } = channel;
   await sql`
-    insert into channels (id, organisation_id, user_id, kind, name, config, secrets, enabled, covers, delay_s, reminder_s, hours, verified_at)
-    values (${id}, ${organisation}, ${user}, ${kind}, ${name}, ${json(config)}::text::jsonb, ${bytes(secrets)}, ${enabled}, ${covers}, ${delay_s},
-      ${reminder_s}, ${json(hours)}::text::jsonb, ${verified_at})`;
+    insert into channels (id, organisation_id, user_id, kind, name, config, secrets, host, enabled, covers, delay_s, reminder_s, hours, verified_at)
+    values (${id}, ${organisation}, ${user}, ${kind}, ${name}, ${json(config)}::text::jsonb, ${bytes(secrets)}, ${host}, ${enabled}, ${covers},
+      ${delay_s}, ${reminder_s}, ${json(hours)}::text::jsonb, ${verified_at})`;
   await writeChosen(sql, channel);
 };
 
@@ -125,9 +130,10 @@ const askAgain = async (sql: Queryable, channel: string, at: Date): Promise<void
 };
 
 export const updateChannel = async (sql: Queryable, channel: ChannelWrite, at: Date): Promise<void> => {
-  const { id, organisation, name, config, secrets, enabled, covers, delay_s, reminder_s, hours, verified_at } = channel;
+  const { id, organisation, name, config, secrets, host, enabled, covers, delay_s, reminder_s, hours, verified_at } = channel;
   await sql`
-    update channels set name = ${name}, config = ${json(config)}::text::jsonb, secrets = ${bytes(secrets)}, enabled = ${enabled}, covers = ${covers},
+    update channels set name = ${name}, config = ${json(config)}::text::jsonb, secrets = ${bytes(secrets)}, host = ${host}, enabled = ${enabled},
+      covers = ${covers},
       delay_s = ${delay_s}, reminder_s = ${reminder_s}, hours = ${json(hours)}::text::jsonb, verified_at = ${verified_at},
       unsubscribed_at = case when config = ${json(config)}::text::jsonb then unsubscribed_at end,
       failing_since = null, refused_at = null, failure = null, owners_told_at = null

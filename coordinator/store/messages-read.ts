@@ -1,16 +1,10 @@
 import type { Because, HeldBy, StepEvent } from '../domain/telling/step.ts';
+import type { Attempt } from '../domain/telling/story.ts';
 import type { Queryable } from './database.ts';
 
 /** Messages and steps as pages tell of them (rule 40). */
 
-export type ShownAttempt = {
-  readonly at: number;
-  readonly took_ms: number;
-  readonly status: number | null;
-  readonly class: string;
-  readonly verdict: 'taken' | 'retry' | 'refused';
-  readonly words: string | null;
-};
+export type ShownAttempt = Attempt & { readonly took_ms: number };
 
 export type ShownMessage = {
   readonly id: string;
@@ -43,9 +37,10 @@ export const lastMessages = (sql: Queryable, organisation: string, channel: stri
     where c.organisation_id = ${organisation} ${channel === null ? sql`` : sql`and m.channel_id = ${channel}`}
     order by m.key desc limit ${most}`;
 
-export const messageById = async (sql: Queryable, organisation: string, id: string): Promise<ShownMessage | undefined> => {
+/** One of this channel: of another it is not found. */
+export const messageById = async (sql: Queryable, organisation: string, channel: string, id: string): Promise<ShownMessage | undefined> => {
   const [row] = await sql<ShownMessage[]>`select ${columns(sql)} from messages m join channels c on c.id = m.channel_id
-    where c.organisation_id = ${organisation} and m.id = ${id}`;
+    where c.organisation_id = ${organisation} and m.channel_id = ${channel} and m.id = ${id}`;
   return row;
 };
 

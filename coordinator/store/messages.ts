@@ -17,27 +17,55 @@ export type ClaimedMessage = {
   readonly kind: string;
   readonly config: { readonly [name: string]: string };
   readonly secrets: Uint8Array | null;
+  /** By what it shares places with others: `mail`, the host that it goes to, or the channel itself where that is not known. */
+  readonly host: string;
 };
 
+/** What is on its way here already: how many messages of which channel, to which host, of which organisation. */
+export type OnTheWay = { readonly channel: string; readonly host: string; readonly organisation: string; readonly count: number };
+
+/** How many may be on their way at once: in all, and of what is one's. */
+export type Shares = { readonly all: number; readonly channel: number; readonly host: number; readonly organisation: number };
+
 /**
- * Takes messages that are due, the oldest first and no more than so many of one channel, for so long: no other coordinator sends them meanwhile, and
- * a killed one gives them back so. Channels that are busy enough here are left out, so that a slow one holds up no other.
+ * Takes messages that are due, the oldest first, for so long: no other coordinator sends them meanwhile, and a killed one gives them back so. No
+ * channel, no host and no organisation gets more than its share of what is on its way here, so that what is slow holds up nothing else.
  */
 export const claimMessages = (
   sql: Queryable,
-  { now, forMs, most, ofOne, busy }: { now: number; forMs: number; most: number; ofOne: number; busy: readonly string[] },
+  {
+    now,
+    forMs,
+    shares,
+    onTheWay,
+  }: { readonly now: number; readonly forMs: number; readonly shares: Shares; readonly onTheWay: readonly OnTheWay[] },
 ): Promise<ClaimedMessage[]> => {
   const [at, until] = [new Date(now), new Date(now + forMs)];
+  const room = shares.all - onTheWay.reduce((sum, { count }) => sum + count, 0);
   return sql<ClaimedMessage[]>`
-    with claimed as (
+    with busy as materialized (
+      select * from json_to_recordset(${jsonText([...onTheWay])}::text::json) as b (channel uuid, host text, organisation uuid, count int)),
+    due as (
+      select m.id, m.channel_id, m.organisation_id, m.next_at, m.key,
+        case when h.kind = 'email' then 'mail' else coalesce(h.host, h.id::text) end as host,
+        row_number() over (partition by m.channel_id order by m.next_at, m.key) as place
+      from messages m join channels h on h.id = m.channel_id where m.state = 'waiting' and m.next_at <= ${at}),
+    of_channel as (
+      select d.*, row_number() over (partition by d.host order by d.next_at, d.key) as of_host from due d
+      where d.place <= ${shares.channel} - coalesce((select sum(count) from busy where channel = d.channel_id), 0)),
+    of_host as (
+      select d.*, row_number() over (partition by d.organisation_id order by d.next_at, d.key) as of_organisation from of_channel d
+      where d.of_host <= ${shares.host} - coalesce((select sum(count) from busy where host = d.host), 0)),
+    chosen as (
+      select d.id from of_host d
+      where d.of_organisation <= ${shares.organisation} - coalesce((select sum(count) from busy where organisation = d.organisation_id), 0)
+      order by d.next_at, d.key limit ${Math.max(0, room)}),
+    claimed as (
       update messages set attempts = attempts + 1, claimed_until = ${until}, next_at = ${until}
-      where id in (select id from messages where state = 'waiting' and next_at <= ${at} and id in (
-          select id from (select id, next_at, row_number() over (partition by channel_id order by next_at, key) as place from messages
-            where state = 'waiting' and next_at <= ${at} and channel_id <> all(${[...busy]}::uuid[])) ranked
-          where place <= ${ofOne} order by next_at limit ${most})
-        for update skip locked)
+      where id in (select id from messages where state = 'waiting' and next_at <= ${at} and id in (select id from chosen) for update skip locked)
       returning id, key, organisation_id, channel_id, thread_id, event, told, attempts)
     select c.id, c.organisation_id, c.channel_id, c.thread_id, c.event, c.told, c.attempts, h.kind, h.config, h.secrets,
+      case when h.kind = 'email' then 'mail' else coalesce(h.host, h.id::text) end as host,
       (select reference from messages t where t.id = c.thread_id) as thread_reference
     from claimed c join channels h on h.id = c.channel_id order by c.key`;
 };

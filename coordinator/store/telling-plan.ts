@@ -117,11 +117,12 @@ export const insertSteps = async (sql: Queryable, steps: readonly NewStep[], now
     on conflict (incident_id, channel_id, event, seq) do nothing`;
 };
 
-/** What these incidents still hold back is told to nobody any more: they are over. */
+/** What these incidents still hold back is told to nobody any more: they are over. A "down" that was due, and only waits for others, is told as past. */
 export const dropHeld = async (sql: Queryable, incidents: readonly string[], now: number): Promise<void> => {
   if (incidents.length === 0) return;
   await sql`update alert_steps set state = 'dropped', because = 'over', settled_at = ${new Date(now)}
-    where incident_id = any(${[...incidents]}::uuid[]) and state = 'held' and event in ('down', 'flapping', 'reminder', 'acknowledged')`;
+    where incident_id = any(${[...incidents]}::uuid[]) and state = 'held' and event in ('down', 'flapping', 'reminder', 'acknowledged')
+      and not (event = 'down' and flapping = 'plain' and coalesce(holds -> -1 ->> 0, '') = 'bucket')`;
 };
 
 export const eventsPlanned = async (sql: Queryable, ids: readonly number[], now: number): Promise<void> => {

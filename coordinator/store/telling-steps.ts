@@ -1,4 +1,5 @@
 import type { Cause } from '../../shared/checks/cause.ts';
+import type { Bucket } from '../domain/telling/bucket.ts';
 import type { Flapping } from '../domain/telling/flapping.ts';
 import type { Hours } from '../domain/telling/hours.ts';
 import type { HeldBy, StepEvent } from '../domain/telling/step.ts';
@@ -21,13 +22,16 @@ export type ComposedChannel = {
   readonly reminder_s: number | null;
   readonly hours: Hours | null;
   readonly bucket_full_at: Date;
+  readonly gathering_since: Date | null;
+  readonly gathered_at: Date | null;
 };
 
 /** Channels with steps whose time has come, held fast; those that another coordinator works on are left to it. */
 export const takeChannelsWithSteps = (sql: Queryable, now: number, most: number): Promise<ComposedChannel[]> =>
   sql<ComposedChannel[]>`
     select c.id, c.organisation_id, o.name as organisation, c.kind, c.enabled, c.deleted_at is not null as deleted,
-      c.verified_at is not null as verified, c.unsubscribed_at is not null as unsubscribed, c.delay_s, c.reminder_s, c.hours, c.bucket_full_at
+      c.verified_at is not null as verified, c.unsubscribed_at is not null as unsubscribed, c.delay_s, c.reminder_s, c.hours, c.bucket_full_at,
+      c.gathering_since, c.gathered_at
     from channels c join organisations o on o.id = c.organisation_id
     where c.id in (select channel_id from alert_steps where state = 'held' and look_at <= ${new Date(now)} group by channel_id
       order by min(look_at) limit ${most})
@@ -147,17 +151,17 @@ export const downNow = (
 
 export type Hold = { readonly id: number; readonly by: HeldBy; readonly until: number; readonly isNew: boolean };
 
-/** Held on, each until it is looked at again; a hold that is another than the last is written down. */
+/** Held on, each until it is looked at again; a hold that is another than the last is written down, one that is the same lasts longer. */
 export const holdSteps = async (sql: Queryable, holds: readonly Hold[], now: number): Promise<void> => {
   if (holds.length === 0) return;
   const rows = holds.map(({ id, by, until, isNew }) => ({
-    id,
-    until: new Date(until).toISOString(),
-    hold: isNew ? [[by, now, until]] : [],
+    ...{ id, until: new Date(until).toISOString(), until_ms: until },
+    hold: isNew ? [[by, now, until]] : null,
   }));
   await sql`
-    update alert_steps s set look_at = h.until, holds = s.holds || h.hold
-    from json_to_recordset(${jsonText(rows)}::text::json) as h (id bigint, until timestamptz, hold jsonb) where s.id = h.id`;
+    update alert_steps s set look_at = h.until,
+      holds = case when h.hold is null then jsonb_set(s.holds, '{-1,2}', h.until_ms) else s.holds || h.hold end
+    from json_to_recordset(${jsonText(rows)}::text::json) as h (id bigint, until timestamptz, until_ms jsonb, hold jsonb) where s.id = h.id`;
 };
 
 export const dropSteps = async (
@@ -210,16 +214,13 @@ export const insertMessages = async (sql: Queryable, messages: readonly NewMessa
     from json_to_recordset(${jsonText(steps)}::text::json) as t (id bigint, event text, message uuid) where s.id = t.id`;
 };
 
-export const writeBuckets = async (sql: Queryable, buckets: readonly { readonly id: string; readonly fullAt: number }[]): Promise<void> => {
+export const writeBuckets = async (sql: Queryable, buckets: readonly { readonly id: string; readonly bucket: Bucket }[]): Promise<void> => {
   if (buckets.length === 0) return;
-  const rows = buckets.map(({ id, fullAt }) => ({ id, full_at: new Date(fullAt).toISOString() }));
-  await sql`update channels c set bucket_full_at = b.full_at
-    from json_to_recordset(${jsonText(rows)}::text::json) as b (id uuid, full_at timestamptz) where c.id = b.id`;
-};
-
-/** When the next step that is held has to be looked at; null when none is. */
-export const nextLook = async (sql: Queryable): Promise<number | null> => {
-  const [row] = await sql<{ at: Date | null }[]>`select least((select min(look_at) from alert_steps where state = 'held'),
-    (select min(next_at) from messages where state = 'waiting')) as at`;
-  return row?.at?.getTime() ?? null;
+  const text = (at: number | null) => (at === null ? null : new Date(at).toISOString());
+  const rows = buckets.map(({ id, bucket: { fullAt, since, newest } }) => ({
+    ...{ id, full_at: text(fullAt), since: text(since), newest: text(newest) },
+  }));
+  await sql`update channels c set bucket_full_at = b.full_at, gathering_since = b.since, gathered_at = b.newest
+    from json_to_recordset(${jsonText(rows)}::text::json) as b (id uuid, full_at timestamptz, since timestamptz, newest timestamptz)
+    where c.id = b.id`;
 };

@@ -19,7 +19,10 @@ let network: Network;
 
 const bodyShape = z.object({
   type: z.string(),
-  data: z.object({ sentence: z.string(), incidents: z.array(z.object({ monitor: z.object({ id: z.string() }) })) }),
+  data: z.object({
+    sentence: z.string(),
+    incidents: z.array(z.object({ id: z.string(), event: z.string(), monitor: z.object({ id: z.string() }) })),
+  }),
 });
 type Got = z.infer<typeof bodyShape> & { readonly id: string; readonly at: number };
 
@@ -50,6 +53,7 @@ const addChannel = async (url: string, monitors: readonly string[]): Promise<voi
     await insertChannel(transaction, {
       ...{ id, organisation: network.organisation, user: null, kind: 'webhook', name: 'Receiver', config: { url } },
       secrets: await createSecretsAtRest(testSecretKey).seal(transaction, secret, channelSecretsOf(id)),
+      host: null,
       ...{ enabled: true, covers: 'chosen', monitors, groups: [], delay_s: 0, reminder_s: null, hours: null, verified_at: new Date() },
     });
   });
@@ -90,11 +94,15 @@ test('rule 32: 100 targets that break at once are a few messages, in which each 
   const last = monitors.at(-1) ?? '';
   await seenFrom(network.sql, last, 3);
   target.answer(broken);
-  const told = () => receiver.got.flatMap(({ data }) => data.incidents.map(({ monitor }) => monitor.id));
-  await eventually(async () => told().length >= 100, 60_000);
-  expect(told().toSorted()).toEqual(monitors.toSorted());
-  // Four, unless this machine took more than five seconds to find them all: then one more for each five.
+  // Another attempt is the same message. On a machine that is too busy to check, a monitor may have had an outage before, which is told as well.
+  const messages = () => [...new Map(receiver.got.map((message) => [message.id, message])).values()];
+  const downs = () =>
+    messages().flatMap(({ data }) => data.incidents.filter(({ event }) => event === 'incident.down' || event === 'incident.was_down'));
+  await eventually(async () => new Set(downs().map(({ monitor }) => monitor.id)).size === 100, 150_000);
+  const incidents = downs().map(({ id }) => id);
+  expect(incidents).toHaveLength(new Set(incidents).size);
+  // Four, and however long this machine took to find them all, no more than one for each 15 s beside them.
   const [spread] = await network.sql<{ ms: number }[]>`
     select extract(epoch from max(created_at) - min(created_at))::float8 * 1000 as ms from alert_steps where monitor_id = any(${monitors}::uuid[])`;
-  expect(receiver.got.length).toBeLessThanOrEqual(4 + Math.floor((spread?.ms ?? 0) / 5_000));
-}, 120_000);
+  expect(messages().length).toBeLessThanOrEqual(4 + Math.floor((spread?.ms ?? 0) / 15_000));
+}, 240_000);

@@ -38,7 +38,11 @@ export const faultsOfTelling = (story: Story, { messages, resorts }: Heard): str
     }
   for (const [index, { left: from }] of messages.entries())
     for (const [more, { left: to }] of messages.slice(index).entries())
-      if (more + 1 > 3 + Math.floor((to - from) / (5 * second))) faults.push(`32: ${more + 1} messages within ${to - from} ms`);
+      if (more + 1 > 4 + Math.floor((to - from) / (15 * second))) faults.push(`32: ${more + 1} messages within ${to - from} ms`);
+  const burst = new Set(
+    messages.filter(({ items }) => items.some(({ event, incident }) => event === 'down' && outageOf.get(incident)?.isOfBurst)),
+  );
+  if (story.hours === null && story.mutes.length === 0 && burst.size > 4) faults.push(`32: a burst was ${burst.size} messages`);
   for (const outage of story.outages) {
     const own = told.filter((each) => each.outage === outage);
     const reminders = own.filter(({ event }) => event === 'down' || event === 'reminder').map(({ left }) => left);
@@ -70,8 +74,13 @@ export const faultsOfTelling = (story: Story, { messages, resorts }: Heard): str
       earlier.every(({ up }) => up < outage.down - 60 * minute) && story.delay_s === 0 && (story.chosen?.includes(outage.monitor) ?? true);
     const isFree = story.hours === null && !story.mutes.some(({ from, to }) => from < outage.up && to > outage.down);
     if (isPlain && isFree && outage.up - outage.down > 30 * second && outage.up < story.until) {
-      const down = own.find(({ event }) => event === 'down');
-      if (!down || down.left > outage.down + 20 * second) faults.push('32: an outage was not told in time');
+      const down = own.find(({ event }) => event === 'down' || event === 'was_down');
+      const isQuiet = !messages.some(({ left }) => left < outage.down && left > outage.down - 60 * second);
+      const isFirst = !story.outages.some(
+        (other) => other.down <= outage.down && other.down > outage.down - 60 * second && other !== outage,
+      );
+      const patience = isQuiet && isFirst ? 0 : 60 * second;
+      if (!down || down.left > outage.down + patience) faults.push('32: an outage was not told in time');
     }
     const untaken = own.find(({ event, taken, left }) => event === 'down' && (taken ?? Number.POSITIVE_INFINITY) > left + 2 * minute);
     if (

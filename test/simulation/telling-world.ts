@@ -1,6 +1,6 @@
 /** The pure rules of telling in a small world: one channel, some monitors that go down and up, and a receiver that is away at times. */
 import { tryAgain } from '../../coordinator/domain/telling/back-off.ts';
-import { takeFrom } from '../../coordinator/domain/telling/bucket.ts';
+import { fullBucket, gather } from '../../coordinator/domain/telling/bucket.ts';
 import { isCovered } from '../../coordinator/domain/telling/coverage.ts';
 import { isLastResort } from '../../coordinator/domain/telling/delivery.ts';
 import { flappingOf } from '../../coordinator/domain/telling/flapping.ts';
@@ -15,6 +15,8 @@ export type Outage = {
   readonly down: number;
   readonly up: number;
   readonly acknowledged: number | null;
+  /** One of many within a minute, as when a line is cut. */
+  readonly isOfBurst?: boolean;
 };
 export type Story = {
   readonly outages: readonly Outage[];
@@ -43,6 +45,8 @@ type Step = {
   seq: number;
   due: number;
   look: number;
+  /** It waits for others to leave with. */
+  isGathered: boolean;
   state: 'held' | 'told' | 'gone';
   message: Sent | null;
   flaps: boolean;
@@ -55,14 +59,14 @@ export const tell = (story: Story, rules: TellingRules): Heard => {
   const steps: Step[] = [];
   const messages: (Sent & { next: number })[] = [];
   const resorts: { incident: string; at: number }[] = [];
-  let fullAt = 0;
+  let bucket = fullBucket;
   const coverage = {
     covers: story.chosen === null ? 'all' : 'chosen',
     monitors: new Set(story.chosen ?? []),
     groups: new Set<string>(),
   } as const;
   const step = (outage: Outage, event: StepEvent, due: number, more: Partial<Step> = {}): void => {
-    steps.push({ ...{ outage, event, due, look: due, seq: 0, state: 'held', message: null, flaps: false }, ...more });
+    steps.push({ ...{ outage, event, due, look: due, seq: 0, isGathered: false, state: 'held', message: null, flaps: false }, ...more });
   };
   const told = (outage: Outage, event: StepEvent): Step | undefined =>
     steps.find((each) => each.outage === outage && each.event === event && each.state === 'told');
@@ -81,7 +85,9 @@ export const tell = (story: Story, rules: TellingRules): Heard => {
         step(outage, 'down', now);
       }
       if (outage.up === now) {
-        for (const held of steps) if (held.outage === outage && held.state === 'held' && held.event !== 'up') held.state = 'gone';
+        for (const held of steps)
+          if (held.outage === outage && held.state === 'held' && held.event !== 'up' && !(held.event === 'down' && held.isGathered))
+            held.state = 'gone';
         if (told(outage, 'down')) step(outage, 'up', now);
         else if (told(outage, 'flapping')) step(outage, 'up', now, { flaps: true });
       }
@@ -104,17 +110,20 @@ export const tell = (story: Story, rules: TellingRules): Heard => {
           ...{ cover: [], muted_until: isIn(story.mutes, now)?.to ?? null, waits_for_steadiness: each.flaps },
           flapping: each.event === 'up' ? 'plain' : (verdicts.get(outage) ?? 'plain'),
           down_again: story.outages.some(({ monitor, down }) => monitor === outage.monitor && down > outage.up && down <= now),
+          gathered: each.event === 'down' && each.isGathered && verdicts.get(outage) === 'plain',
         },
         now,
         rules,
       );
       if (disposition.is === 'dropped') each.state = 'gone';
       if (disposition.is === 'held') each.look = disposition.until;
+      if (disposition.is === 'due' && disposition.as !== undefined) each.event = disposition.as;
       return disposition.is === 'due';
     });
-    const bucket = takeFrom(fullAt, now, rules);
-    if (due.length > 0 && bucket.is === 'open') {
-      fullAt = bucket.fullAt;
+    const gathered = due.length === 0 ? undefined : gather(bucket, { now, more: due.some(({ isGathered }) => !isGathered) }, rules);
+    bucket = gathered?.bucket ?? bucket;
+    if (gathered?.is === 'waits') for (const each of due) Object.assign(each, { look: gathered.until, isGathered: true });
+    if (gathered?.is === 'leaves') {
       const message = {
         left: now,
         items: [] as { incident: string; event: StepEvent }[],

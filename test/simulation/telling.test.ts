@@ -31,11 +31,13 @@ const storyOf = (seed: number): Story => {
       outages.push({ incident: `${monitor}-${down}`, monitor: `m${monitor}`, down, up: at * second, acknowledged });
     }
   }
-  // Everything at once, as when a line is cut.
+  // Everything within a minute or less, as when a line is cut: each is noticed in its turn.
   const burst = (3_600 + random(3_600)) * second;
-  for (let index = 0; index < 20; index += 1) {
-    const down = burst + random(12) * second;
-    outages.push({ incident: `b${index}`, monitor: `b${index}`, down, up: down + (60 + random(300)) * second, acknowledged: null });
+  const [many, within] = [30 + random(40), 1 + random(60)];
+  for (let index = 0; index < many; index += 1) {
+    const down = burst + random(within) * second;
+    const up = down + (60 + random(300)) * second;
+    outages.push({ incident: `b${index}`, monitor: `b${index}`, down, up, acknowledged: null, isOfBurst: true });
   }
   return {
     outages: outages.toSorted((a, b) => a.down - b.down),

@@ -32,10 +32,12 @@ export type Surroundings = {
   /** Of the end of an outage of a flapping monitor: whether it is told only once the monitor was steady, and whether it went down since. */
   readonly waits_for_steadiness: boolean;
   readonly down_again: boolean;
+  /** A "down" that was due, and waits only to leave with others (rule 32): it is told also when it is over by then, or somebody is on it. */
+  readonly gathered: boolean;
 };
 
 export type Disposition =
-  | { readonly is: 'due' }
+  | { readonly is: 'due'; readonly as?: 'was_down' }
   | { readonly is: 'held'; readonly by: HeldBy; readonly until: number }
   | { readonly is: 'dropped'; readonly because: Because };
 
@@ -66,11 +68,11 @@ export const dispose = (step: Step, around: Surroundings, now: number, rules: Te
     return steady <= now ? { is: 'due' } : { is: 'held', by: 'steadiness', until: steady };
   }
   if (step.event === 'closed') return { is: 'due' };
-  if (incident.ended_at !== null) return dropped('over');
+  if (incident.ended_at !== null) return around.gathered && rules.overtaken_is_merged ? { is: 'due', as: 'was_down' } : dropped('over');
   if (step.event === 'acknowledged') return { is: 'due' };
   const isEnded = incident.acknowledged_at !== null && rules.acknowledging_ends;
   // A "down" that is due at once to everybody is due also to whoever hears of it a moment after somebody took the matter up.
   const isLater = step.event === 'reminder' || channel.delay_s > 0 || (incident.acknowledged_at ?? 0) > step.due_at + 1_000;
-  if (isEnded && isLater) return dropped('acknowledged');
+  if (isEnded && isLater && !around.gathered) return dropped('acknowledged');
   return holdOf(step, around, now, rules);
 };

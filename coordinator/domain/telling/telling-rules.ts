@@ -8,6 +8,7 @@ export const tellingRuleNames = [
   'overtaken_is_merged', // 31
   'bucket_gathers', // 32
   'first_is_undelayed', // 32
+  'gathering_grows', // 32
   'delay_is_escalation', // 33
   'acknowledging_ends', // 34
   'reminders_double', // 35
@@ -27,6 +28,7 @@ export const allTellingRules: TellingRules = {
   overtaken_is_merged: true,
   bucket_gathers: true,
   first_is_undelayed: true,
+  gathering_grows: true,
   delay_is_escalation: true,
   acknowledging_ends: true,
   reminders_double: true,

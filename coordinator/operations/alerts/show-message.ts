@@ -12,9 +12,9 @@ const most = 20;
 
 export const showMessage = async (
   { sql, organisation }: InOrganisation,
-  { message_id: id }: InputOf<typeof operation>,
+  { channel_id, message_id: id }: InputOf<typeof operation>,
 ): Answer<OutputOf<typeof operation>> => {
-  const message = found(await messageById(sql, organisation.id, id), 'message_not_found');
+  const message = found(await messageById(sql, organisation.id, channel_id, id), 'message_not_found');
   const incidents = message.monitors.slice(0, most).map(({ incident }) => incident);
   const [channels, downs, steps] = await Promise.all([
     channelsEver(sql, organisation.id),

@@ -52,6 +52,7 @@ export const createChannel = async (context: InOrganisation, input: InputOf<type
     ...{ id, user, kind: input.kind, config: open, organisation: organisation.id, verified_at: isKnown ? new Date(now) : null },
     name: input.name === null ? (input.kind === 'email' ? address : kindName) : nameFrom(input.name),
     secrets: await sealChannel(atRest, sql, id, secrets),
+    host: channels.host(input.kind, config),
     ...{ enabled: input.enabled, covers: input.covers, monitors: input.monitors, groups: input.groups, delay_s: input.delay_s },
     reminder_s: input.reminder_s === null || input.reminder_s === 0 ? null : Math.max(60, input.reminder_s),
     hours: input.hours === null || input.hours.spans.length === 0 ? null : hoursFrom(input.hours, organisation.time_zone),

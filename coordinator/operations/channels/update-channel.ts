@@ -42,6 +42,7 @@ export const updateChannel = async (context: InOrganisation, input: InputOf<type
       ...{ id: before.id, user: before.user_id, kind: before.kind, config: open, organisation: organisation.id, ...chosen },
       name: input.name === null ? before.name : nameFrom(input.name),
       secrets: await sealChannel(atRest, sql, before.id, secrets),
+      host: channels.host(before.kind, config),
       ...{ enabled: input.enabled ?? before.enabled, covers: input.covers ?? before.covers, delay_s: input.delay_s ?? before.delay_s },
       reminder_s: reminder_s === 0 ? null : Math.max(60, reminder_s),
       hours: input.hours === null ? before.hours : input.hours.spans.length === 0 ? null : hoursFrom(input.hours, organisation.time_zone),

@@ -44,7 +44,7 @@ export const showMessage = innerOperation({
   id: 'showMessage',
   access: 'read',
   summary: 'Show a message with every step of how it came about',
-  params: { message_id: uuid() },
+  params: { channel_id: uuid(), message_id: uuid() },
   response: object('MessageShownOut', {
     ...MessageOut.shape,
     stories: array(object('MessageStoryOut', { incident: uuid(), name: string(), lines: array(LineOut) })),

@@ -268,7 +268,7 @@ describe('how it leaves', () => {
       while (await by.planner.plan());
       while (await by.composer.compose());
       await by.courier.hurry();
-      bench.now += 5_000;
+      bench.now += 20_000;
     }
     await eventually(async () => bench.heard('quick').length === 4);
     expect(bench.heard('slow')).toHaveLength(2);

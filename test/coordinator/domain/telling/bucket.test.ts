@@ -1,56 +1,85 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { takeFrom } from '../../../../coordinator/domain/telling/bucket.ts';
+import { fullBucket, gather } from '../../../../coordinator/domain/telling/bucket.ts';
 
-/** When messages leave, if something is due at each of these moments and what waits leaves together as soon as the bucket lets it. */
+const second = 1_000;
+
+/** When messages leave, if something is due at each of these moments and what waits leaves together as soon as it may. */
 const leaving = (dueAt: readonly number[]): number[] => {
-  let fullAt = 0;
-  let free = 0;
+  const due = dueAt.toSorted((a, b) => a - b);
+  let bucket = fullBucket;
+  let wake = Number.POSITIVE_INFINITY;
   const left: number[] = [];
-  for (const due of dueAt.toSorted((a, b) => a - b)) {
-    if (due <= (left.at(-1) ?? -1)) continue; // It left with the one before.
-    const at = Math.max(due, free);
-    const bucket = takeFrom(fullAt, at);
-    if (bucket.is === 'empty') {
-      free = bucket.until;
-      const open = takeFrom(fullAt, free);
-      expect(open.is).toBe('open');
-      if (open.is === 'open') fullAt = open.fullAt;
-      left.push(free);
-    } else {
-      fullAt = bucket.fullAt;
-      left.push(at);
-    }
+  for (let next = 0; next < due.length || wake < Number.POSITIVE_INFINITY; ) {
+    const comes = due[next] ?? Number.POSITIVE_INFINITY;
+    const now = Math.min(comes, wake);
+    const more = comes === now;
+    while (due[next] === now) next += 1;
+    const gathered = gather(bucket, { now, more });
+    bucket = gathered.bucket;
+    wake = gathered.is === 'waits' ? gathered.until : Number.POSITIVE_INFINITY;
+    if (gathered.is === 'leaves') left.push(now);
   }
   return left;
 };
+const at = (...seconds: readonly number[]): number[] => seconds.map((each) => 1_000_000 + each * second);
 
-describe('rule 32: the bucket of a channel', () => {
-  test('rule 32: the first three leave at once, the next after five seconds', () => {
-    expect(leaving([1_000, 1_001, 1_002, 1_003])).toEqual([1_000, 1_001, 1_002, 6_000]);
+describe('rule 32: how messages of a channel are gathered', () => {
+  test('rule 32: two leave at once, the third when nothing came for 5 s, those after it when nothing came for 15 s', () => {
+    expect(leaving(at(0, 1, 2))).toEqual(at(0, 1, 7));
+    expect(leaving(at(0, 1, 2, 4, 10))).toEqual(at(0, 1, 9, 25));
   });
 
-  test('rule 32: 100 that are due within a second are at most four messages, the first undelayed', () => {
-    const left = leaving(Array.from({ length: 100 }, (_, index) => 10_000 + index * 10));
-    expect(left[0]).toBe(10_000);
-    expect(left).toHaveLength(4);
+  test('rule 32: however much keeps coming, nothing waits for longer than 20 s, and after that 60 s', () => {
+    const oneEachSecond = Array.from({ length: 200 }, (_, index) => index);
+    expect(leaving(at(...oneEachSecond)).slice(0, 5)).toEqual(at(0, 1, 22, 83, 144));
   });
 
-  test('rule 32: whatever is due when, no more than three and one for each five seconds leave', () => {
+  test('rule 32: what is spent is forgotten while nothing waits', () => {
+    expect(leaving(at(0, 20, 40, 60, 80, 100))).toEqual(at(0, 20, 40, 60, 80, 100));
+    expect(leaving(at(0, 1, 2, 60))).toEqual(at(0, 1, 7, 60));
+  });
+
+  test('rule 32: 100 within a second, or within a minute, are at most four messages, the first undelayed', () => {
+    for (const within of [1, 10, 60]) {
+      const left = leaving(at(...Array.from({ length: 100 }, (_, index) => (index * within) / 100)));
+      expect(left[0]).toBe(1_000_000);
+      expect([within, left.length]).toEqual([within, within === 60 ? 4 : 3]);
+    }
+  });
+
+  test('rule 32: many within a minute, come as they may, are at most four messages', () => {
     fc.assert(
-      fc.property(fc.array(fc.integer({ min: 0, max: 60_000 }), { maxLength: 100 }), (due) => {
-        const left = leaving(due.map((at) => at + 100_000));
-        for (const [index, from] of left.entries())
-          for (const to of left.slice(index)) {
-            const many = left.filter((at) => at >= from && at <= to).length;
-            expect(many).toBeLessThanOrEqual(3 + Math.floor((to - from) / 5_000));
-          }
-        expect(left[0]).toBe(due.length === 0 ? undefined : Math.min(...due) + 100_000);
+      fc.property(fc.array(fc.integer({ min: 0, max: 59_999 }), { minLength: 1, maxLength: 100 }), (more) => {
+        // Never 5 s without any: else it is not one matter.
+        const due = [...more, ...Array.from({ length: 15 }, (_, index) => index * 4_000)].map((ms) => 1_000_000 + ms);
+        const left = leaving(due);
+        expect(left.length).toBeLessThanOrEqual(4);
+        expect(left[0]).toBe(1_000_000);
       }),
     );
   });
 
-  test('rule 32: a clock that is set back empties no bucket for longer than it ever is', () => {
-    expect(takeFrom(1_000_000, 0)).toEqual({ is: 'empty', until: 5_000 });
+  test('rule 32: whatever is due when leaves within a minute, and no more than four and one for each 15 s', () => {
+    fc.assert(
+      fc.property(fc.array(fc.integer({ min: 0, max: 300_000 }), { minLength: 1, maxLength: 100 }), (more) => {
+        const due = more.map((ms) => 1_000_000 + ms);
+        const left = leaving(due);
+        for (const one of due) expect(left.some((when) => when >= one && when - one <= 60 * second)).toBe(true);
+        for (const [index, from] of left.entries())
+          for (const [many, to] of left.slice(index).entries())
+            expect(many + 1).toBeLessThanOrEqual(4 + Math.floor((to - from) / (15 * second)));
+      }),
+    );
+  });
+
+  test('rule 32: a clock that is set back keeps nobody waiting for longer than ever', () => {
+    const before = { fullAt: 9_000_000, since: 8_990_000, newest: 8_999_000 };
+    expect(gather(before, { now: 1_000_000, more: false })).toMatchObject({ is: 'waits', until: 1_015_000 });
+  });
+
+  test('rule 32: what was dropped while it waited keeps nothing that comes much later', () => {
+    const before = { fullAt: 1_040_000, since: 1_002_000, newest: 1_002_000 };
+    expect(gather(before, { now: 1_200_000, more: true })).toMatchObject({ is: 'leaves', bucket: { fullAt: 1_215_000 } });
   });
 });

@@ -11,6 +11,7 @@ const around: Surroundings = {
   flapping: 'plain',
   waits_for_steadiness: false,
   down_again: false,
+  gathered: false,
 };
 const down = { event: 'down', due_at: 0, not_before: 0 } as const;
 const incident = (changes: Partial<Surroundings['incident']>): Surroundings => ({
@@ -33,6 +34,15 @@ describe('rule 33: delay is escalation', () => {
     const acknowledged = { ...later, incident: incident({ acknowledged_at: 200_000 }).incident };
     expect(dispose(down, acknowledged, 300_000)).toEqual({ is: 'dropped', because: 'acknowledged' });
   });
+});
+
+test('rule 32: what was due, waited for others alone, and is over by then, is told as past', () => {
+  const over = { ...incident({ ended_at: 20_000 }), gathered: true };
+  expect(dispose(down, over, 30_000)).toEqual({ is: 'due', as: 'was_down' });
+  expect(dispose(down, { ...over, gathered: false }, 30_000)).toEqual({ is: 'dropped', because: 'over' });
+  const taken = incident({ acknowledged_at: 20_000 });
+  expect(dispose(down, { ...taken, gathered: true }, 30_000)).toEqual({ is: 'due' });
+  expect(dispose(down, taken, 30_000)).toEqual({ is: 'dropped', because: 'acknowledged' });
 });
 
 describe('rule 34: acknowledging', () => {

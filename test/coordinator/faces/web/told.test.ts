@@ -152,4 +152,8 @@ describe('the link of a message', () => {
       'Why were you told?',
     );
   });
+
+  test('a message is found under the channel that it went to alone', async () => {
+    expect((await web.get(`/alerts/${demo.channels.pager}/messages/${demo.channels.message}`, { as: web.house.viewer })).status).toBe(404);
+  });
 });

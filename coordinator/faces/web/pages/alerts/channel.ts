@@ -181,7 +181,7 @@ const messagePage: Page = {
   path: '/alerts/:channel_id/messages/:message_id',
   needs: 'member',
   answer: async ({ ask, path, times }) => {
-    const message = await ask(showMessage, { message_id: path.message_id });
+    const message = await ask(showMessage, { channel_id: path.channel_id, message_id: path.message_id });
     const { channel, channel_name, sentence, stories, attempts } = message;
     const more = message.incidents.length - stories.length;
     const only = message.incidents.length === 1 ? message.incidents[0] : undefined;
