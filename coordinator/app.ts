@@ -185,6 +185,7 @@ export const createApp = (config: Config, overrides: Overrides = {}): App => {
     });
     await untilDatabase(readTime);
     isEntered = true;
+    publishing.hurry();
     engine = await startEngine({
       ...{ sql, clock, log, version },
       owner: newId(),

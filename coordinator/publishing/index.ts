@@ -27,6 +27,8 @@ export type Publishing = {
   readonly slugOfDomain: (host: string) => string | undefined;
   readonly doors: Doors;
   readonly subscribing: Subscribing;
+  /** Reads which domains there are; for when the database has just come to be there. */
+  readonly hurry: () => void;
   readonly close: () => Promise<void>;
 };
 
@@ -92,6 +94,7 @@ export const createPublishing = ({ sql, clock, log, accountSecrets, patiently }:
       confirm: patiently(subscribing.confirm),
       leave: patiently(subscribing.leave),
     },
+    hurry: ticker.hurry,
     close: ticker.stop,
   };
 };

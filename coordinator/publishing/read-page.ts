@@ -13,6 +13,9 @@ const mostIncidents = 30;
 const mostOfMonth = 200;
 const mostOccurrences = 20;
 
+/** What else stands in an address is no page's, and some of it nothing that a database could be asked for. */
+const slugShape = /^[a-z0-9-]{1,60}$/;
+
 /** Who is let in to a page. */
 export type Lock = {
   readonly access: PageAccess;
@@ -32,6 +35,7 @@ export type ReadPage = {
 
 /** Undefined: there is none, or it is not enabled. Two round trips, however many monitors it has. */
 export const readPage = async (sql: Sql, slug: string, now: number): Promise<ReadPage | undefined> => {
+  if (!slugShape.test(slug)) return undefined;
   const found = await publishedPage(sql, { slug });
   if (found === undefined) return undefined;
   const { id, organisation_id: organisation, rows, domain } = found;

@@ -115,6 +115,8 @@ export const takeUntoldIncidents = (sql: Queryable, at: Date, from: Date): Promi
     where exists (select 1 from status_page_subscribers s where s.page_id = p.id and s.confirmed_at is not null)
       and (f.event = 'began' or exists (
         select 1 from status_page_told t where t.page_id = p.id and t.incident_id = f.incident_id and t.event = 'began'))
+    -- In one order: two coordinators that wait for each other's rows would else do so for ever.
+    order by 1, 2, 3
     on conflict do nothing returning page_id, incident_id, event)
   select s.id as subscriber, s.email, t.incident_id as incident, t.event, null::uuid as post
   from told t join status_page_subscribers s on s.page_id = t.page_id and s.confirmed_at is not null

@@ -145,6 +145,11 @@ describe('a public page', () => {
     }
   });
 
+  test('is not asked of the database where no page can be', async () => {
+    for (const slug of ['%00', 'Shop', 'a'.repeat(61), '%F0%9F%98%80', '..%2f..%2fetc', '-.json'])
+      expect([slug, (await web.get(`/status/${slug}`)).status]).toEqual([slug, 404]);
+  });
+
   test('loses a monitor that is removed from it, and the monitor stays', async () => {
     const [id, monitor] = [await page('removing'), await site('removing')];
     await publish(id, monitor, 'Leaving');
