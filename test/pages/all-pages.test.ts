@@ -13,6 +13,7 @@ import { addressOf, type PageLook, pageLooks } from './looks.ts';
 
 /** No documents; or, of links in mails, all the one page that says that the link is not good. */
 const notLookedAt = [
+  '/status-pages/:page_id/logo',
   '/join/:secret/sign-up',
   '/finish/:secret',
   '/reset/:secret',
