@@ -4,16 +4,27 @@ import { fullBucket, gather } from '../domain/telling/bucket.ts';
 import { areOwnersToldNow, isLastResort, lastResortMs } from '../domain/telling/delivery.ts';
 import type { Sql } from '../store/database.ts';
 import { type NewMail, postMails } from '../store/mails.ts';
-import { failingChannels, ownersOf, ownersTold, untakenDowns, writeLastResorts, writeResortBuckets } from '../store/rescue.ts';
+import {
+  failingChannels,
+  noticesOfPrivateProbes,
+  noticesTold,
+  ownersOf,
+  ownersTold,
+  untakenDowns,
+  writeLastResorts,
+  writeResortBuckets,
+} from '../store/rescue.ts';
 import { inTransaction } from '../store/transactions.ts';
 
 /**
  * The last resort (rule 38): a "down" that no channel took in time is mailed to all owners, and they hear once a day of a channel that does not deliver.
- * The mails go the way of all mails, which is none of the channels'. Where mail is not set up it is written down that nobody could be mailed.
+ * What is wrong with a private probe is mailed to its owners (rule 39). The mails go the way of all mails, which is none of the channels'. Where mail is not set up it is written down that nobody could be mailed.
  */
 export type Rescue = { readonly tick: () => Promise<void> };
 
 const most = 500;
+const lastsMs = 60_000;
+const probeAgainMs = 3_600_000;
 
 type Parts = { readonly sql: Sql; readonly clock: Clock; readonly log: Log; readonly hasMail: boolean };
 
@@ -99,12 +110,36 @@ export const createRescue = ({ sql, clock, log, hasMail }: Parts): Rescue => {
       return failing.length;
     });
 
+  /** A probe that restarts is no matter; one that comes and goes is one an hour. */
+  const tellOfProbes = (now: number): Promise<number> =>
+    inTransaction(sql, async (transaction) => {
+      const notices = await noticesOfPrivateProbes(transaction, { beganBefore: now - lastsMs, since: now - probeAgainMs }, most);
+      if (notices.length === 0) return 0;
+      const owners = await ownersOf(transaction, [...new Set(notices.map(({ organisation_id }) => organisation_id))]);
+      await postMails(
+        transaction,
+        notices.flatMap(({ organisation_id, message }) =>
+          (owners.get(organisation_id) ?? []).map(
+            (recipient): NewMail => ({ kind: 'private-probe', recipient, about: { message }, at: new Date(now) }),
+          ),
+        ),
+      );
+      await noticesTold(
+        transaction,
+        notices.map(({ id }) => id),
+        now,
+      );
+      return notices.length;
+    });
+
   return {
     tick: async () => {
       const now = clock.now();
       const incidents = await resort(now);
       if (incidents > 0) log.warn({ incidents }, 'nobody took a "down" in time; the owners are mailed');
       if (!hasMail) return;
+      const notices = await tellOfProbes(now);
+      if (notices > 0) log.info({ notices }, 'something is wrong with private probes; their owners are mailed');
       const channels = await tellOwners(now);
       if (channels > 0) log.warn({ channels }, 'channels do not deliver; their owners are mailed');
     },

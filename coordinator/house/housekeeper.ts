@@ -11,6 +11,7 @@ import { forgetMails } from '../store/mails.ts';
 import { expandWindows } from '../store/maintenance.ts';
 import { forgetDone } from '../store/outbox.ts';
 import { areBeingRead, dropResultDays, forgetMonitors, forgetOld, hourOf, makeResultDays, rollUpOneHour } from '../store/results.ts';
+import { forgetTold } from '../store/told-forget.ts';
 import { inTransaction } from '../store/transactions.ts';
 import { forgetWatermarks } from '../store/watermarks.ts';
 
@@ -29,6 +30,8 @@ const settledMs = 120_000;
 const bite = 10_000;
 /** So long a mail that went out, or never will, can be looked up. */
 const mailDays = 30;
+/** So long it can be told why somebody was told (rule 40). */
+const toldDays = 400;
 /** So long it can be told who changed what. */
 const auditDays = 400;
 const forgetEveryMs = 3_600_000;
@@ -74,7 +77,6 @@ export const createHousekeeper = ({
     await forgetOld(sql, now - kept.rollupDays * day, now - kept.ledgerDays * day);
     await forgetWatermarks(sql);
     await forgetDone(sql);
-    await forgetMails(sql, new Date(now - mailDays * day));
     await forgetEnded(sql, now);
     await forgetAudit(sql, new Date(now - auditDays * day));
     await forgetCoordinators(sql);
@@ -103,6 +105,9 @@ export const createHousekeeper = ({
       });
       if (isLeader() && now - forgottenAt >= forgetEveryMs) {
         await forget(now);
+        await repeat(until, () => forgetMails(sql, new Date(now - mailDays * day), bite));
+        const before = { told: new Date(now - toldDays * day), tests: new Date(now - forgetEveryMs) };
+        await repeat(until, () => forgetTold(sql, before, bite));
         forgottenAt = now;
       }
       await repeat(until, () => inTransaction(sql, (transaction) => forgetMonitors(transaction, bite)));

@@ -101,6 +101,17 @@ export const notDeliveringLetter = (name: string, failure: string, address: stri
   because: 'You get this once a day, because you own the organisation, until the channel takes a message or is turned off.',
 });
 
+export const privateProbeLetter = (message: string, address: string): Words => ({
+  subject: `Your own probe: ${message.replace(/[.]$/, '')}`,
+  sentences: [
+    `${message.replace(/[.]$/, '')}.`,
+    'What it alone checks is not checked until it is well again. This is no outage of what it checks, and nobody was told so.',
+    'See that its process runs, with the same data folder, and that it reaches the network.',
+  ],
+  action: { label: 'See your monitors', address },
+  because: 'You get this because you own the organisation that the probe belongs to, at most once an hour.',
+});
+
 export const unsubscribedLetter = (organisation: string, address: string, channels: string): Words => ({
   subject: `${address} wants no more alerts of ${organisation}`,
   sentences: [

@@ -21,6 +21,7 @@ import {
   notDeliveringLetter,
   noticeLetter,
   passwordResetLetter,
+  privateProbeLetter,
   signUpLetter,
   unsubscribedLetter,
   verificationLetter,
@@ -95,6 +96,7 @@ export const createMailer = ({ sql, clock, log, sender, accountSecrets, baseUrl 
       const { channel, name, failure } = mail.about;
       return { to: mail.recipient, words: notDeliveringLetter(name, failure, `${baseUrl()}/alerts/${channel}`) };
     }
+    if (mail.kind === 'private-probe') return { to: mail.recipient, words: privateProbeLetter(mail.about.message, `${baseUrl()}/`) };
     if (mail.kind === 'unsubscribed')
       return { to: mail.recipient, words: unsubscribedLetter(mail.about.organisation, mail.about.address, `${baseUrl()}/alerts`) };
     if (mail.kind === 'channel') {

@@ -14,6 +14,7 @@ const mailShape = z.discriminatedUnion('kind', [
   mail('password-reset', z.object({})),
   mail('last-resort', z.object({ incident: z.string(), names: z.array(z.string()), count: z.number() })),
   mail('not-delivering', z.object({ channel: z.uuid(), name: z.string(), failure: z.string() })),
+  mail('private-probe', z.object({ message: z.string() })),
   mail('channel', z.object({ channel: z.uuid() })),
   mail('unsubscribed', z.object({ organisation: z.string(), address: z.string() })),
   mail('page-opt-in', z.object({ subscriber: z.uuid() })),
@@ -80,6 +81,9 @@ export const countMailsTo = async (sql: Queryable, kind: MailKind, recipient: st
   return row?.count ?? 0;
 };
 
-export const forgetMails = async (sql: Queryable, before: Date): Promise<void> => {
-  await sql`delete from mails where created_at < ${before} and (done_at is not null or failed_at is not null)`;
+/** One bite of those that went out or never will, the oldest first; whether there may be more. */
+export const forgetMails = async (sql: Queryable, before: Date, most: number): Promise<boolean> => {
+  const deleted = await sql`delete from mails where id in (
+    select id from mails where created_at < ${before} and (done_at is not null or failed_at is not null) order by created_at limit ${most})`;
+  return deleted.count === most;
 };

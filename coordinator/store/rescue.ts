@@ -55,6 +55,25 @@ export const writeResortBuckets = async (
     where o.id = b.id`;
 };
 
+export type ProbeNotice = { readonly id: number; readonly organisation_id: string; readonly message: string };
+
+/** Open notices about private probes, of which the owners were not mailed, nor of one of the kind since `since`; held fast. */
+export const noticesOfPrivateProbes = (
+  sql: Queryable,
+  { beganBefore, since }: { readonly beganBefore: number; readonly since: number },
+  most: number,
+): Promise<ProbeNotice[]> =>
+  sql<ProbeNotice[]>`
+    select n.id, p.organisation_id, n.message from notices n
+    join probes p on p.id::text = n.subject and p.organisation_id is not null and p.revoked_at is null
+    where n.ended_at is null and n.owners_told_at is null and n.began_at <= ${new Date(beganBefore)}
+      and not exists (select 1 from notices e where e.subject = n.subject and e.kind = n.kind and e.owners_told_at > ${new Date(since)})
+    order by n.id limit ${most} for update of n skip locked`;
+
+export const noticesTold = async (sql: Queryable, notices: readonly number[], now: number): Promise<void> => {
+  await sql`update notices set owners_told_at = ${new Date(now)} where id = any(${numbersLiteral(notices)}::bigint[])`;
+};
+
 export type FailingChannel = {
   readonly id: string;
   readonly organisation_id: string;

@@ -74,6 +74,39 @@ describe('when nobody takes it', () => {
   });
 });
 
+test('rule 39: what is wrong with a private probe for a minute is mailed to its owners, once an hour, and to nobody else', async () => {
+  await sql`truncate users, mails, notices, probes cascade`;
+  const [ada, own, public_] = [newId(), newId(), newId()];
+  await sql`insert into users (id, email, password_hash) values (${ada}, 'ada@example.org', '')`;
+  await sql`insert into memberships (organisation_id, user_id, role) values (${bench.organisation}, ${ada}, 'owner')`;
+  await sql`insert into probes (id, organisation_id, name, continent) values (${own}, ${bench.organisation}, 'attic', 'Europe'), (${public_}, null, 'hall', 'Asia')`;
+  const lost = async (probe: string) => {
+    await sql`insert into notices (kind, subject, message, began_at) values ('probe_lost', ${probe}, 'The probe attic has not been heard', ${new Date(bench.now)})`;
+  };
+  const mails = () => sql`select kind, recipient, about from mails`;
+  await lost(own);
+  await lost(public_);
+  bench.now += 59_999;
+  await bench.rescue();
+  expect(await mails()).toEqual([]);
+  bench.now += 1;
+  await bench.rescue();
+  await bench.rescue();
+  const mail = { kind: 'private-probe', recipient: 'ada@example.org', about: { message: 'The probe attic has not been heard' } };
+  expect(await mails()).toEqual([mail]);
+  const again = async () => {
+    await sql`update notices set ended_at = ${new Date(bench.now)} where ended_at is null`;
+    await lost(own);
+    bench.now += 60_000;
+    await bench.rescue();
+  };
+  await again();
+  expect(await mails()).toEqual([mail]);
+  bench.now += 3_600_000;
+  await again();
+  expect(await mails()).toEqual([mail, mail]);
+});
+
 test('rule 39: what is wrong with the watchers is a notice, and tells no channel', async () => {
   await bench.channel('chat');
   await sql`insert into notices (kind, subject, message) values ('probe_lost', 'x', 'A probe is lost')`;

@@ -5,6 +5,7 @@ import { executeAll } from '../../../coordinator/store/statements.ts';
 import { eventually } from '../../support/eventually.ts';
 import { testLog } from '../../support/network.ts';
 import { ownDatabase } from '../../support/own-database.ts';
+import { tellingBench } from '../../support/telling.ts';
 
 const day = 86_400_000;
 const noon = Date.UTC(2026, 10, 20, 12);
@@ -96,10 +97,47 @@ describe('the housekeeper', () => {
     expect(await left()).toBe(0);
   });
 
+  test('rule 40: forgets after 400 days what was told, and never what an open incident needs for its end', async () => {
+    const bench = await tellingBench(sql);
+    const kept400 = createHousekeeper({ sql, clock: { now: () => bench.now }, log: testLog(), kept, isLeader: () => true });
+    await bench.channel('chat');
+    const over = await bench.down(await bench.monitor('Over'));
+    await bench.tell();
+    bench.now += 60_000;
+    await bench.up(over);
+    await bench.tell();
+    await bench.down(await bench.monitor('Open'));
+    await bench.tell();
+    // Rows carry the time of the database where nobody asks for another.
+    await sql`update alerts set created_at = ${new Date(bench.now)} where organisation_id = ${bench.organisation}`;
+    const left = async () =>
+      (
+        await sql`select (select count(*) from alerts) as alerts, (select count(*) from alert_steps) as steps, (select count(*) from messages) as messages,
+        (select count(*) from message_attempts) as attempts`
+      )[0];
+    bench.now += 399 * day;
+    await kept400.tick();
+    expect(await left()).toEqual({ alerts: 3, steps: 3, messages: 3, attempts: 3 });
+    bench.now += 2 * day;
+    await kept400.tick();
+    expect(await left()).toEqual({ alerts: 1, steps: 1, messages: 1, attempts: 1 });
+  });
+
   test.each([
     ['rollups', `delete from rollups where hour < now() - interval '400 days'`, 'rollups_by_hour'],
     ['the ledger', `delete from ledger where ended_at < now() - interval '400 days'`, 'ledger_by_end'],
     ['the outbox', `delete from outbox where done_at < now() - interval '7 days'`, 'outbox_by_end'],
+    [
+      'messages',
+      `delete from messages where id in (select id from messages where created_at < now() order by created_at limit 9)`,
+      'messages_by_age',
+    ],
+    [
+      'steps',
+      `delete from alert_steps where id in (select id from alert_steps where created_at < now() order by created_at limit 9)`,
+      'alert_steps_by_age',
+    ],
+    ['mails', `delete from mails where id in (select id from mails where created_at < now() order by created_at limit 9)`, 'mails_by_age'],
   ])('finds what is over in %s by an index', async (_, statement, index) => {
     const plan = await sql.begin(async (transaction) => {
       await transaction`insert into rollups select n % 500, 'Asia', now() - n / 500 * interval '1 hour', 1, 0, 0, 1, 1, 1 from generate_series(1, 50000) n`;
