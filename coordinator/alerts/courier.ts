@@ -32,8 +32,8 @@ export type Courier = {
   readonly close: () => Promise<void>;
 };
 
-/** Longer than anything is waited for on the way. */
-const claimMs = 120_000;
+/** Longer than anything is waited for on the way; shorter than the time after which owners are mailed of what nobody took. */
+const claimMs = 60_000;
 /** A host gets no more than the sender lets through to it at once. */
 const shares: Shares = { all: 256, channel: 2, host: atOnceToOneHost, organisation: 32 };
 
