@@ -16,9 +16,9 @@ import { secretsOf } from './access/secrets.ts';
 import { createShares } from './access/shares.ts';
 import { type Config, connectionsBeside } from './config.ts';
 import { type Engine, startEngine } from './engine.ts';
-import { beatRoutes } from './faces/beat/index.ts';
-import { keptBeatsRoute } from './faces/beat/kept.ts';
 import { downloadRoutes } from './faces/downloads/routes.ts';
+import { forwardedPingsRoute } from './faces/pings/forwarded.ts';
+import { pingRoutes } from './faces/pings/index.ts';
 import { restRoutes, restServerOptions } from './faces/rest/index.ts';
 import { refuseOutside } from './faces/rest/outside.ts';
 import { soundUrl } from './faces/rest/urls.ts';
@@ -164,9 +164,9 @@ export const createApp = (config: Config, overrides: Overrides = {}): App => {
     });
     statusRoutes(web, { publishing, log, baseUrl: () => baseUrl, hasMail: telling.mail !== undefined });
     const starting = { status: 503, text: 'Starting', headers: { 'retry-after': '2' } };
-    beatRoutes(web, { take: async (request) => engine?.takeBeat(request) ?? starting });
-    keptBeatsRoute(web, { take: async (request) => engine?.takeKeptBeats(request) ?? starting });
-    // Taken down after the web: a beat that is being taken needs it.
+    pingRoutes(web, { take: async (request) => engine?.takePing(request) ?? starting });
+    forwardedPingsRoute(web, { take: async (request) => engine?.takeForwardedPings(request) ?? starting });
+    // Taken down after the web: a ping that is being taken needs it.
     ends.push(async () => engine?.close());
     await web.listen({ host: config.HOST, port: config.PORT }).catch((error: unknown) => {
       const obstacle = listenObstacle(error, config.PORT, config.HOST);
@@ -203,7 +203,7 @@ export const createApp = (config: Config, overrides: Overrides = {}): App => {
         operatorSeed: config.NATS_OPERATOR_SEED,
       },
       masterOf: (newest) => inForce({ secretKey, previousKey }, newest),
-      beatSpool: join(config.DATA_DIR ?? join(tmpdir(), `antipode-coordinator-${port}`), 'beats.jsonl'),
+      pingSpool: join(config.DATA_DIR ?? join(tmpdir(), `antipode-coordinator-${port}`), 'beats.jsonl'),
       openSecrets: (row) => (row.secrets === null ? Promise.resolve('{}') : secrets.open(sql, row.secrets, secretsOf(row.id))),
       startTeller: telling.startTeller,
       baseUrl: () => baseUrl,

@@ -37,7 +37,7 @@ const variables = z.object({
   SECRET_KEY: z.string().min(32, 'must have at least 32 characters'),
   /** While SECRET_KEY is being replaced: the one before it, until `operator secret-key replace` is done. */
   SECRET_KEY_PREVIOUS: z.string().min(32, 'must have at least 32 characters').optional(),
-  /** Where beats are kept while the bus is away, of this coordinator alone; without it among the machine's temporary files. */
+  /** Where pings are kept while the bus is away, of this coordinator alone; without it among the machine's temporary files. */
   DATA_DIR: z.string().min(1).optional(),
   HOST: z.string().default('127.0.0.1'),
   PORT: z.coerce.number().int().min(0).max(65_535).default(8080),

@@ -5,7 +5,7 @@ import { type End, endAll } from '../shared/base/ends.ts';
 import type { Log } from '../shared/base/log.ts';
 import { type Key, keyFromSeed } from '../shared/bus/identity.ts';
 import type { Bus } from '../shared/bus/nats.ts';
-import { createBeatRecords } from '../shared/bus/ping-records.ts';
+import { createPingRecords } from '../shared/bus/ping-records.ts';
 import { partitionCount } from '../shared/bus/subjects.ts';
 import { createAlerter } from './alerts/alerter.ts';
 import type { Teller } from './alerts/teller.ts';
@@ -26,8 +26,8 @@ import { createPartitions, type Partitions } from './partition/partitions.ts';
 import { tellChangesOfProbes } from './partition/probe-changes.ts';
 import { doubtMarkers } from './partition/reconcile.ts';
 import { createWriter } from './partition/writer.ts';
-import { type Beats, startBeats } from './pings/pings.ts';
-import { withBeatTerms } from './pings/terms.ts';
+import { type Pings, startPings } from './pings/pings.ts';
+import { withPingTerms } from './pings/terms.ts';
 import { createAssignments } from './probes/assignments.ts';
 import { createDigestCheck } from './probes/digest-check.ts';
 import { createDirectory } from './probes/directory.ts';
@@ -43,7 +43,7 @@ import { createTombstones } from './probes/tombstones.ts';
 import { createTrials, type Trials } from './probes/trials.ts';
 import { createProbeTrust } from './probes/trust.ts';
 import { createTwins } from './probes/twins.ts';
-import { createStranded } from './probes/uncheckable.ts';
+import { createUncheckable } from './probes/uncheckable.ts';
 import { alertsChannel } from './store/alerts-release.ts';
 import { type Sql, wayOf } from './store/database.ts';
 import { installationId } from './store/installation.ts';
@@ -59,8 +59,8 @@ export type Engine = {
   readonly bus: Bus;
   readonly partitions: Partitions;
   readonly trials: Trials;
-  readonly takeBeat: Beats['take'];
-  readonly takeKeptBeats: Beats['takeKept'];
+  readonly takePing: Pings['take'];
+  readonly takeForwardedPings: Pings['takeKept'];
   readonly health: () => Promise<EngineHealth>;
   readonly close: () => Promise<void>;
 };
@@ -91,8 +91,8 @@ export type EngineOptions = {
   readonly signal: AbortSignal;
   /** The SECRET_KEY in force, which the keys of the network are derived from, by the newest key that secrets lie under. */
   readonly masterOf: (newest: WrappedKey | undefined) => string;
-  /** The file that keeps beats while the bus is away. */
-  readonly beatSpool: string;
+  /** The file that keeps pings while the bus is away. */
+  readonly pingSpool: string;
   readonly openSecrets: (row: MonitorRow) => Promise<string>;
   readonly startTeller: (every: { readonly everyMs: number; readonly rescueMs: number }) => Teller;
   readonly baseUrl: () => string;
@@ -138,9 +138,9 @@ const putTogether = async (options: EngineOptions, ends: End[]): Promise<Engine>
   const allHeard = Promise.withResolvers<void>();
   const network = await createNetwork({ sql, bus, clock, log, timing, directory, isLeader, onAllHeard: allHeard.resolve });
   const { roster } = network;
-  const records = createBeatRecords(bus);
+  const records = createPingRecords(bus);
   const plain = createAssignments({ bus, directory, openSecrets: options.openSecrets, keys });
-  const assignments = withBeatTerms({ assignments: plain, sql, bus, records, clock });
+  const assignments = withPingTerms({ assignments: plain, sql, bus, records, clock });
   const looks = createLooks({ sql, bus, clock, log, roster, assignments });
   const trials = createTrials({ bus, clock, roster, assignments: plain });
   ends.push(async () => trials.close());
@@ -196,12 +196,12 @@ const putTogether = async (options: EngineOptions, ends: End[]): Promise<Engine>
   tellChangesOfProbes({ directory, assignments, partitions });
   await partitions.start();
   if (isLeader()) await keeper.ensureAll();
-  const beats = await startBeats({
+  const pings = await startPings({
     ...{ sql, bus, records, clock, log, refusals, directory, partitions, isLeader },
-    spoolFile: options.beatSpool,
+    spoolFile: options.pingSpool,
     lookAgainMs: timing.lookAgainMs,
   });
-  ends.push(beats.close);
+  ends.push(pings.close);
   let wasLeader = isLeader();
   const status = bus.onStatus((now) => {
     if (now !== 'connected') return;
@@ -252,7 +252,7 @@ const putTogether = async (options: EngineOptions, ends: End[]): Promise<Engine>
   every('probes', timing.lookAgainMs, onProbes);
   every('markers', timing.digestMs, async () => partitions.reconcile());
   every('digests', timing.digestMs, async () => (isLeader() ? digests.tick() : undefined));
-  every('stranded', timing.lookAgainMs, createStranded({ sql, directory, isLeader }).tick);
+  every('stranded', timing.lookAgainMs, createUncheckable({ sql, directory, isLeader }).tick);
   every('trust', timing.networkTickMs, trust.settle);
   const alerter = createAlerter({ sql, clock, log, owner, known: partitions.known });
   every('clock', timing.lookAgainMs, createClockNotice({ sql, owner, clock: options.databaseClock, isLeader }).tick);
@@ -281,8 +281,8 @@ const putTogether = async (options: EngineOptions, ends: End[]): Promise<Engine>
 
   return {
     ...{ owner, bus, partitions, trials },
-    takeBeat: beats.take,
-    takeKeptBeats: beats.takeKept,
+    takePing: pings.take,
+    takeForwardedPings: pings.takeKept,
     health: async () => {
       const standing = movement.standing();
       const stands = (what: string) => standing.some((name) => name.startsWith(what));

@@ -10,9 +10,9 @@ import { keyFromSeed, parseCredentials } from '../shared/bus/identity.ts';
 import { jsonOf } from '../shared/bus/message-json.ts';
 import { lookMessage, receiptMessage, type TrialAnswerMessage, type TrialMessage, trialMessage } from '../shared/bus/messages.ts';
 import { type Bus, type BusOptions, connectBus, type Message } from '../shared/bus/nats.ts';
-import { type BeatCarrier, createBeatCarrier, createBeatDesk } from '../shared/bus/ping-intake.ts';
-import { createBeatRecords } from '../shared/bus/ping-records.ts';
-import { openBeatSpool } from '../shared/bus/ping-spool.ts';
+import { createPingBus, createPingIntake, type PingBus } from '../shared/bus/ping-intake.ts';
+import { createPingRecords } from '../shared/bus/ping-records.ts';
+import { openPingSpool } from '../shared/bus/ping-spool.ts';
 import { signatureOf } from '../shared/bus/signature.ts';
 import { inboxOf, subjects } from '../shared/bus/subjects.ts';
 import type { Roster } from '../shared/checks/assignment.ts';
@@ -20,8 +20,8 @@ import { keyIdOf } from '../shared/checks/seal.ts';
 import { openAssignments } from './checking/assignments.ts';
 import { watchBusEndpoints } from './checking/bus-endpoints.ts';
 import { createHeartbeats } from './checking/heartbeats.ts';
-import { createBeatView } from './checking/ping-view.ts';
-import { createWitness } from './checking/reachability.ts';
+import { createPingView } from './checking/ping-view.ts';
+import { createReachability } from './checking/reachability.ts';
 import { createRunner } from './checking/runner.ts';
 import { createSchedule } from './checking/schedule.ts';
 import type { ProbeIdentity } from './checks/check.ts';
@@ -34,7 +34,7 @@ import { chargeUncaught } from './checks/own-fault.ts';
 import { createOwnResolver } from './checks/own-resolver.ts';
 import type { Config } from './config.ts';
 import { claimDataFolder } from './disk/data-folder.ts';
-import { openEarKeys } from './pings/keys.ts';
+import { openReceiverKeys } from './pings/keys.ts';
 import { createCorrectedClock } from './presence/corrected-clock.ts';
 import { openNetworkKnowledge } from './presence/network-knowledge.ts';
 import { createPresence } from './presence/presence.ts';
@@ -49,7 +49,7 @@ import { openSpool } from './spool/spool.ts';
 export type ProbeApp = {
   /** Settles with the first connection to the bus. */
   readonly onBus: Promise<void>;
-  /** Where it takes beats; null when it takes none. */
+  /** Where it takes pings; null when it takes none. */
   readonly ear: string | null;
   /** Settles when a process that was started later speaks as this probe: this one is to be closed. */
   readonly displaced: Promise<void>;
@@ -61,8 +61,8 @@ export type ProbeApp = {
 export type Overrides = {
   readonly log?: Log;
   readonly host?: Clock;
-  /** How long the beats on the bus are not judged after it came back. */
-  readonly beatSettlingMs?: number;
+  /** How long the pings on the bus are not judged after it came back. */
+  readonly pingSettlingMs?: number;
 };
 
 /** A coordinator answers the first word of a probe at once; without one, nobody tells it the time. */
@@ -102,7 +102,7 @@ export const createProbe = async (config: Config, overrides: Overrides = {}): Pr
   const spool = await openSpool({ folder: spoolFolder, mostBytes: config.PROBE_SPOOL_MB * 1024 * 1024, log });
   const reporter = createReporter({ probe: id, continent, key, spool, clock, log });
   let bus: Bus | undefined;
-  const witness = createWitness({
+  const reachability = createReachability({
     anchors: knowledge.anchors,
     busCounts: () => {
       const own = anchorOf(knowledge.baseUrl());
@@ -118,7 +118,7 @@ export const createProbe = async (config: Config, overrides: Overrides = {}): Pr
   let identity: ProbeIdentity = { name, continent, base_url: knowledge.baseUrl(), version };
   const udp = createUdpSockets();
   const ownResolver = createOwnResolver(udp);
-  const view = createBeatView({ log, ...(overrides.beatSettlingMs === undefined ? {} : { settlingMs: overrides.beatSettlingMs }) });
+  const view = createPingView({ log, ...(overrides.pingSettlingMs === undefined ? {} : { settlingMs: overrides.pingSettlingMs }) });
   const runner = createRunner({
     checks: createChecks({
       https: {
@@ -134,7 +134,7 @@ export const createProbe = async (config: Config, overrides: Overrides = {}): Pr
     clock,
     guard,
     identity: () => identity,
-    witness,
+    reachability,
     unseal: knowledge.unseal,
     report: reporter.report,
     isCurrent: (assignment) => assignments.find(assignment.monitor) === assignment,
@@ -160,22 +160,25 @@ export const createProbe = async (config: Config, overrides: Overrides = {}): Pr
     log,
   });
 
-  let carrier: BeatCarrier | undefined;
-  const openEar = async (port: number) => {
-    // Only an ear needs node's web server, and with it some 10 MiB.
-    const [{ startEar }, { createBeatDetour }] = await Promise.all([import('./pings/receiver.ts'), import('./pings/forwarding.ts')]);
-    const keys = await openEarKeys({ folder, probe: { id, organisation }, log });
-    const beats = await openBeatSpool(join(folder, 'beats.jsonl'), log);
-    // Without a coordinator nobody tells the time: beats shall not wait for that, and the host's clock is mostly right.
+  let pingBus: PingBus | undefined;
+  const openPingReceiver = async (port: number) => {
+    // Only a ping receiver needs node's web server, and with it some 10 MiB.
+    const [{ startPingReceiver }, { createPingForwarding }] = await Promise.all([
+      import('./pings/receiver.ts'),
+      import('./pings/forwarding.ts'),
+    ]);
+    const keys = await openReceiverKeys({ folder, probe: { id, organisation }, log });
+    const pings = await openPingSpool(join(folder, 'beats.jsonl'), log);
+    // Without a coordinator nobody tells the time: pings shall not wait for that, and the host's clock is mostly right.
     let patienceEnds = Number.POSITIVE_INFINITY;
     const isMeasured = (): boolean => clock.isMeasured() || performance.now() > patienceEnds;
     const timed = { ...clock, isMeasured };
-    const detour = createBeatDetour({ probe: id, key, baseUrl: knowledge.baseUrl, clock });
-    const desk = createBeatDesk({ carrier: () => carrier, detour, spool: beats, findKey: keys.find, ear: name, clock: timed, log });
-    const { address, close } = await startEar({ host: config.PROBE_EAR_HOST, port, take: desk.take, log });
+    const forwarding = createPingForwarding({ probe: id, key, baseUrl: knowledge.baseUrl, clock });
+    const intake = createPingIntake({ pingBus: () => pingBus, forwarding, spool: pings, findKey: keys.find, ear: name, clock: timed, log });
+    const { address, close } = await startPingReceiver({ host: config.PROBE_EAR_HOST, port, take: intake.take, log });
     const closeAll = async (): Promise<void> => {
       await close();
-      await desk.close();
+      await intake.close();
       await keys.close();
     };
     const attach = (bus: Bus): void => {
@@ -184,7 +187,7 @@ export const createProbe = async (config: Config, overrides: Overrides = {}): Pr
     };
     return { address, attach, close: closeAll };
   };
-  const ear = config.PROBE_EAR_PORT === undefined ? undefined : await openEar(config.PROBE_EAR_PORT);
+  const ear = config.PROBE_EAR_PORT === undefined ? undefined : await openPingReceiver(config.PROBE_EAR_PORT);
 
   const presence = createPresence({
     key,
@@ -204,7 +207,7 @@ export const createProbe = async (config: Config, overrides: Overrides = {}): Pr
         spool: spool.status(),
         assignments: { ...assignments.state(), roster_epoch: assignments.roster()?.epoch ?? 0 },
         load: runner.load(),
-        self_test: await witness.selfTest(),
+        self_test: await reachability.selfTest(),
       }),
       handedOver: reporter.handedOver,
       isWanting: knowledge.isWanting,
@@ -249,9 +252,9 @@ export const createProbe = async (config: Config, overrides: Overrides = {}): Pr
     const entrance = { url, tlsFirst, ca, credentials: credentials.nats_credentials };
     bus = await connectPatiently({ ...entrance, name, log, inboxPrefix: inboxOf(id), signal: stopping.signal });
     if (!bus) return;
-    const records = createBeatRecords(bus);
+    const records = createPingRecords(bus);
     view.attach(bus, records);
-    carrier = createBeatCarrier(bus, records, continent);
+    pingBus = createPingBus(bus, records, continent);
     ear?.attach(bus);
     bus.subscribe(subjects.look(id), answerLook);
     bus.subscribe(subjects.receipt(id), (message) => reporter.receive(receiptMessage.parse(jsonOf(message.data))));

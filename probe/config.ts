@@ -30,7 +30,7 @@ const variables = z.object({
   PROBE_NATS_TLS_FIRST: entranceFields.tlsFirst,
   /** The authorities that may sign the bus's certificate, instead of those that this machine trusts. */
   PROBE_NATS_CA: entranceFields.ca.optional(),
-  /** Where it takes beats of heartbeats; without a port it takes none. */
+  /** Where it takes pings of heartbeats; without a port it takes none. */
   PROBE_EAR_HOST: z.string().default('127.0.0.1'),
   PROBE_EAR_PORT: z.coerce.number().int().min(0).max(65_535).optional(),
   /** How much of the disk results may take while nobody fetches them. */

@@ -41,12 +41,12 @@ const openFolder = async (folder: string): Promise<void> => {
   }
 };
 
-/** All that a probe consists of; of the ear only what has one. */
-export const modulesOfProbe = async (hasEar: boolean) => {
+/** All that a probe consists of; of the ping receiver only what has one. */
+export const modulesOfProbe = async (hasPingReceiver: boolean) => {
   const [{ createProbe }, { readConfig }] = await Promise.all([
     import('./app.ts'),
     import('./config.ts'),
-    hasEar ? import('./pings/receiver.ts') : undefined,
+    hasPingReceiver ? import('./pings/receiver.ts') : undefined,
   ]);
   return { createProbe, readConfig };
 };

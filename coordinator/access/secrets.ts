@@ -41,12 +41,12 @@ export type Rotated = { readonly id: string; readonly rewritten: number };
 
 /** What boxes are bound to; used by whoever seals and whoever opens. */
 export const secretsOf = (monitor: string): string => `monitor ${monitor}`;
-export const beatTokenOf = (monitor: string): string => `beat ${monitor}`;
+export const pingTokenOf = (monitor: string): string => `beat ${monitor}`;
 export const channelSecretsOf = (channel: string): string => `channel ${channel}`;
 export const codeSecretOf = (user: string): string => `second factor ${user}`;
 
 const boundTo = {
-  ...{ monitor: secretsOf, beat: beatTokenOf, channel: channelSecretsOf },
+  ...{ monitor: secretsOf, beat: pingTokenOf, channel: channelSecretsOf },
   'second factor': codeSecretOf,
 } as const satisfies Record<Kept['place'], (about: string) => string>;
 

@@ -24,7 +24,7 @@ export const goesAhead = (
   isMore = true,
   rules: Rules = allRules,
 ): boolean => {
-  // Beats that ears kept may still come, and tell that it was not late.
+  // Pings that ping receivers kept may still come, and tell that it was not late.
   if (!rules.live_goes_ahead || watched.kind === 'heartbeat') return false;
   if (watched.probe !== null || (!isMore && rules.waits_for_who_may_tell)) return inHand.length > 0;
   if (incident !== null) return false;

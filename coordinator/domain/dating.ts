@@ -1,6 +1,6 @@
 import { type Draft, keepEvidence, put } from './draft.ts';
 import { close, confirm, notes, open } from './incident.ts';
-import type { Failure, Incident, MonitorState, ProbeView, SeenResult, Seer, Sighting } from './incident-types.ts';
+import type { Failure, Incident, MonitorState, Observer, ProbeView, SeenResult, Sighting } from './incident-types.ts';
 import { layerOf, scopeOf } from './scope.ts';
 import { unobservedAt } from './verifying.ts';
 
@@ -58,10 +58,10 @@ const retell = (draft: Draft, incident: Incident, inOrder: InOrder): Retold | un
   return { incident: last, isParted };
 };
 
-const isSeer = (one: Seer | null, other: Seer | null): boolean => one?.probe === other?.probe;
+const isObserver = (one: Observer | null, other: Observer | null): boolean => one?.probe === other?.probe;
 
 /** What the failing check of this probe saw that started then. */
-const failureOf = ({ state }: Draft, from: Seer, at: number): Failure => {
+const failureOf = ({ state }: Draft, from: Observer, at: number): Failure => {
   const found = state.sightings.find((sighting) => !sighting.ok && sighting.at === at && sighting.from.probe === from.probe);
   const { took_ms, cause, phases, evidence } = found ?? { took_ms: 0, cause: null, phases: null, evidence: null };
   return { began_at: at, took_ms, cause, phases, evidence };
@@ -70,7 +70,7 @@ const failureOf = ({ state }: Draft, from: Seer, at: number): Failure => {
 const union = <Item>(some: readonly Item[], more: readonly Item[]): readonly Item[] => [...new Set([...some, ...more])];
 
 const begins = (draft: Draft, incident: Incident, { started_at, seen, progress }: Incident): Incident => {
-  if (!seen || (started_at === incident.started_at && isSeer(seen, incident.seen))) return incident;
+  if (!seen || (started_at === incident.started_at && isObserver(seen, incident.seen))) return incident;
   const failure = failureOf(draft, seen, started_at);
   const { cause } = failure;
   const failed = union(incident.progress.failed, progress.failed);
@@ -88,7 +88,7 @@ const begins = (draft: Draft, incident: Incident, { started_at, seen, progress }
   return moved;
 };
 
-const viewOf = (draft: Draft, from: Seer, at: number): ProbeView => ({
+const viewOf = (draft: Draft, from: Observer, at: number): ProbeView => ({
   ...{ from, at, ok: false, ok_at: null, failure: failureOf(draft, from, at) },
 });
 
@@ -100,7 +100,7 @@ const isConfirmed = (draft: Draft, incident: Incident, { confirmed_at, confirmed
     put(draft, next, 'confirmed');
     return next;
   }
-  if (confirmed_at === incident.confirmed_at && isSeer(confirmed, incident.confirmed)) return incident;
+  if (confirmed_at === incident.confirmed_at && isObserver(confirmed, incident.confirmed)) return incident;
   const moved: Incident = { ...incident, confirmed_at, confirmed };
   put(draft, moved, 'moved');
   if (confirmed) keepEvidence(draft, moved.id, 'confirmed', confirmed, confirmed_at, failureOf(draft, confirmed, confirmed_at));

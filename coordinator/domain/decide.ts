@@ -1,7 +1,7 @@
 import { dateAnew } from './dating.ts';
 import { failWhileDown, passWhileDown } from './down.ts';
 import { createDraft, type Draft, progress, progressLightly } from './draft.ts';
-import { isVoid, onBeat } from './heartbeat-incident.ts';
+import { isVoid, onPing } from './heartbeat-incident.ts';
 import { dueAnew, raise } from './incident.ts';
 import type { Decision, Incident, Moment, MonitorEvent, MonitorState, ProbeView, SeenResult } from './incident-types.ts';
 import { allowedSilence, cover, passTime } from './ledger.ts';
@@ -45,7 +45,7 @@ const coversUntil = ({ watched, decides_from }: Draft['state'], { at, config_ver
   return config_version === watched.config_version ? until : at;
 };
 
-/** Rule 22. A heartbeat is covered by its beats, and by failures alone of what its probes say. */
+/** Rule 22. A heartbeat is covered by its pings, and by failures alone of what its probes say. */
 const covers = (draft: Draft, result: SeenResult): void => {
   const { state, rules } = draft;
   const { watched, covered_until, gaps } = state;
@@ -178,8 +178,8 @@ export const decide = (known: MonitorState, event: MonitorEvent, moment: Moment)
       onResult(draft, event.result);
       if (event.result.handed_over && draft.state.incident) progressLightly(draft, draft.state.incident, { past_at: moment.now });
       break;
-    case 'beat':
-      onBeat(draft, event.beat);
+    case 'ping':
+      onPing(draft, event.ping);
       break;
     case 'tick':
       onTick(draft);

@@ -1,5 +1,5 @@
 import type { Continent } from '../../shared/base/continents.ts';
-import type { Effect, EvidenceRow, Failure, Incident, Moment, MonitorState, Progress, Seer } from './incident-types.ts';
+import type { Effect, EvidenceRow, Failure, Incident, Moment, MonitorState, Observer, Progress } from './incident-types.ts';
 import { type Reach, reachOf } from './reach.ts';
 import { allRules, type Rules } from './rules.ts';
 
@@ -47,7 +47,7 @@ export const progressLightly = (draft: Draft, incident: Incident, step: Partial<
   return next;
 };
 
-type Source = { readonly continent: Seer['continent'] | null; readonly name: string };
+type Source = { readonly continent: Observer['continent'] | null; readonly name: string };
 
 export const keepEvidence = (
   draft: Draft,

@@ -13,7 +13,7 @@ export type FirstLook = { readonly continent: Continent; readonly turn_at: numbe
 /** Whose first turn comes sooner than this needs no look of its own. */
 const soon = 1_000;
 
-const nextSeer = (assignment: Placed, roster: Roster, now: number): FirstLook | undefined => {
+const nextObserver = (assignment: Placed, roster: Roster, now: number): FirstLook | undefined => {
   let next: FirstLook | undefined;
   for (const continent of continentsOf(assignment, roster)) {
     const its = turns(assignment, continent, roster);
@@ -49,7 +49,7 @@ export const firstLook = (
   const isStillAwaited =
     awaited !== undefined && now < awaited.until && probeOf(assignment, awaited.continent, roster)?.id === awaited.probe;
   if (isStillAwaited) return { awaited, look: undefined };
-  const next = nextSeer(assignment, roster, now);
+  const next = nextObserver(assignment, roster, now);
   const probe = next && probeOf(assignment, next.continent, roster);
   if (!next || !probe) return { awaited: undefined, look: undefined };
   const isSoon = next.turn_at - now <= soon;

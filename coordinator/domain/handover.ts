@@ -26,7 +26,7 @@ const handoverAtMost = 30_000;
 /** A result that ended so long before it came was kept: on its usual way it takes two seconds. */
 export const keptAfter = 4_000;
 /** Presence comes every 5 s: who has been silent for longer may not reach us. */
-const beatMissedAfter = 6_500;
+const pingMissedAfter = 6_500;
 /** What has landed on the bus may still be on its way from there. */
 const settling = 200;
 
@@ -40,7 +40,7 @@ export const beginHandover = (now: number, since = now, most = handoverAtMost): 
 
 /** Those who may still keep something that they saw before `since`: not heard since, silent now, or handing over. */
 export const behind = (words: readonly Word[], since: number, now: number): string[] =>
-  words.filter((word) => word.heard_at < since || now - word.heard_at > beatMissedAfter || !word.handed_over).map(({ probe }) => probe);
+  words.filter((word) => word.heard_at < since || now - word.heard_at > pingMissedAfter || !word.handed_over).map(({ probe }) => probe);
 
 /** Who is waited for, and until when: without end while behind, and then for the moment that what was handed over takes to reach us. */
 export type Awaited = ReadonlyMap<string, number>;
@@ -59,7 +59,7 @@ export const awaitedBy = (since: number, before: Awaited | undefined, words: rea
 };
 
 const isSilent = (words: readonly Pick<Word, 'heard_at'>[], now: number): boolean =>
-  words.every(({ heard_at }) => now - heard_at > beatMissedAfter);
+  words.every(({ heard_at }) => now - heard_at > pingMissedAfter);
 
 /** What has become of it by now. `arriving`: more of what was handed over is known to be on its way to us. */
 export const goOn = (handover: Handover, words: readonly Word[], now: number, arriving = false): Handover => {
@@ -78,7 +78,7 @@ export const mustWait = (handover: Handover, late: Late, words: readonly Word[],
   !handover.spent &&
   behind(words, late.since, now).some((probe) => !late.from.includes(probe));
 
-/** The first word after nobody was heard for longer than a beat: whoever is silent still is so by the bus, and gets his time anew (rule 7). */
+/** The first word after nobody was heard for longer than a ping: whoever is silent still is so by the bus, and gets his time anew (rule 7). */
 export const endsSilenceOfAll = (words: readonly Pick<Word, 'heard_at'>[], now: number): boolean =>
   words.length > 1 && isSilent(words, now);
 

@@ -25,14 +25,14 @@ export type Watched = {
 };
 
 /** The name and place of a probe, as incidents keep them. */
-export type Seer = { readonly probe: string; readonly name: string; readonly continent: Continent };
+export type Observer = { readonly probe: string; readonly name: string; readonly continent: Continent };
 
 /** A result with what the coordinator knows of its probe. `handed_over`: decided in order after an absence, more may follow (rule 4). */
-export type SeenResult = Result & { readonly from: Seer; readonly quarantined: boolean; readonly handed_over: boolean };
+export type SeenResult = Result & { readonly from: Observer; readonly quarantined: boolean; readonly handed_over: boolean };
 
-/** A beat as the coordinator took it from the bus. `covers_until` is the deadline that it sets: the next beat is due before it. */
-export type SeenBeat = {
-  /** An incident that it opens has the same, so that it is one however often the beat comes. */
+/** A ping as the coordinator took it from the bus. `covers_until` is the deadline that it sets: the next ping is due before it. */
+export type SeenPing = {
+  /** An incident that it opens has the same, so that it is one however often the ping comes. */
   readonly id: string;
   readonly at: number;
   /** good: closes; bad: /fail or an exit code other than 0; mark: /start and /log, which decide nothing here. */
@@ -50,7 +50,7 @@ export type SeenBeat = {
 
 export type MonitorEvent =
   | { readonly is: 'result'; readonly result: SeenResult }
-  | { readonly is: 'beat'; readonly beat: SeenBeat }
+  | { readonly is: 'ping'; readonly ping: SeenPing }
   | { readonly is: 'tick' }
   /** Any change of the row but pausing; `changed`: what is checked really changed (its config version went up). */
   | { readonly is: 'edited'; readonly at: number; readonly watched: Watched; readonly changed: boolean }
@@ -69,7 +69,7 @@ export type Moment = {
 
 /** The newest usable result of one probe. What a failure saw is kept while it is the newest. */
 export type ProbeView = {
-  readonly from: Seer;
+  readonly from: Observer;
   readonly at: number;
   readonly ok: boolean;
   /** Start of the newest pass known of this probe; null when none is. */
@@ -121,8 +121,8 @@ export type Incident = {
   readonly confirmed_at: number | null;
   readonly resolved_at: number | null;
   /** null when the target itself told us (a heartbeat's /fail). */
-  readonly seen: Seer | null;
-  readonly confirmed: Seer | null;
+  readonly seen: Observer | null;
+  readonly confirmed: Observer | null;
   readonly cause: Cause | null;
   readonly note: string | null;
   readonly scope: Scope;
@@ -152,11 +152,11 @@ export type MonitorState = {
   readonly incident: Incident | null;
   /** What is remembered of the open incident, in order of start, so that what comes late can date it anew (rule 3). */
   readonly sightings: readonly Sighting[];
-  /** Of a heartbeat, the incidents that ended last, the newest first: beats that come late may date them anew (rule 20). */
+  /** Of a heartbeat, the incidents that ended last, the newest first: pings that come late may date them anew (rule 20). */
   readonly closed: readonly Incident[];
   /** Results that started before this decide nothing: the monitor was made or resumed then. */
   readonly decides_from: number;
-  /** The newest good beat known, of a heartbeat. */
+  /** The newest good ping known, of a heartbeat. */
   readonly beat_at: number | null;
   /** Set by restore(): questions that were under way are asked again with the next tick. */
   readonly restored: boolean;
@@ -203,7 +203,7 @@ export type Decision = { readonly state: MonitorState; readonly effects: readonl
 
 /**
  * A heartbeat's failing result carries in its cause's params, where it applies, `deadline`: the moment that was missed, and `after`: the
- * time of the beat that it counts from; both milliseconds since the epoch. A judgement from an older beat than the newest good one is void.
+ * time of the ping that it counts from; both milliseconds since the epoch. A judgement from an older ping than the newest good one is void.
  */
 export const heartbeatParams = { deadline: 'deadline', after: 'after' } as const;
 

@@ -1,6 +1,6 @@
 import type { Continent } from '../../shared/base/continents.ts';
 import { type Draft, keepEvidence, progress, put } from './draft.ts';
-import type { Failure, Incident, ProbeView, Seer } from './incident-types.ts';
+import type { Failure, Incident, Observer, ProbeView } from './incident-types.ts';
 import { nextSample } from './sampling.ts';
 import { counted, layerOf, scopeOf } from './scope.ts';
 import { knownAtOpening, sightingBy } from './sightings.ts';
@@ -15,7 +15,7 @@ export const notes = {
   edited: 'what is checked was changed',
   deleted: 'the monitor was deleted',
   quarantined: 'the probe that saw it was quarantined',
-  beatWasOnTime: 'the beat had come in time and reached us late',
+  pingWasOnTime: 'the beat had come in time and reached us late',
 } as const;
 
 /** What a continent saw, counted into the scope (rule 15). */
@@ -30,7 +30,7 @@ export const passedSince = ({ state }: Draft, continent: Continent, time: number
   state.views.some(({ from, ok_at }) => from.continent !== continent && ok_at !== null && ok_at > time);
 
 /** An incident as it begins. `seen` is null when the target itself told us. */
-export const begun = (draft: Draft, from: Seer | null, at: number, failure: Failure, id: string): Incident => {
+export const begun = (draft: Draft, from: Observer | null, at: number, failure: Failure, id: string): Incident => {
   const { now } = draft.moment;
   const { watched } = draft.state;
   const sampling = { since: now, next_at: null, turn: 0 };
@@ -67,7 +67,7 @@ export const begun = (draft: Draft, from: Seer | null, at: number, failure: Fail
 };
 
 /** Rule 8: an incident opens with the first failure. */
-export const open = (draft: Draft, from: Seer | null, at: number, failure: Failure, id = draft.moment.newId()): Incident => {
+export const open = (draft: Draft, from: Observer | null, at: number, failure: Failure, id = draft.moment.newId()): Incident => {
   const incident = begun(draft, from, at, failure, id);
   put(draft, incident, 'opened');
   if (from && draft.state.watched.kind !== 'heartbeat')

@@ -1,6 +1,6 @@
 import type { Interval } from '../../shared/base/interval.ts';
 import type { Config } from '../../shared/checks/assignment.ts';
-import { beatTerms } from '../../shared/checks/heartbeat/config.ts';
+import { pingTerms } from '../../shared/checks/heartbeat/config.ts';
 import { deadlineAfter } from '../../shared/checks/heartbeat/deadline.ts';
 import { timeoutMs } from '../../shared/checks/kind-config.ts';
 import type { Kind } from '../../shared/checks/kinds.ts';
@@ -27,9 +27,9 @@ export type MonitorHistory = {
   readonly incident: { readonly started_at: number; readonly confirmed_at: number | null } | null;
   /** Start of the newest ok or fail. */
   readonly last_result_at: number | null;
-  /** Start of the newest result that covers time: of a heartbeat only failures do, because its beats cover the rest. */
+  /** Start of the newest result that covers time: of a heartbeat only failures do, because its pings cover the rest. */
   readonly last_covering_at: number | null;
-  /** The newest beat that says how a job went; starts and log lines do not. */
+  /** The newest ping that says how a job went; starts and log lines do not. */
   readonly last_beat_at: number | null;
   /** Begin of the unknown stretch that lasts, as the ledger has it. */
   readonly gap_since: number | null;
@@ -51,8 +51,8 @@ const coveredUntil = ({ kind, interval_s, config, created_at, resumed_at, ...his
   const { last_covering_at, last_beat_at } = history;
   const result =
     last_covering_at === null ? beginning : last_covering_at + allowedSilence({ interval_ms, timeout_ms: timeoutMs(config, interval_s) });
-  const beat = kind === 'heartbeat' && last_beat_at !== null ? deadlineAfter(beatTerms({ interval_ms, config }), last_beat_at) : beginning;
-  return Math.max(result, beat);
+  const ping = kind === 'heartbeat' && last_beat_at !== null ? deadlineAfter(pingTerms({ interval_ms, config }), last_beat_at) : beginning;
+  return Math.max(result, ping);
 };
 
 export const statusOf = (history: MonitorHistory, now: number): StatusNow =>

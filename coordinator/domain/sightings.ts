@@ -1,7 +1,7 @@
 import type { Continent } from '../../shared/base/continents.ts';
 import type { Roster } from '../../shared/checks/assignment.ts';
 import type { Draft } from './draft.ts';
-import type { Failure, Incident, MonitorState, SeenResult, Seer, Sighting, Watched } from './incident-types.ts';
+import type { Failure, Incident, MonitorState, Observer, SeenResult, Sighting, Watched } from './incident-types.ts';
 import { reachOf } from './reach.ts';
 import { together } from './views.ts';
 
@@ -17,7 +17,7 @@ export const sightingOf = (result: SeenResult): Sighting => {
 };
 
 /** What a probe saw that started then; null: it passed. */
-export const sightingBy = (from: Seer, at: number, failure: Failure | null): Sighting => {
+export const sightingBy = (from: Observer, at: number, failure: Failure | null): Sighting => {
   const { took_ms, cause, phases, evidence } = failure ?? { took_ms: 0, cause: null, phases: null, evidence: null };
   return { from, at, ok: failure === null, took_ms, cause, phases, evidence };
 };
@@ -94,7 +94,7 @@ export const sightingsAfterRestart = (
 ): readonly Sighting[] => {
   if (!incident?.seen || watched.kind === 'heartbeat') return [];
   const { started_at, seen, confirmed_at, confirmed, cause } = incident;
-  const failed = (from: Seer, at: number): Sighting =>
+  const failed = (from: Observer, at: number): Sighting =>
     sightingBy(from, at, { began_at: at, took_ms: 0, cause, phases: null, evidence: null });
   const told = [failed(seen, started_at), ...(confirmed && confirmed_at !== null ? [failed(confirmed, confirmed_at)] : [])];
   const all = inOrder(

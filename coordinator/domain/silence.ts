@@ -4,7 +4,7 @@
  * heard all the while, because then the bus carries words and those probes have none.
  */
 const silentAfter = 15_000;
-/** Presence comes every 5 s: those last heard within one beat of each other fell silent at once. */
+/** Presence comes every 5 s: those last heard within one ping of each other fell silent at once. */
 const atOnce = 6_000;
 
 export type Heard = { readonly probe: string; readonly at: number };
@@ -16,7 +16,7 @@ export const judgeSilence = (heard: readonly Heard[], listeningSince: number, no
   const silence = ({ at }: Heard) => now - Math.max(at, listeningSince);
   const silent = heard.filter((each) => silence(each) >= silentAfter);
   if (silent.length === 0) return { lost: [], busAway: false };
-  // Who spoke last before the bus went has been silent for up to a beat less than the others.
+  // Who spoke last before the bus went has been silent for up to a ping less than the others.
   const fallen = heard.filter((each) => silence(each) > atOnce);
   const last = Math.max(...fallen.map(({ at }) => Math.max(at, listeningSince)));
   const together = fallen.filter(({ at }) => last - Math.max(at, listeningSince) <= atOnce);

@@ -6,7 +6,7 @@ export type StatusInput = {
   readonly created_at: number;
   readonly paused_at: number | null;
   readonly incident: { readonly started_at: number; readonly confirmed_at: number | null } | null;
-  /** Start of the newest ok or fail (a heartbeat: of the newest beat or judgement). */
+  /** Start of the newest ok or fail (a heartbeat: of the newest ping or judgement). */
   readonly last_checked_at: number | null;
   /** Until when that one counts (rule 22): its start and two intervals and the time limit, or a heartbeat's deadline. */
   readonly covered_until: number;

@@ -5,7 +5,7 @@ import { type Checker, refuseUnreachable } from './monitor-reach.ts';
 
 /** Monitors that were accepted and that nobody can check any more: the probes that could are gone, or their hosts allow less (rule 5). */
 
-export type Choosy = {
+export type RestrictedMonitor = {
   readonly name: string;
   readonly kind: Kind;
   readonly target: string;
@@ -14,7 +14,7 @@ export type Choosy = {
 };
 
 /** Why nobody can check it, in the words of the refusal that it would get today; undefined when somebody can. */
-export const strandedBy = (monitor: Choosy, checkers: readonly Checker[]): string | undefined => {
+export const whyUncheckable = (monitor: RestrictedMonitor, checkers: readonly Checker[]): string | undefined => {
   try {
     refuseUnreachable(monitor, checkers);
     return undefined;
@@ -27,8 +27,8 @@ export const strandedBy = (monitor: Choosy, checkers: readonly Checker[]): strin
 const mostNamed = 5;
 
 /** One sentence about all of them: one notice, never one for each monitor. */
-export const strandedSentence = (stranded: readonly { readonly name: string; readonly why: string }[]): string => {
-  const named = stranded.slice(0, mostNamed).map(({ name, why }) => `"${name}" (${why.replace(/\.$/, '')})`);
-  const more = stranded.length > mostNamed ? ` and ${stranded.length - mostNamed} more` : '';
-  return `Nobody can check ${stranded.length === 1 ? 'this monitor' : `these ${stranded.length} monitors`}: ${named.join(', ')}${more}`;
+export const uncheckableSentence = (uncheckable: readonly { readonly name: string; readonly why: string }[]): string => {
+  const named = uncheckable.slice(0, mostNamed).map(({ name, why }) => `"${name}" (${why.replace(/\.$/, '')})`);
+  const more = uncheckable.length > mostNamed ? ` and ${uncheckable.length - mostNamed} more` : '';
+  return `Nobody can check ${uncheckable.length === 1 ? 'this monitor' : `these ${uncheckable.length} monitors`}: ${named.join(', ')}${more}`;
 };

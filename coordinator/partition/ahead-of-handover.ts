@@ -5,7 +5,7 @@ import type { Result } from '../../shared/checks/result.ts';
 import { goesAhead, isAwaited } from '../domain/ahead.ts';
 import { judge } from '../probes/sender-check.ts';
 import type { ProbeRow } from '../store/probes.ts';
-import { createRound, type Round } from './decision-batch.ts';
+import { createDecisionBatch, type DecisionBatch } from './decision-batch.ts';
 import type { PartitionParts } from './partition-parts.ts';
 import { decideAbout, type Judged, reasonAgainst, seenBy } from './results.ts';
 import { type PartitionState, watermarkName } from './state.ts';
@@ -77,13 +77,13 @@ const takeIn = async (
   return touched;
 };
 
-const mayGo = (room: WaitingRoom, monitor: string, round: Round, roster: Roster): boolean => {
+const mayGo = (room: WaitingRoom, monitor: string, decisions: DecisionBatch, roster: Roster): boolean => {
   if (room.ahead.has(monitor)) return true;
   const inHand = room.about.get(monitor) ?? [];
   // Nearly always nothing failed, and nobody need ask for the state.
   const isPrivate = inHand.some(({ probe }) => probe.organisation_id !== null);
-  if (!isPrivate && round.incidentOf(monitor) === null && !inHand.some(({ result }) => result.outcome === 'fail')) return false;
-  const known = round.stateOf(monitor);
+  if (!isPrivate && decisions.incidentOf(monitor) === null && !inHand.some(({ result }) => result.outcome === 'fail')) return false;
+  const known = decisions.stateOf(monitor);
   const seen = inHand.map(({ probe, result: { at, outcome } }) => ({ at, outcome, quarantined: probe.quarantined_at !== null }));
   if (known === undefined) return false;
   // What was not taken in may tell of anybody.
@@ -91,7 +91,7 @@ const mayGo = (room: WaitingRoom, monitor: string, round: Round, roster: Roster)
   return goesAhead(known, seen, room.began, isMore);
 };
 
-type WentAhead = { readonly round: Round; readonly judged: readonly Judged[]; readonly monitors: ReadonlySet<string> };
+type WentAhead = { readonly decisions: DecisionBatch; readonly judged: readonly Judged[]; readonly monitors: ReadonlySet<string> };
 
 /** Decides what need not wait of what has come. Undefined when all of it waits. Nothing is written yet. */
 export const decideAhead = async (
@@ -105,13 +105,13 @@ export const decideAhead = async (
   const { partition } = state.lease;
   const now = clock.now();
   const network = roster();
-  const round = createRound(state, network, now);
+  const decisions = createDecisionBatch(state, network, now);
   const candidates = room.isFewer ? [...room.about.keys()] : [...touched];
-  const monitors = new Set(candidates.filter((monitor) => mayGo(room, monitor, round, network)));
+  const monitors = new Set(candidates.filter((monitor) => mayGo(room, monitor, decisions, network)));
   const judged: Judged[] = [];
   const seqs = new Map<string, { readonly of: { readonly probe_key: number; readonly generation: string }; readonly seqs: number[] }>();
   for (const monitor of monitors) {
-    const known = round.termsOf(monitor);
+    const known = decisions.termsOf(monitor);
     for (const { probe, generation, result } of room.about.get(monitor) ?? []) {
       // What cannot count yet is judged again when the hold ends.
       if (!known || reasonAgainst(probe, result, known.terms, known.version, { now, oldest: oldestKept(now) })) continue;
@@ -123,9 +123,9 @@ export const decideAhead = async (
     }
   }
   if (judged.length === 0) return undefined;
-  decideAbout(round, judged, now);
-  for (const { of, seqs: gone } of seqs.values()) round.goAhead({ ...of, partition }, gone);
-  return { round, judged, monitors };
+  decideAbout(decisions, judged, now);
+  for (const { of, seqs: gone } of seqs.values()) decisions.goAhead({ ...of, partition }, gone);
+  return { decisions, judged, monitors };
 };
 
 /** It is committed. */

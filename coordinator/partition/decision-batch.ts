@@ -25,10 +25,10 @@ export type LookWish = {
 export type Mark = Omit<Watermark, 'ahead'>;
 
 /**
- * One round of a partition: decides about as many events as it is given on top of the state, without touching it. The state follows when
- * what was decided is committed; a round that fails is simply forgotten.
+ * One batch of decisions of a partition: decides about as many events as it is given on top of the state, without touching it. The state follows when
+ * what was decided is committed; a batch of decisions that fails is simply forgotten.
  */
-export type Round = {
+export type DecisionBatch = {
   readonly stateOf: (monitor: string) => MonitorState | undefined;
   readonly incidentOf: (monitor: string) => Incident | null;
   /** What of its config says who may check it, and what the database calls it by; undefined when it is not held here. */
@@ -39,15 +39,15 @@ export type Round = {
   /** A monitor that this partition did not hold yet. */
   readonly add: (key: number, watched: Watched, target: number) => void;
   readonly remove: (monitor: string) => void;
-  /** Somebody there is to look at it when this round is committed, as soon as there is room. */
+  /** Somebody there is to look at it when this batch of decisions is committed, as soon as there is room. */
   readonly lookAt: (monitor: string, first: FirstLook) => void;
   readonly chart: (row: ResultRow) => void;
   readonly pass: (watermark: Mark) => void;
-  /** These results beyond the watermark are decided in this round, ahead of those before them. */
+  /** These results beyond the watermark are decided in this batch of decisions, ahead of those before them. */
   readonly goAhead: (of: Omit<Mark, 'seq'>, seqs: readonly number[]) => void;
-  /** Results beyond the watermark that are committed, or decided in this round. */
+  /** Results beyond the watermark that are committed, or decided in this batch of decisions. */
   readonly wentAhead: (probeKey: number, generation: string) => readonly number[];
-  /** How far results of this generation are committed, or decided in this round. */
+  /** How far results of this generation are committed, or decided in this batch of decisions. */
   readonly passed: (probeKey: number, generation: string) => number;
   readonly done: (line: number) => void;
   /** Whether what is checked changed for a monitor: then the checkpoint goes along, because results do not say which version they checked. */
@@ -56,18 +56,18 @@ export type Round = {
   /** The unit, with a checkpoint of the partition as it will be. */
   readonly withCheckpoint: (takenAt: number, pack: (monitors: Iterable<Packed>) => Uint8Array) => Unit;
   readonly looks: () => readonly LookWish[];
-  /** Whether there is anything to commit; a round without rows only moves what memory holds. */
+  /** Whether there is anything to commit; a batch of decisions without rows only moves what memory holds. */
   readonly hasRows: () => boolean;
   /** The unit is committed: the state is now so. */
   readonly adopt: () => void;
 };
 
 type Row = Pick<MonitorRow, 'key' | 'target'>;
-/** `row`: what a monitor is added with in this round; null for one whose row stands where it is kept. */
+/** `row`: what a monitor is added with in this batch of decisions; null for one whose row stands where it is kept. */
 type Kept = { readonly slot: number; readonly row: null } | { readonly slot: number | null; readonly row: Row };
 
 /**
- * A monitor in this round, and where it is kept; null for one that the partition does not hold yet. Modes: `untouched` (nothing was asked, or
+ * A monitor in this batch of decisions, and where it is kept; null for one that the partition does not hold yet. Modes: `untouched` (nothing was asked, or
  * it is told by numbers) → `made` (its state is there as an object; undefined when it was removed).
  */
 type Entry = Kept & {
@@ -78,7 +78,7 @@ type Entry = Kept & {
   isChanged: boolean;
 };
 
-export const createRound = (partition: PartitionState, network: Roster, now: number): Round => {
+export const createDecisionBatch = (partition: PartitionState, network: Roster, now: number): DecisionBatch => {
   const { monitors } = partition;
   const entries = new Map<string, Entry>();
   /** As long as no state was made of numbers, and all are told by numbers, nobody has an incident. */
@@ -159,7 +159,7 @@ export const createRound = (partition: PartitionState, network: Roster, now: num
     }
   };
 
-  const round: Round = {
+  const decisions: DecisionBatch = {
     stateOf: (monitor) => {
       const entry = entryOf(monitor);
       return entry && stateIn(entry);
@@ -222,13 +222,13 @@ export const createRound = (partition: PartitionState, network: Roster, now: num
       belongsTo(row.at);
     },
     pass: (mark) => {
-      const ahead = round.wentAhead(mark.probe_key, mark.generation).filter((seq) => seq > mark.seq);
+      const ahead = decisions.wentAhead(mark.probe_key, mark.generation).filter((seq) => seq > mark.seq);
       marks.set(watermarkName(mark.probe_key, mark.generation), { ...mark, ahead });
     },
     goAhead: (of, seqs) => {
       const { probe_key, generation } = of;
-      const ahead = [...round.wentAhead(probe_key, generation), ...seqs];
-      marks.set(watermarkName(probe_key, generation), { ...of, seq: round.passed(probe_key, generation), ahead });
+      const ahead = [...decisions.wentAhead(probe_key, generation), ...seqs];
+      marks.set(watermarkName(probe_key, generation), { ...of, seq: decisions.passed(probe_key, generation), ahead });
     },
     wentAhead: (probeKey, generation) => {
       const name = watermarkName(probeKey, generation);
@@ -244,7 +244,7 @@ export const createRound = (partition: PartitionState, network: Roster, now: num
       return false;
     },
     unit: () => ({ ...unit, ...rows, passes, staleHours: [...hours], watermarks: [...marks.values()] }),
-    withCheckpoint: (takenAt, pack) => ({ ...round.unit(), checkpoint: { takenAt, state: pack(future()) } }),
+    withCheckpoint: (takenAt, pack) => ({ ...decisions.unit(), checkpoint: { takenAt, state: pack(future()) } }),
     looks: () => looks,
     hasRows: () => marks.size > 0 || passes.at.length > 0 || Object.values(rows).some((list) => list.length > 0),
     adopt: () => {
@@ -267,5 +267,5 @@ export const createRound = (partition: PartitionState, network: Roster, now: num
       }
     },
   };
-  return round;
+  return decisions;
 };

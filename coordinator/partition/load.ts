@@ -1,11 +1,11 @@
 import { createShared } from '../../shared/base/recent-cache.ts';
 import type { Roster } from '../../shared/checks/assignment.ts';
 import { mostClosed } from '../domain/incident.ts';
-import type { Incident, SeenResult, Seer } from '../domain/incident-types.ts';
+import type { Incident, Observer, SeenResult } from '../domain/incident-types.ts';
 import { nextTick, restore } from '../domain/restore.ts';
 import { mostSightings, toldIn } from '../domain/sightings.ts';
 import type { Directory } from '../probes/directory.ts';
-import { seerOf } from '../probes/observers.ts';
+import { observerOf } from '../probes/observers.ts';
 import { readCheckpoint } from '../store/checkpoints.ts';
 import type { Sql } from '../store/database.ts';
 import { type KeptFailure, keptFailures, lastClosed, openIncidents, recentGaps } from '../store/incidents-write.ts';
@@ -30,7 +30,7 @@ const gapsBackMs = 8 * 86_400_000;
 /** One string for all monitors of an organisation. */
 const shared = createShared<string>(100_000);
 
-const seenOf = (row: NewestResult, monitor: MonitorRow, seer: Seer): SeenResult => ({
+const seenOf = (row: NewestResult, monitor: MonitorRow, observer: Observer): SeenResult => ({
   seq: 1,
   monitor: monitor.id,
   config_version: monitor.config_version,
@@ -41,7 +41,7 @@ const seenOf = (row: NewestResult, monitor: MonitorRow, seer: Seer): SeenResult 
   phases: null,
   evidence: null,
   look: null,
-  from: seer,
+  from: observer,
   quarantined: false,
   handed_over: true,
 });
@@ -49,9 +49,9 @@ const seenOf = (row: NewestResult, monitor: MonitorRow, seer: Seer): SeenResult 
 /** What opened and confirmed an incident, with all that they saw, which results do not say. */
 const keptOf = ({ seen, confirmed }: Incident, monitor: MonitorRow, failures: readonly KeptFailure[]): SeenResult[] =>
   failures.flatMap(({ part, at, took_ms, cause, phases, evidence }) => {
-    const seer = part === 'seen' ? seen : confirmed;
-    if (!seer) return [];
-    const bare = seenOf({ probe_key: 0, at, took_ms, outcome: 'fail', cause_class: null }, monitor, seer);
+    const observer = part === 'seen' ? seen : confirmed;
+    if (!observer) return [];
+    const bare = seenOf({ probe_key: 0, at, took_ms, outcome: 'fail', cause_class: null }, monitor, observer);
     return [{ ...bare, cause, phases, evidence }];
   });
 
@@ -67,7 +67,8 @@ export const loadPartition = async (lease: Lease, { sql, directory, roster, now 
     lastPauses(sql, partition),
     watermarksOfPartition(sql, partition),
   ]);
-  const known = stored && unpack(stored.state, (seer) => seerOf({ id: seer.probe, name: seer.name, continent: seer.continent }));
+  const known =
+    stored && unpack(stored.state, (observer) => observerOf({ id: observer.probe, name: observer.name, continent: observer.continent }));
   const since = stored && known ? stored.takenAt - slackMs : now - withoutCheckpointMs;
   const state: PartitionState = {
     lease,
@@ -100,7 +101,7 @@ export const loadPartition = async (lease: Lease, { sql, directory, roster, now 
       const seen = (result: NewestResult): SeenResult[] => {
         const probe = directory.byKey(result.probe_key);
         const counts = probe && probe.quarantined_at === null && result.at >= changedAt;
-        return counts ? [seenOf(result, row, seerOf(probe))] : [];
+        return counts ? [seenOf(result, row, observerOf(probe))] : [];
       };
       const incident = incidents.get(row.id) ?? null;
       const watched = watchedOf(row);

@@ -43,7 +43,7 @@ type Parts = {
 };
 
 export const createLooks = ({ sql, bus, clock, log, roster, assignments }: Parts): Looks => {
-  const lane = wayOf(sql).openLane();
+  const slot = wayOf(sql).openSlot();
   let budget: Budget = emptyBudget;
   const underWay = new Set<Promise<void>>();
 
@@ -70,7 +70,7 @@ export const createLooks = ({ sql, bus, clock, log, roster, assignments }: Parts
   };
 
   const rowsOf = async (wishes: readonly Pick<LookWish, 'monitor'>[]): Promise<ReadonlyMap<string, MonitorRow>> =>
-    new Map((await lane.ask((by) => monitorsById(by, [...new Set(wishes.map(({ monitor }) => monitor))]))).map((row) => [row.id, row]));
+    new Map((await slot.ask((by) => monitorsById(by, [...new Set(wishes.map(({ monitor }) => monitor))]))).map((row) => [row.id, row]));
 
   const first = createFirstLooks({
     ...{ bus, clock, log, roster, rowsOf },
@@ -95,7 +95,7 @@ export const createLooks = ({ sql, bus, clock, log, roster, assignments }: Parts
   };
 
   return {
-    prepare: () => lane.prepare((by) => [monitorsById(by, [])]),
+    prepare: () => slot.prepare((by) => [monitorsById(by, [])]),
     ask: (all) => {
       first.wish(all);
       const wishes = all.filter(({ when }) => typeof when === 'string');
@@ -108,7 +108,7 @@ export const createLooks = ({ sql, bus, clock, log, roster, assignments }: Parts
     close: async () => {
       await first.close();
       await Promise.all(underWay);
-      await lane.end();
+      await slot.end();
     },
   };
 };

@@ -75,7 +75,7 @@ const isQuiet = ({ incident, closed, restored, views }: MonitorState): boolean =
   return true;
 };
 
-const columnNames = ['key', 'target', 'version', 'changedAt', 'due', 'created', 'paused', 'clock', 'covered', 'from', 'beat'] as const;
+const columnNames = ['key', 'target', 'version', 'changedAt', 'due', 'created', 'paused', 'clock', 'covered', 'from', 'ping'] as const;
 type Column = (typeof columnNames)[number];
 
 const noTime = Number.NaN;
@@ -92,7 +92,7 @@ const makeColumns = (length: number): Record<Column, Float64Array> => ({
   clock: new Float64Array(length),
   covered: new Float64Array(length),
   from: new Float64Array(length),
-  beat: new Float64Array(length),
+  ping: new Float64Array(length),
 });
 
 export const createMonitors = (): Monitors => {
@@ -143,7 +143,7 @@ export const createMonitors = (): Monitors => {
       sightings: [],
       closed: [],
       decides_from: columns.from[slot] ?? 0,
-      beat_at: timeOf(columns.beat[slot]),
+      beat_at: timeOf(columns.ping[slot]),
       restored: false,
     };
   };
@@ -157,7 +157,7 @@ export const createMonitors = (): Monitors => {
     columns.clock[slot] = state.clock;
     columns.covered[slot] = state.covered_until;
     columns.from[slot] = state.decides_from;
-    columns.beat[slot] = state.beat_at ?? noTime;
+    columns.ping[slot] = state.beat_at ?? noTime;
     gaps[slot] = flatGaps(state.gaps, gaps[slot]);
     views.write(slot, state.views);
   };

@@ -2,7 +2,7 @@ import type { Watched } from '../domain/incident-types.ts';
 import type { AssignmentChange } from '../probes/assignments.ts';
 import { type OutboxLine, waitingLines } from '../store/outbox.ts';
 import { type MonitorRow, monitorsById, targetHash, watchedOf } from '../store/watched.ts';
-import { createRound, type Round } from './decision-batch.ts';
+import { createDecisionBatch, type DecisionBatch } from './decision-batch.ts';
 import type { PartitionParts } from './partition-parts.ts';
 import type { PartitionState } from './state.ts';
 import { askForFirst } from './unanswered-first-looks.ts';
@@ -10,28 +10,28 @@ import { askForFirst } from './unanswered-first-looks.ts';
 const most = 500;
 
 /** Applies one change of a monitor, as an operation wrote it down, to what is known of it. */
-const apply = (round: Round, line: OutboxLine<'monitor'>, row: MonitorRow | undefined, now: number): void => {
+const apply = (decisions: DecisionBatch, line: OutboxLine<'monitor'>, row: MonitorRow | undefined, now: number): void => {
   const { monitor, change, what_is_checked_changed } = line.payload;
   // Dated by the database, whose clock may be ahead of ours: what is looked at after this is seen after it.
   const at = Math.min(line.at, now);
-  const known = round.stateOf(monitor);
+  const known = decisions.stateOf(monitor);
   if (change === 'deleted' || !row) {
-    round.decide(monitor, { is: 'deleted', at });
-    round.remove(monitor);
+    decisions.decide(monitor, { is: 'deleted', at });
+    decisions.remove(monitor);
     return;
   }
   if (!known) {
     // The row may be paused already by a later line; that line says since when.
-    round.add(row.key, { ...watchedOf(row), paused_at: null }, targetHash(row));
+    decisions.add(row.key, { ...watchedOf(row), paused_at: null }, targetHash(row));
     if (change === 'created' && row.paused_at !== null && row.paused_at.getTime() <= at)
-      round.decide(monitor, { is: 'paused', at: row.paused_at.getTime() });
+      decisions.decide(monitor, { is: 'paused', at: row.paused_at.getTime() });
     return;
   }
-  if (change === 'paused') round.decide(monitor, { is: 'paused', at });
-  else if (change === 'resumed') round.decide(monitor, { is: 'resumed', at });
+  if (change === 'paused') decisions.decide(monitor, { is: 'paused', at });
+  else if (change === 'resumed') decisions.decide(monitor, { is: 'resumed', at });
   else if (change === 'edited') {
     const watched = { ...watchedOf(row), paused_at: known.watched.paused_at };
-    round.decide(monitor, { is: 'edited', at, watched, changed: what_is_checked_changed });
+    decisions.decide(monitor, { is: 'edited', at, watched, changed: what_is_checked_changed });
   }
 };
 
@@ -45,8 +45,8 @@ const wantsLook = ({ payload: { change, what_is_checked_changed } }: OutboxLine<
 const isSlower = (known: Watched | undefined, row: MonitorRow): boolean =>
   known !== undefined && row.type !== 'heartbeat' && row.paused_at === null && watchedOf(row).interval_ms > known.interval_ms;
 
-export type OutboxRound = {
-  readonly round: Round;
+export type OutboxDecisions = {
+  readonly decisions: DecisionBatch;
   readonly lines: readonly number[];
   readonly changes: readonly AssignmentChange[];
   /** Whether more lines may wait. */
@@ -54,27 +54,27 @@ export type OutboxRound = {
 };
 
 /** What the outbox holds for this partition: decided, and ready to be published. Undefined when it holds nothing. */
-export const readOutbox = async (state: PartitionState, { sql, roster, clock }: PartitionParts): Promise<OutboxRound | undefined> => {
+export const readOutbox = async (state: PartitionState, { sql, roster, clock }: PartitionParts): Promise<OutboxDecisions | undefined> => {
   const lines = await waitingLines(sql, 'monitor', state.lease.partition, most);
   if (lines.length === 0) return undefined;
   const ids = [...new Set(lines.map(({ payload }) => payload.monitor))];
   const rows = new Map((await monitorsById(sql, ids)).map((row) => [row.id, row]));
   const now = clock.now();
-  const round = createRound(state, roster(), now);
+  const decisions = createDecisionBatch(state, roster(), now);
   const lookedAt = new Set<MonitorRow>();
   for (const line of lines) {
     if (state.unpublished.has(line.id)) continue;
     const row = rows.get(line.payload.monitor);
-    const known = round.stateOf(line.payload.monitor)?.watched;
-    apply(round, line, row, now);
+    const known = decisions.stateOf(line.payload.monitor)?.watched;
+    apply(decisions, line, row, now);
     if (row && (wantsLook(line, row) || isSlower(known, row))) lookedAt.add(row);
   }
   for (const { id } of lookedAt) {
     // What is awaited of it as it was before says nothing of it as it is now.
     state.unseen.awaited.delete(id);
-    askForFirst(state.unseen, round, id, roster(), now);
+    askForFirst(state.unseen, decisions, id, roster(), now);
   }
   const created = new Set(lines.filter(({ payload }) => payload.change === 'created').map(({ payload }) => payload.monitor));
   const changes = ids.map((monitor) => ({ monitor, row: rows.get(monitor) ?? null, isNew: created.has(monitor) && rows.has(monitor) }));
-  return { round, lines: lines.map(({ id }) => id), changes, more: lines.length === most };
+  return { decisions, lines: lines.map(({ id }) => id), changes, more: lines.length === most };
 };

@@ -1,7 +1,7 @@
 import { deflateRawSync, inflateRawSync } from 'node:zlib';
 import { z } from 'zod';
 import { continents } from '../../shared/base/continents.ts';
-import type { Checkpoint, Failure, MonitorState, ProbeView, Seer } from '../domain/incident-types.ts';
+import type { Checkpoint, Failure, MonitorState, Observer, ProbeView } from '../domain/incident-types.ts';
 import { checkpointOf } from '../domain/restore.ts';
 
 /** What a partition knew, in one piece: rows as arrays and each probe named once, because it is written over and over. */
@@ -25,13 +25,13 @@ export type Packed = { readonly key: number; readonly changedAt: number; readonl
 export type Unpacked = { readonly configVersion: number; readonly changedAt: number; readonly checkpoint: Checkpoint };
 
 export const pack = (monitors: Iterable<Packed>): Uint8Array => {
-  const seers: Seer[] = [];
+  const observers: Observer[] = [];
   const indexes = new Map<string, number>();
-  const indexOf = (seer: Seer): number => {
-    const known = indexes.get(seer.probe);
+  const indexOf = (observer: Observer): number => {
+    const known = indexes.get(observer.probe);
     if (known !== undefined) return known;
-    indexes.set(seer.probe, seers.length);
-    return seers.push(seer) - 1;
+    indexes.set(observer.probe, observers.length);
+    return observers.push(observer) - 1;
   };
   const rowOf = (key: number, changedAt: number, state: MonitorState): z.infer<typeof row> => {
     const { views, clock, covered_until, decides_from, beat_at } = checkpointOf(state);
@@ -39,16 +39,16 @@ export const pack = (monitors: Iterable<Packed>): Uint8Array => {
     return [key, state.watched.config_version, changedAt, clock, covered_until, decides_from, beat_at, packedViews];
   };
   const rows = Array.from(monitors, ({ key, changedAt, state }) => rowOf(key, changedAt, state));
-  return deflateRawSync(JSON.stringify({ version, seers, rows }), { level: 1 });
+  return deflateRawSync(JSON.stringify({ version, seers: observers, rows }), { level: 1 });
 };
 
 /** By the monitor's key. A checkpoint of another version, or a broken one, is none: what is needed is then read from the results. */
-export const unpack = (bytes: Uint8Array, intern: (seer: Seer) => Seer): ReadonlyMap<number, Unpacked> | undefined => {
+export const unpack = (bytes: Uint8Array, intern: (observer: Observer) => Observer): ReadonlyMap<number, Unpacked> | undefined => {
   const read = packed.safeParse(JSON.parse(inflateRawSync(bytes).toString()));
   if (!read.success) return undefined;
-  const seers = read.data.seers.map(intern);
+  const observers = read.data.seers.map(intern);
   const viewOf = ([index, at, ok, ok_at, failure]: z.infer<typeof view>): ProbeView[] => {
-    const from = seers[index];
+    const from = observers[index];
     return from ? [{ from, at, ok, ok_at, failure }] : [];
   };
   return new Map(

@@ -1,5 +1,5 @@
 import type { Bus } from '../../shared/bus/nats.ts';
-import { beatsConsumer, partitionConsumer, streams } from '../../shared/bus/streams.ts';
+import { partitionConsumer, pingsConsumer, streams } from '../../shared/bus/streams.ts';
 import { type Part, readerOf } from '../house/movement.ts';
 import type { Timing } from '../house/timing.ts';
 import type { Partitions } from './partitions.ts';
@@ -27,7 +27,7 @@ export const createPartitionMovement = (options: {
   const partsOf = (partition: number): readonly Part[] => [
     { name: `partition ${partition}`, mayStandMs: unmovedMs, moved: () => partitions.pass(partition).then(() => true) },
     reader(streams.results.name, partitionConsumer(partition).name),
-    reader(streams.beats.name, beatsConsumer(partition).name),
+    reader(streams.pings.name, pingsConsumer(partition).name),
   ];
 
   return () => {

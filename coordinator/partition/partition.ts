@@ -3,7 +3,7 @@ import { lastSeqOf, seqAt, startAt, tookAt, versionAt } from '../../shared/bus/b
 import type { Delivered } from '../../shared/bus/nats.ts';
 import type { Roster } from '../../shared/checks/assignment.ts';
 import { keptAfter } from '../domain/handover.ts';
-import type { SeenBeat } from '../domain/incident-types.ts';
+import type { SeenPing } from '../domain/incident-types.ts';
 import type { RefusedReason } from '../house/refusals.ts';
 import { type Accepted, judge } from '../probes/sender-check.ts';
 import { isPassing } from '../store/database.ts';
@@ -11,7 +11,7 @@ import type { Lease } from '../store/leases.ts';
 import { Fenced } from '../store/leases.ts';
 import { setAside } from '../store/set-aside.ts';
 import { adoptAhead, decideAhead, type WaitingRoom } from './ahead-of-handover.ts';
-import { createRound, type Round } from './decision-batch.ts';
+import { createDecisionBatch, type DecisionBatch } from './decision-batch.ts';
 import { loadPartition } from './load.ts';
 import type { Monitors } from './monitors.ts';
 import { readOutbox } from './outbox.ts';
@@ -39,7 +39,7 @@ export type PartitionMessage =
   | { readonly is: 'outbox' }
   /** Something that must not be done beside anything else of the partition. It fails by itself. */
   | { readonly is: 'meanwhile'; readonly work: () => Promise<void> }
-  | { readonly is: 'beats'; readonly beats: readonly { readonly monitor: string; readonly beat: SeenBeat }[] }
+  | { readonly is: 'pings'; readonly pings: readonly { readonly monitor: string; readonly ping: SeenPing }[] }
   | { readonly is: 'quarantined'; readonly probe: string }
   | { readonly is: 'checkpoint' };
 
@@ -49,14 +49,14 @@ export type Kept = { readonly ageMs: number; readonly from: readonly string[] };
 const mostTicks = 2_000;
 const hopelessMs = 60_000;
 
-/** Commits a round, moves memory after it, and asks for the looks that it wants. */
-const settle = async (round: Round, parts: PartitionParts): Promise<void> => {
+/** Commits a batch of decisions, moves memory after it, and asks for the looks that it wants. */
+const settle = async (decisions: DecisionBatch, parts: PartitionParts): Promise<void> => {
   const { writer, clock, askLooks } = parts;
-  if (round.hasConfigChanges()) {
-    await writer.commit(round.withCheckpoint(clock.now(), pack));
-  } else if (round.hasRows()) await writer.commit(round.unit());
-  round.adopt();
-  if (round.looks().length > 0) askLooks(round.looks());
+  if (decisions.hasConfigChanges()) {
+    await writer.commit(decisions.withCheckpoint(clock.now(), pack));
+  } else if (decisions.hasRows()) await writer.commit(decisions.unit());
+  decisions.adopt();
+  if (decisions.looks().length > 0) askLooks(decisions.looks());
 };
 
 const putAside = async (
@@ -68,11 +68,11 @@ const putAside = async (
   const { sql, log, clock, roster } = parts;
   log.error({ err: error, subject: delivered.subject, results: batch.monitors.length }, 'a message cannot be worked on and is set aside');
   await setAside(sql, { subject: delivered.subject, reason: error instanceof Error ? error.message : String(error), data: delivered.data });
-  const round = createRound(state, roster(), clock.now());
+  const decisions = createDecisionBatch(state, roster(), clock.now());
   const seq = lastSeqOf(batch);
-  if (seq > round.passed(probe.key, batch.generation))
-    round.pass({ probe_key: probe.key, generation: batch.generation, partition: state.lease.partition, seq });
-  await settle(round, parts);
+  if (seq > decisions.passed(probe.key, batch.generation))
+    decisions.pass({ probe_key: probe.key, generation: batch.generation, partition: state.lease.partition, seq });
+  await settle(decisions, parts);
   delivered.ack();
 };
 
@@ -95,8 +95,8 @@ const observeAll = (state: PartitionState, judged: Received['judged'], { observe
 const work = async (state: PartitionState, batches: readonly (Accepted & Found)[], parts: PartitionParts): Promise<void> => {
   const { refusals } = parts;
   try {
-    const { round, judged, refused, receipts } = receiveBatches(state, batches, parts);
-    await settle(round, parts);
+    const { decisions, judged, refused, receipts } = receiveBatches(state, batches, parts);
+    await settle(decisions, parts);
     for (const { delivered } of batches) delivered.ack();
     for (const [subject, receipt] of receipts) parts.receipts.give(subject, receipt);
     for (const { probe, reason } of refused) refusals.count(probe, reason);
@@ -116,7 +116,7 @@ const drainOutbox = async (state: PartitionState, parts: PartitionParts, goesOn?
     goesOn?.();
     const found = await readOutbox(state, parts);
     if (!found) return;
-    const { round, lines, changes, more } = found;
+    const { decisions, lines, changes, more } = found;
     const publishing = parts.bus.isConnected() ? parts.assignments.publish(changes) : Promise.reject(new Error('the bus is away'));
     const isPublished = await publishing.then(
       () => true,
@@ -125,8 +125,8 @@ const drainOutbox = async (state: PartitionState, parts: PartitionParts, goesOn?
         return false;
       },
     );
-    if (isPublished) for (const line of lines) round.done(line);
-    await settle(round, parts);
+    if (isPublished) for (const line of lines) decisions.done(line);
+    await settle(decisions, parts);
     for (const line of lines) {
       if (isPublished) state.unpublished.delete(line);
       else state.unpublished.add(line);
@@ -198,7 +198,7 @@ const lookAhead = async (
 ): Promise<void> => {
   const gone = await decideAhead(room, state, deliveries, parts);
   if (!gone) return;
-  await settle(gone.round, parts);
+  await settle(gone.decisions, parts);
   adoptAhead(room, gone.monitors);
   observeAll(state, gone.judged, parts);
   parts.log.debug({ monitors: gone.monitors.size, results: gone.judged.length }, 'decided ahead of what others hand over');
@@ -212,33 +212,33 @@ const tick = async (state: PartitionState, parts: PartitionParts, only?: Readonl
   const now = parts.clock.now();
   const roster = parts.roster();
   if (!only && wantsFirstLooks(state.unseen, roster, now))
-    await decideEach(state, parts, (round) => askUnseen(state.unseen, round, roster, now));
+    await decideEach(state, parts, (decisions) => askUnseen(state.unseen, decisions, roster, now));
   if (now < state.nextDue) return;
-  const round = createRound(state, parts.roster(), now);
+  const decisions = createDecisionBatch(state, parts.roster(), now);
   const due = state.monitors.dueBy(now).filter((monitor) => only?.has(monitor) ?? true);
   for (const monitor of due.slice(0, mostTicks)) {
     try {
-      round.decide(monitor, { is: 'tick' });
+      decisions.decide(monitor, { is: 'tick' });
     } catch (error) {
       // One monitor that cannot be decided about must not stop the others.
       parts.log.error({ err: error, monitor }, 'a monitor cannot be decided about');
       state.monitors.postpone(monitor, now + hopelessMs);
     }
   }
-  await settle(round, parts);
+  await settle(decisions, parts);
   state.nextDue = state.monitors.nextDue();
 };
 
 const checkpoint = async (state: PartitionState, parts: PartitionParts): Promise<void> => {
   const takenAt = parts.clock.now();
-  const round = createRound(state, parts.roster(), takenAt);
-  await parts.writer.commit(round.withCheckpoint(takenAt, pack));
+  const decisions = createDecisionBatch(state, parts.roster(), takenAt);
+  await parts.writer.commit(decisions.withCheckpoint(takenAt, pack));
 };
 
-const decideEach = async (state: PartitionState, parts: PartitionParts, each: (round: Round) => void): Promise<void> => {
-  const round = createRound(state, parts.roster(), parts.clock.now());
-  each(round);
-  await settle(round, parts);
+const decideEach = async (state: PartitionState, parts: PartitionParts, each: (decisions: DecisionBatch) => void): Promise<void> => {
+  const decisions = createDecisionBatch(state, parts.roster(), parts.clock.now());
+  each(decisions);
+  await settle(decisions, parts);
 };
 
 export const createPartition = (lease: Lease, parts: PartitionParts): Behaviour<PartitionState, PartitionMessage> => ({
@@ -262,14 +262,15 @@ export const createPartition = (lease: Lease, parts: PartitionParts): Behaviour<
       await retryAsked(state, parts, settle);
     } else if (message.is === 'meanwhile') await message.work();
     else if (message.is === 'checkpoint') await checkpoint(state, parts);
-    else if (message.is === 'beats')
-      await decideEach(state, parts, (round) => {
-        for (const { monitor, beat } of message.beats) round.decide(monitor, { is: 'beat', beat });
+    else if (message.is === 'pings')
+      await decideEach(state, parts, (decisions) => {
+        for (const { monitor, ping } of message.pings) decisions.decide(monitor, { is: 'ping', ping });
       });
     else if (message.is === 'quarantined')
-      await decideEach(state, parts, (round) => {
+      await decideEach(state, parts, (decisions) => {
         const at = parts.clock.now();
-        for (const monitor of state.monitors.seenBy(message.probe)) round.decide(monitor, { is: 'quarantined', at, probe: message.probe });
+        for (const monitor of state.monitors.seenBy(message.probe))
+          decisions.decide(monitor, { is: 'quarantined', at, probe: message.probe });
       });
     return state;
   },

@@ -1,5 +1,5 @@
 import { type Batch, column, phaseAt, resultAt, startAt, tookAt } from '../../shared/bus/batch.ts';
-import type { SeenResult, Seer } from '../domain/incident-types.ts';
+import type { Observer, SeenResult } from '../domain/incident-types.ts';
 import type { PassColumns } from '../store/results.ts';
 import type { Monitors } from './monitors.ts';
 
@@ -7,7 +7,7 @@ import type { Monitors } from './monitors.ts';
  * Passes of a batch that only move numbers (domain/quiet.ts), by far the most of what comes: they are decided about without an object for each.
  * `slots`: by their place in the batch where their monitors are kept, −1 for what is none of them.
  */
-export type Passes = { readonly probe_key: number; readonly from: Seer; readonly batch: Batch; readonly slots: Int32Array };
+export type Passes = { readonly probe_key: number; readonly from: Observer; readonly batch: Batch; readonly slots: Int32Array };
 
 /** Does what they do, and says when the first of their monitors wants its next tick. */
 export const passAll = (monitors: Monitors, { from, batch, slots }: Passes): number => {

@@ -7,10 +7,10 @@ import { byStart } from '../domain/handover.ts';
 import type { SeenResult } from '../domain/incident-types.ts';
 import { countsAs } from '../domain/views.ts';
 import type { RefusedReason } from '../house/refusals.ts';
-import { seerOf } from '../probes/observers.ts';
+import { observerOf } from '../probes/observers.ts';
 import type { Accepted } from '../probes/sender-check.ts';
 import type { ProbeRow } from '../store/probes.ts';
-import { createRound, type Round } from './decision-batch.ts';
+import { createDecisionBatch, type DecisionBatch } from './decision-batch.ts';
 import type { Monitors, Terms } from './monitors.ts';
 import type { PartitionParts } from './partition-parts.ts';
 import type { Passes } from './passes.ts';
@@ -51,9 +51,9 @@ export const find = <From extends Pick<Accepted, 'probe' | 'batch'>>(from: From,
 export type Judged = { readonly key: number; readonly probe: ProbeRow; readonly seen: SeenResult };
 type Answer = { readonly generation: string; readonly probe: string; committed: number; again: boolean };
 
-/** What one round makes of a set of batches. */
+/** What one batch of decisions makes of a set of batches. */
 export type Received = {
-  readonly round: Round;
+  readonly decisions: DecisionBatch;
   /** What was decided about; passes that were left to numbers are not among them. */
   readonly judged: readonly Judged[];
   readonly refused: readonly { readonly probe: string; readonly reason: RefusedReason }[];
@@ -74,31 +74,31 @@ export const reasonAgainst = (
 };
 
 /** Of the looks that one check answered, the one that its incident waits for. */
-const lookAnswered = ({ monitor, look, other_looks = [] }: SeenResult, round: Round): string | null => {
-  const awaited = round.incidentOf(monitor)?.progress.matrix?.look;
+const lookAnswered = ({ monitor, look, other_looks = [] }: SeenResult, decisions: DecisionBatch): string | null => {
+  const awaited = decisions.incidentOf(monitor)?.progress.matrix?.look;
   return other_looks.find((other) => other === awaited) ?? look;
 };
 
 /** A result as the core takes it. */
 export const seenBy = (probe: ProbeRow, result: Result, now: number, lateMs: number): SeenResult => ({
   ...result,
-  from: seerOf(probe),
+  from: observerOf(probe),
   quarantined: probe.quarantined_at !== null,
   handed_over: now - (result.at + result.took_ms) > lateMs,
 });
 
 /** Decides about results that may count, in order of start, and puts them in the charts. */
-export const decideAbout = (round: Round, judged: readonly Judged[], now: number): void => {
+export const decideAbout = (decisions: DecisionBatch, judged: readonly Judged[], now: number): void => {
   const late = new Set<string>();
   for (const { key, probe, seen } of judged.toSorted((a, b) => byStart(a.seen, b.seen))) {
-    round.decide(seen.monitor, { is: 'result', result: seen.look === null ? seen : { ...seen, look: lookAnswered(seen, round) } });
+    decisions.decide(seen.monitor, { is: 'result', result: seen.look === null ? seen : { ...seen, look: lookAnswered(seen, decisions) } });
     const outcome = countsAs(seen, now);
     const { at, took_ms, phases } = seen;
-    round.chart({ monitor_key: key, probe_key: probe.key, at, took_ms, outcome, cause_class: seen.cause?.class ?? null, phases });
+    decisions.chart({ monitor_key: key, probe_key: probe.key, at, took_ms, outcome, cause_class: seen.cause?.class ?? null, phases });
     if (seen.handed_over) late.add(seen.monitor);
   }
   // The past asks nobody; what is left open when it has been decided is looked after now.
-  for (const monitor of late) if (round.incidentOf(monitor)) round.decide(monitor, { is: 'tick' });
+  for (const monitor of late) if (decisions.incidentOf(monitor)) decisions.decide(monitor, { is: 'tick' });
 };
 
 type DecidingParts = Pick<PartitionParts, 'clock' | 'timing' | 'oldestKept' | 'roster' | 'attends'>;
@@ -108,7 +108,7 @@ type Writable<Value> = { -readonly [Key in keyof Value]: Value[Key] };
 /** One object for all passes of a probe, to ask about each whether it goes without saying. */
 const passOf = (probe: ProbeRow): Writable<SeenResult> => ({
   ...{ seq: 0, monitor: '', config_version: 0, at: 0, took_ms: 0, outcome: 'ok', cause: null, phases: null, evidence: null, look: null },
-  ...{ from: seerOf(probe), quarantined: probe.quarantined_at !== null, handed_over: false },
+  ...{ from: observerOf(probe), quarantined: probe.quarantined_at !== null, handed_over: false },
 });
 
 /** What a set of batches tells, parted by how it is decided. */
@@ -172,14 +172,14 @@ const part = (state: PartitionState, fresh: readonly Fresh[], now: number, parts
 export const receiveBatches = (state: PartitionState, batches: readonly Found[], parts: DecidingParts): Received => {
   const { clock, roster } = parts;
   const now = clock.now();
-  const round = createRound(state, roster(), now);
+  const decisions = createDecisionBatch(state, roster(), now);
   const fresh: Fresh[] = [];
   const answers = new Map<string, Answer>();
 
   for (const found of batches) {
     const { probe, batch } = found;
     const { generation } = batch;
-    const committed = round.passed(probe.key, generation);
+    const committed = decisions.passed(probe.key, generation);
     const name = `${probe.id} ${generation}`;
     const answer = answers.get(name) ?? { generation, probe: probe.id, committed, again: false };
     answers.set(name, answer);
@@ -190,19 +190,19 @@ export const receiveBatches = (state: PartitionState, batches: readonly Found[],
     answer.committed = last;
     // What came in between closes the gap that an earlier batch of this set had shown.
     answer.again = false;
-    const gone = round.wentAhead(probe.key, generation);
+    const gone = decisions.wentAhead(probe.key, generation);
     fresh.push({ ...found, first: firstAfter(batch, committed), ahead: gone.length > 0 ? new Set(gone) : undefined });
-    round.pass({ probe_key: probe.key, generation, partition: state.lease.partition, seq: last });
+    decisions.pass({ probe_key: probe.key, generation, partition: state.lease.partition, seq: last });
   }
 
   const { quiet, judged, refused } = part(state, fresh, now, parts);
-  for (const passes of quiet) round.takeQuietly(passes);
-  decideAbout(round, judged, now);
+  for (const passes of quiet) decisions.takeQuietly(passes);
+  decideAbout(decisions, judged, now);
 
   const { partition } = state.lease;
   const receipts = [...answers.values()].map(({ probe, generation, committed, again }): [string, ReceiptMessage] => [
     subjects.receipt(probe),
     { v: 1, generation, committed: { [partition]: committed }, again: again ? [partition] : [], batches: newestBatch },
   ]);
-  return { round, judged, refused, receipts };
+  return { decisions, judged, refused, receipts };
 };

@@ -4,12 +4,12 @@ import { isPassing } from '../store/database.ts';
 import { Fenced } from '../store/leases.ts';
 import { markDone, waitingLines } from '../store/outbox.ts';
 import { dropSetAside, keepSetAside, setAsideById } from '../store/set-aside.ts';
-import type { Round } from './decision-batch.ts';
+import type { DecisionBatch } from './decision-batch.ts';
 import type { PartitionParts } from './partition-parts.ts';
 import { find, receiveBatches } from './results.ts';
 import type { PartitionState } from './state.ts';
 
-type Settle = (round: Round, parts: PartitionParts) => Promise<void>;
+type Settle = (decisions: DecisionBatch, parts: PartitionParts) => Promise<void>;
 
 /**
  * The generation that a message counts under when it is worked on again: its own says already that it is over and done with. One for each
@@ -23,12 +23,12 @@ const workOnBatch = async (state: PartitionState, id: number, data: Uint8Array, 
   if (!batch || batch.partition !== state.lease.partition) throw new Error('it is no batch of results of this partition');
   const probe = await parts.directory.find(batch.probe);
   if (!probe) throw new Error(`there is no probe ${batch.probe}`);
-  const { round, refused } = receiveBatches(
+  const { decisions, refused } = receiveBatches(
     state,
     [find({ probe, batch: { ...batch, generation: generationOf(id), after: null } }, state.monitors)],
     parts,
   );
-  await settle(round, parts);
+  await settle(decisions, parts);
   for (const one of refused) parts.refusals.count(one.probe, one.reason);
 };
 
@@ -40,11 +40,11 @@ export const retryAsked = async (state: PartitionState, parts: PartitionParts, s
     const aside = await setAsideById(sql, id);
     if (aside) {
       const { subject, data } = aside;
-      const isBeat = subject.startsWith('beat.');
-      if (isBeat && !bus.isConnected()) return;
+      const isPing = subject.startsWith('beat.');
+      if (isPing && !bus.isConnected()) return;
       try {
-        // A beat that comes twice is one beat, so it may simply come again.
-        if (isBeat) await bus.store(subject, data);
+        // A ping that comes twice is one ping, so it may simply come again.
+        if (isPing) await bus.store(subject, data);
         else await workOnBatch(state, id, data, parts, settle);
         await dropSetAside(sql, id);
         log.info({ id, subject }, 'a message that was set aside is worked on after all');

@@ -1,7 +1,7 @@
 import type { Roster } from '../../shared/checks/assignment.ts';
 import { firstLook, isUnseen } from '../domain/first-look.ts';
 import type { MonitorState } from '../domain/incident-types.ts';
-import type { Round } from './decision-batch.ts';
+import type { DecisionBatch } from './decision-batch.ts';
 import type { Unseen } from './state.ts';
 
 /**
@@ -24,23 +24,23 @@ export const wantsFirstLooks = (unseen: Unseen, { epoch }: Roster, now: number):
 };
 
 /** Has somebody look at this monitor now, if that is not awaited already, and remembers it until somebody has seen it. */
-export const askForFirst = (unseen: Unseen, round: Round, monitor: string, roster: Roster, now: number): void => {
-  const known = round.stateOf(monitor);
-  const key = round.termsOf(monitor)?.key;
+export const askForFirst = (unseen: Unseen, decisions: DecisionBatch, monitor: string, roster: Roster, now: number): void => {
+  const known = decisions.stateOf(monitor);
+  const key = decisions.termsOf(monitor)?.key;
   if (!known || key === undefined) return;
   const { awaited, look } = firstLook({ ...known.watched, monitor, ordinal: key }, unseen.awaited.get(monitor), roster, now);
-  if (look) round.lookAt(monitor, look);
+  if (look) decisions.lookAt(monitor, look);
   if (!isUnseen(known)) return;
   unseen.awaited.set(monitor, awaited);
   if (awaited) unseen.nextEnd = Math.min(unseen.nextEnd, awaited.until);
 };
 
-export const askUnseen = (unseen: Unseen, round: Round, roster: Roster, now: number): void => {
+export const askUnseen = (unseen: Unseen, decisions: DecisionBatch, roster: Roster, now: number): void => {
   unseen.epoch = roster.epoch;
   unseen.nextEnd = Number.POSITIVE_INFINITY;
   for (const monitor of unseen.awaited.keys()) {
-    const known = round.stateOf(monitor);
-    if (known && isUnseen(known)) askForFirst(unseen, round, monitor, roster, now);
+    const known = decisions.stateOf(monitor);
+    if (known && isUnseen(known)) askForFirst(unseen, decisions, monitor, roster, now);
     else unseen.awaited.delete(monitor);
   }
 };

@@ -1,4 +1,4 @@
-import type { Gap, ProbeView, Seer } from '../domain/incident-types.ts';
+import type { Gap, Observer, ProbeView } from '../domain/incident-types.ts';
 
 /**
  * Views of monitors that are well, as numbers: so many places for each slot, and more of them once a monitor has more views. Each is a pass, so
@@ -11,7 +11,7 @@ export type Views = {
   /** Whether one of them is of this probe. */
   readonly has: (slot: number, probe: string) => boolean;
   /** A pass of a probe that has a view: see() in numbers. */
-  readonly pass: (slot: number, from: Seer, at: number) => void;
+  readonly pass: (slot: number, from: Observer, at: number) => void;
   readonly grow: (capacity: number) => void;
 };
 
@@ -25,34 +25,35 @@ export const isPlainPass = ({ at, ok, ok_at, failure }: ProbeView): boolean => o
 
 type Columns = {
   readonly count: Uint8Array;
-  readonly seer: Uint16Array;
+  readonly observer: Uint16Array;
   readonly at: Float64Array;
 };
 
 const columnsFor = (capacity: number, width: number): Columns => ({
   count: new Uint8Array(capacity),
-  seer: new Uint16Array(capacity * width),
+  observer: new Uint16Array(capacity * width),
   at: new Float64Array(capacity * width),
 });
 
 export const createViews = (initial: number): Views => {
-  const seers: Seer[] = [];
-  const indexes = new Map<Seer, number>();
+  const observers: Observer[] = [];
+  const indexes = new Map<Observer, number>();
   let capacity = initial;
   let width = fewViews;
   let columns = columnsFor(capacity, width);
 
-  const indexOf = (seer: Seer): number => {
-    const known = indexes.get(seer);
+  const indexOf = (observer: Observer): number => {
+    const known = indexes.get(observer);
     if (known !== undefined) return known;
-    indexes.set(seer, seers.length);
-    return seers.push(seer) - 1;
+    indexes.set(observer, observers.length);
+    return observers.push(observer) - 1;
   };
 
   const placeOf = (slot: number, probe: string): number => {
-    const { count, seer } = columns;
+    const { count, observer } = columns;
     const first = slot * width;
-    for (let place = first; place < first + (count[slot] ?? 0); place += 1) if (seers[seer[place] ?? 0]?.probe === probe) return place;
+    for (let place = first; place < first + (count[slot] ?? 0); place += 1)
+      if (observers[observer[place] ?? 0]?.probe === probe) return place;
     return -1;
   };
 
@@ -60,7 +61,7 @@ export const createViews = (initial: number): Views => {
     const older = columns;
     const made = columnsFor(toCapacity, toWidth);
     made.count.set(older.count);
-    for (const name of ['seer', 'at'] as const) {
+    for (const name of ['observer', 'at'] as const) {
       if (toWidth === width) made[name].set(older[name]);
       else
         for (let slot = 0; slot < capacity; slot += 1)
@@ -71,11 +72,11 @@ export const createViews = (initial: number): Views => {
 
   return {
     read: (slot) => {
-      const { count, seer, at } = columns;
+      const { count, observer, at } = columns;
       const views: ProbeView[] = [];
       const first = slot * width;
       for (let place = first; place < first + (count[slot] ?? 0); place += 1) {
-        const from = seers[seer[place] ?? 0];
+        const from = observers[observer[place] ?? 0];
         const passed = at[place] ?? 0;
         if (from) views.push({ from, at: passed, ok: true, ok_at: passed, failure: null });
       }
@@ -83,11 +84,11 @@ export const createViews = (initial: number): Views => {
     },
     write: (slot, views) => {
       while (views.length > width) rearrange(capacity, width * 2);
-      const { count, seer, at } = columns;
+      const { count, observer, at } = columns;
       count[slot] = views.length;
       let place = slot * width;
       for (const view of views) {
-        seer[place] = indexOf(view.from);
+        observer[place] = indexOf(view.from);
         at[place] = view.at;
         place += 1;
       }
@@ -99,7 +100,7 @@ export const createViews = (initial: number): Views => {
       if (place < 0) return;
       if (at <= (columns.at[place] ?? 0)) return;
       columns.at[place] = at;
-      columns.seer[place] = indexOf(from);
+      columns.observer[place] = indexOf(from);
     },
     grow: (to) => rearrange(to, width),
   };

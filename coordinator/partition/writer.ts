@@ -1,8 +1,8 @@
 import type { Clock } from '../../shared/base/clock.ts';
 import type { Log } from '../../shared/base/log.ts';
 import { commitUnits, prepareCommits, resultsIn, type Unit } from '../store/commit.ts';
+import type { CommitSlot } from '../store/commit-slot.ts';
 import { isPassing, type Sql, wayOf } from '../store/database.ts';
-import type { Lane } from '../store/database-lane.ts';
 import { Fenced } from '../store/leases.ts';
 import { hourOf } from '../store/results.ts';
 
@@ -22,15 +22,15 @@ export type Writer = {
 type Waiting = { readonly unit: Unit; readonly resolve: () => void; readonly reject: (error: unknown) => void };
 
 const mostResults = 5_000;
-const mostLanes = 2;
+const mostSlots = 2;
 
 type Parts = { readonly sql: Sql; readonly owner: string; readonly clock: Clock; readonly log: Log };
 
 export const createWriter = ({ sql, owner, clock, log }: Parts): Writer => {
   let queue: Waiting[] = [];
-  const lanes = Array.from({ length: mostLanes }, () => wayOf(sql).openLane());
+  const slots = Array.from({ length: mostSlots }, () => wayOf(sql).openSlot());
   /** Those that write nothing. */
-  const idle = [...lanes];
+  const idle = [...slots];
   const writing = new Set<Promise<void>>();
   /** Marked for their rollup already; marks of hours that are over may have been worked off. */
   let markedHour = 0;
@@ -47,14 +47,14 @@ export const createWriter = ({ sql, owner, clock, log }: Parts): Writer => {
     return queue.splice(0, count);
   };
 
-  const write = async (lane: Lane, batch: readonly Waiting[], again = false): Promise<void> => {
+  const write = async (slot: CommitSlot, batch: readonly Waiting[], again = false): Promise<void> => {
     if (batch.length === 0) return;
     try {
       const units = batch.map(({ unit }) => ({
         ...unit,
         staleHours: unit.staleHours.filter((hour) => hour !== markedHour || hour !== hourOf(clock.now())),
       }));
-      await commitUnits({ sql, lane }, owner, units);
+      await commitUnits({ sql, slot }, owner, units);
       for (const { staleHours } of units) for (const hour of staleHours) markedHour = Math.max(markedHour, hour);
       for (const { resolve } of batch) resolve();
     } catch (error) {
@@ -62,7 +62,7 @@ export const createWriter = ({ sql, owner, clock, log }: Parts): Writer => {
         const isFenced = ({ unit }: Waiting) => error.partitions.includes(unit.lease.partition);
         for (const waiting of batch.filter(isFenced)) waiting.reject(error);
         return write(
-          lane,
+          slot,
           batch.filter((waiting) => !isFenced(waiting)),
         );
       }
@@ -72,22 +72,22 @@ export const createWriter = ({ sql, owner, clock, log }: Parts): Writer => {
       }
       // One of them may be poison, and nobody else shall suffer from it; or a monitor was deleted between two statements, and once more will do.
       log.warn({ err: error, partitions: batch.length }, 'a commit failed; each partition is written on its own');
-      for (const waiting of batch) await write(lane, [waiting], true);
+      for (const waiting of batch) await write(slot, [waiting], true);
     }
   };
 
-  const run = async (lane: Lane) => {
-    while (queue.length > 0) await write(lane, takeSome());
+  const run = async (slot: CommitSlot) => {
+    while (queue.length > 0) await write(slot, takeSome());
   };
 
   const wake = () => {
-    const lane = idle.pop();
-    if (!lane) return;
+    const slot = idle.pop();
+    if (!slot) return;
     const work: Promise<void> = Promise.resolve()
-      .then(() => run(lane))
+      .then(() => run(slot))
       .finally(() => {
         writing.delete(work);
-        idle.push(lane);
+        idle.push(slot);
         if (queue.length > 0) wake();
       });
     writing.add(work);
@@ -102,13 +102,13 @@ export const createWriter = ({ sql, owner, clock, log }: Parts): Writer => {
       return promise;
     },
     prepare: async () => {
-      await Promise.all(lanes.map(prepareCommits));
+      await Promise.all(slots.map(prepareCommits));
     },
     close: async () => {
       closed = true;
       await Promise.all(writing);
       queue = [];
-      await Promise.all(lanes.map((lane) => lane.end()));
+      await Promise.all(slots.map((slot) => slot.end()));
     },
   };
 };

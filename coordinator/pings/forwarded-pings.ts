@@ -3,37 +3,37 @@ import { isId } from '../../shared/base/ids.ts';
 import type { Log } from '../../shared/base/log.ts';
 import { isRecord } from '../../shared/base/record.ts';
 import { strictJsonOf } from '../../shared/bus/message-json.ts';
-import { type KeptBeatsMessage, keptBeatsMessage } from '../../shared/bus/messages.ts';
-import type { BeatCarrier, KnownKey } from '../../shared/bus/ping-intake.ts';
+import { type ForwardedPingsMessage, forwardedPingsMessage } from '../../shared/bus/messages.ts';
+import type { KnownKey, PingBus } from '../../shared/bus/ping-intake.ts';
 import { handOverInLines } from '../../shared/bus/ping-lines.ts';
-import type { SpooledBeat } from '../../shared/bus/ping-spool.ts';
+import type { SpooledPing } from '../../shared/bus/ping-spool.ts';
 import type { Refusals, RefusedReason } from '../house/refusals.ts';
 import type { Directory } from '../probes/directory.ts';
 import { senderOf } from '../probes/sender-check.ts';
-import { beatKeysByFingerprint } from '../store/beats.ts';
 import type { Sql } from '../store/database.ts';
+import { pingKeysByFingerprint } from '../store/pings.ts';
 import type { ProbeRow } from '../store/probes.ts';
 
 /**
- * Takes what an ear kept on its disk and brings to the coordinator's own address while it cannot reach the bus: puts it on the bus before
- * the ear is told that it may forget it. From one disk to another nothing would be won, so without a bus here it stays where it is.
+ * Takes what a ping receiver kept on its disk and brings to the coordinator's own address while it cannot reach the bus: puts it on the bus before
+ * the ping receiver is told that it may forget it. From one disk to another nothing would be won, so without a bus here it stays where it is.
  *
- * Whose beats they are, and who took them, is what we know of their keys and of the probe, not what stands in them. A repeat changes nothing:
- * a beat counts once by its id, whichever way it comes.
+ * Whose pings they are, and who took them, is what we know of their keys and of the probe, not what stands in them. A repeat changes nothing:
+ * a ping counts once by its id, whichever way it comes.
  */
-export type KeptBeats = {
+export type ForwardedPings = {
   readonly take: (call: {
     readonly probe: string;
     readonly header: (name: string) => string | undefined;
     readonly body: () => Promise<Uint8Array | 'too_large' | 'cut_off'>;
-  }) => Promise<KeptReply>;
+  }) => Promise<ForwardingReply>;
 };
 
-type KeptReply = { readonly status: number; readonly text: string; readonly headers: Readonly<Record<string, string>> };
+type ForwardingReply = { readonly status: number; readonly text: string; readonly headers: Readonly<Record<string, string>> };
 
 type Parts = {
   readonly sql: Sql;
-  readonly carrier: BeatCarrier;
+  readonly pingBus: PingBus;
   readonly byHeart: (key: string) => KnownKey | undefined;
   readonly directory: Directory;
   readonly refusals: Refusals;
@@ -43,9 +43,9 @@ type Parts = {
 
 /** Sent longer ago than this, it is a repeat by whoever overheard it, or the probe's clock is wrong and so are its dates. */
 const wrongTimeMs = 120_000;
-/** Then the ear hears how far it came; the rest it brings again. */
+/** Then the ping receiver hears how far it came; the rest it brings again. */
 const patienceMs = 5_000;
-/** An ear brings one after the other; a second one may be that of its successor. */
+/** A ping receiver brings one after the other; a second one may be that of its successor. */
 const mostAtOnce = 2;
 /** Anybody may send a body under the name of a probe: it is proved wrong only when all of it is there, so this many are held. */
 const mostReading = 32;
@@ -64,13 +64,17 @@ const statuses = {
 } as const satisfies Partial<Record<RefusedReason, number>>;
 type Reason = keyof typeof statuses;
 
-const reply = (status: number, text: string, headers: Readonly<Record<string, string>> = {}): KeptReply => ({ status, text, headers });
-const later = (status: number, text: string): KeptReply => reply(status, text, { 'retry-after': '2' });
+const reply = (status: number, text: string, headers: Readonly<Record<string, string>> = {}): ForwardingReply => ({
+  status,
+  text,
+  headers,
+});
+const later = (status: number, text: string): ForwardingReply => reply(status, text, { 'retry-after': '2' });
 
-const parse = (data: Uint8Array): KeptBeatsMessage | 'malformed' | 'unknown_version' => {
+const parse = (data: Uint8Array): ForwardedPingsMessage | 'malformed' | 'unknown_version' => {
   try {
     const body = strictJsonOf(data);
-    const read = keptBeatsMessage.safeParse(body);
+    const read = forwardedPingsMessage.safeParse(body);
     if (read.success) return read.data;
     return isRecord(body) && typeof body.v === 'number' && body.v !== 1 ? 'unknown_version' : 'malformed';
   } catch {
@@ -90,42 +94,45 @@ const createAllowance = (perSecond: number): (() => boolean) => {
   };
 };
 
-export const createKeptBeats = (parts: Parts): KeptBeats => {
-  const { sql, carrier, byHeart, directory, refusals, clock, log } = parts;
+export const createForwardedPings = (parts: Parts): ForwardedPings => {
+  const { sql, pingBus, byHeart, directory, refusals, clock, log } = parts;
   const underWay = new Map<string, number>();
   let reading = 0;
   const mayCount = createAllowance(mostStrangersPerSecond);
   const mayRead = createAllowance(mostStrangersPerSecond);
   const known = { ...directory, refresh: async () => (mayRead() ? directory.refresh() : undefined) };
 
-  const refuse = (probe: string, reason: Reason): KeptReply => {
+  const refuse = (probe: string, reason: Reason): ForwardingReply => {
     if (mayCount()) refusals.count(probe, reason);
     return reply(statuses[reason], `Refused: ${reason}`);
   };
 
-  /** The beats with what we know of them. Those of which we know nothing, or that are none of the probe's business, nobody will ever take. */
-  const recognise = async (probe: ProbeRow, beats: KeptBeatsMessage['beats']): Promise<{ ours: SpooledBeat[]; hopeless: string[] }> => {
-    const missing = [...new Set(beats.map(({ key }) => key))].filter((key) => byHeart(key) === undefined);
-    const rows = missing.length === 0 ? [] : await beatKeysByFingerprint(sql, missing);
+  /** The pings with what we know of them. Those of which we know nothing, or that are none of the probe's business, nobody will ever take. */
+  const recognise = async (
+    probe: ProbeRow,
+    pings: ForwardedPingsMessage['pings'],
+  ): Promise<{ ours: SpooledPing[]; hopeless: string[] }> => {
+    const missing = [...new Set(pings.map(({ key }) => key))].filter((key) => byHeart(key) === undefined);
+    const rows = missing.length === 0 ? [] : await pingKeysByFingerprint(sql, missing);
     const found = new Map(rows.map(({ key, organisation, monitor }) => [key, { organisation, monitor }]));
-    const ours: SpooledBeat[] = [];
+    const ours: SpooledPing[] = [];
     const hopeless: string[] = [];
-    for (const beat of beats) {
-      const { organisation, monitor } = byHeart(beat.key) ?? found.get(beat.key) ?? {};
+    for (const ping of pings) {
+      const { organisation, monitor } = byHeart(ping.key) ?? found.get(ping.key) ?? {};
       const isOurs = probe.organisation_id === null || probe.organisation_id === organisation;
       if (organisation !== undefined && monitor !== undefined && isOurs)
-        ours.push({ organisation, monitor, beat: { ...beat, ear: probe.name } });
-      else hopeless.push(beat.id);
+        ours.push({ organisation, monitor, ping: { ...ping, ear: probe.name } });
+      else hopeless.push(ping.id);
     }
     if (hopeless.length > 0) refusals.count(probe.id, 'not_its_monitor', hopeless.length);
     return { ours, hopeless };
   };
 
-  const bring = async (probe: ProbeRow, beats: KeptBeatsMessage['beats']): Promise<KeptReply> => {
-    if (!carrier.isReady()) return later(503, 'The bus is away here, too');
-    const { ours, hopeless } = await recognise(probe, beats);
+  const bring = async (probe: ProbeRow, pings: ForwardedPingsMessage['pings']): Promise<ForwardingReply> => {
+    if (!pingBus.isReady()) return later(503, 'The bus is away here, too');
+    const { ours, hopeless } = await recognise(probe, pings);
     const end = performance.now() + patienceMs;
-    const { handed, failures } = await handOverInLines(ours, carrier.handOver, () => performance.now() < end);
+    const { handed, failures } = await handOverInLines(ours, pingBus.handOver, () => performance.now() < end);
     const [failure] = failures;
     if (failure !== undefined) log.warn({ err: failure, probe: probe.id }, 'the bus did not take all that an ear had kept');
     const done = [...handed, ...hopeless];
@@ -133,7 +140,7 @@ export const createKeptBeats = (parts: Parts): KeptBeats => {
     return reply(200, JSON.stringify({ v: 1, done }), { 'content-type': 'application/json' });
   };
 
-  const alone = async (probe: string, work: () => Promise<KeptReply>): Promise<KeptReply> => {
+  const alone = async (probe: string, work: () => Promise<ForwardingReply>): Promise<ForwardingReply> => {
     const count = underWay.get(probe) ?? 0;
     if (count >= mostAtOnce) return later(429, 'One after the other');
     underWay.set(probe, count + 1);
@@ -146,7 +153,7 @@ export const createKeptBeats = (parts: Parts): KeptBeats => {
     }
   };
 
-  const judge: KeptBeats['take'] = async ({ probe: id, header, body }) => {
+  const judge: ForwardedPings['take'] = async ({ probe: id, header, body }) => {
     // Before anything of the body is waited for.
     const named = isId(id) ? await known.find(id) : undefined;
     if (!named) return refuse(id, 'unknown_probe');
@@ -165,7 +172,7 @@ export const createKeptBeats = (parts: Parts): KeptBeats => {
     if (typeof said === 'string') return refuse(id, said);
     if (said.probe !== id) return refuse(id, 'wrong_subject');
     if (Math.abs(clock.now() - said.sent_at) > wrongTimeMs) return refuse(id, 'wrong_time');
-    return alone(id, () => bring(probe, said.beats));
+    return alone(id, () => bring(probe, said.pings));
   };
 
   return {

@@ -2,31 +2,31 @@ import { createTicker } from '../../shared/actor/ticker.ts';
 import type { Clock } from '../../shared/base/clock.ts';
 import type { Log } from '../../shared/base/log.ts';
 import { jsonOf } from '../../shared/bus/message-json.ts';
-import { beatKeyMessage } from '../../shared/bus/messages.ts';
+import { pingKeyMessage } from '../../shared/bus/messages.ts';
 import type { Bus } from '../../shared/bus/nats.ts';
 import type { FindKey, KnownKey } from '../../shared/bus/ping-intake.ts';
-import type { BeatRecords } from '../../shared/bus/ping-records.ts';
+import type { PingRecords } from '../../shared/bus/ping-records.ts';
 import { streams } from '../../shared/bus/streams.ts';
 import { lastTokenOf, subjects } from '../../shared/bus/subjects.ts';
-import { mergeBeats } from '../../shared/checks/heartbeat/state.ts';
+import { mergePings } from '../../shared/checks/heartbeat/state.ts';
 import { doAlone } from '../store/advisory-locks.ts';
-import { allBeatKeys, allStates, type BeatKeyRow, beatKey, countHeartbeats, endOldBeatKeys } from '../store/beats.ts';
 import type { Sql } from '../store/database.ts';
 import { markDone, outboxChannel, waitingLines } from '../store/outbox.ts';
+import { allPingKeys, allStates, countHeartbeats, endOldPingKeys, type PingKeyRow, pingKey } from '../store/pings.ts';
 import { inTransaction } from '../store/transactions.ts';
 import { createKeyLookup } from './key-lookup.ts';
 import { createKeyRing, type KeyRing } from './keys.ts';
 
 /**
- * Which heartbeat keys exist: published for the ears as the outbox says so, known by heart for this coordinator's own address, and brought
- * back to the bus, with what the beats of each monitor came to, when it was wiped.
+ * Which heartbeat keys exist: published for the ping receivers as the outbox says so, known by heart for this coordinator's own address, and brought
+ * back to the bus, with what the pings of each monitor came to, when it was wiped.
  *
  * Modes of the bus's copy: `whole` → (fewer keys or records than the database has, or a stream that had to be made) `restoring` → `whole`.
  */
-export type BeatBook = {
+export type PingBook = {
   readonly findKey: FindKey;
   readonly byHeart: KeyRing['find'];
-  /** The keys that count, of all organisations or of one, as an ear should hold them. */
+  /** The keys that count, of all organisations or of one, as a ping receiver should hold them. */
   readonly digestOf: KeyRing['digestOf'];
   /** Settles when the bus has all that it should have. */
   readonly restore: () => Promise<void>;
@@ -36,7 +36,7 @@ export type BeatBook = {
 type Parts = {
   readonly sql: Sql;
   readonly bus: Bus;
-  readonly records: BeatRecords;
+  readonly records: PingRecords;
   readonly clock: Clock;
   readonly log: Log;
   readonly lookAgainMs: number;
@@ -49,28 +49,28 @@ const storeMs = 2_000;
 /** Keys that nobody knows by heart are looked up at most so often, all together, and so long: longer no job is kept waiting for its 404. */
 const bounds = { mostPerSecond: 20, patienceMs: 1_000 };
 
-const knownOf = ({ organisation, monitor, until }: BeatKeyRow): KnownKey => ({ organisation, monitor, until: until?.getTime() ?? null });
+const knownOf = ({ organisation, monitor, until }: PingKeyRow): KnownKey => ({ organisation, monitor, until: until?.getTime() ?? null });
 
-export const openBeatBook = async ({ sql, bus, records, clock, log, lookAgainMs }: Parts): Promise<BeatBook> => {
+export const openPingBook = async ({ sql, bus, records, clock, log, lookAgainMs }: Parts): Promise<PingBook> => {
   const keys = createKeyRing();
-  const lookUp = createKeyLookup({ ask: (key) => beatKey(sql, key), log, ...bounds });
+  const lookUp = createKeyLookup({ ask: (key) => pingKey(sql, key), log, ...bounds });
 
   const readAll = async function* () {
-    for await (const page of allBeatKeys(sql)) yield page.map((row) => [row.key, knownOf(row)] as const);
+    for await (const page of allPingKeys(sql)) yield page.map((row) => [row.key, knownOf(row)] as const);
   };
   const reread = () => keys.replace(readAll());
   await reread();
 
-  const heard = bus.subscribe(subjects.allBeatKeys, ({ subject, data }) => {
+  const heard = bus.subscribe(subjects.allPingKeys, ({ subject, data }) => {
     if (data.length === 0) return keys.drop(lastTokenOf(subject));
-    const read = beatKeyMessage.safeParse(jsonOf(data));
+    const read = pingKeyMessage.safeParse(jsonOf(data));
     if (!read.success) return;
     const { organisation, monitor, until } = read.data;
     keys.put(lastTokenOf(subject), { organisation, monitor, until });
   });
 
-  const publishKey = async (key: string, organisation: string, row: BeatKeyRow | undefined): Promise<void> => {
-    const subject = subjects.beatKey(organisation, key);
+  const publishKey = async (key: string, organisation: string, row: PingKeyRow | undefined): Promise<void> => {
+    const subject = subjects.pingKey(organisation, key);
     await bus.store(subject, row ? JSON.stringify({ v: 1, ...knownOf(row) }) : '', { timeoutMs: storeMs });
     if (row) keys.put(key, knownOf(row));
     else keys.drop(key);
@@ -81,10 +81,10 @@ export const openBeatBook = async ({ sql, bus, records, clock, log, lookAgainMs 
     if (!bus.isConnected()) return;
     for (let more = true; more; ) {
       more = await inTransaction(sql, async (tx) => {
-        await doAlone(tx, 'beatKeys');
+        await doAlone(tx, 'pingKeys');
         const lines = await waitingLines(tx, 'beat_key', null, most);
         for (const { organisation, payload } of lines)
-          if (organisation !== null) await publishKey(payload.key, organisation, await beatKey(tx, payload.key));
+          if (organisation !== null) await publishKey(payload.key, organisation, await pingKey(tx, payload.key));
         await markDone(
           tx,
           lines.map(({ id }) => id),
@@ -100,13 +100,13 @@ export const openBeatBook = async ({ sql, bus, records, clock, log, lookAgainMs 
 
   const restore = async (): Promise<void> => {
     let restored = 0;
-    for await (const page of allBeatKeys(sql)) {
+    for await (const page of allPingKeys(sql)) {
       await inGroups(page, (row) => publishKey(row.key, row.organisation, row));
       restored += page.length;
     }
     for await (const page of allStates(sql))
       await inGroups(page, ({ organisation, monitor, state }) =>
-        records.change(organisation, monitor, (seen) => (seen ? mergeBeats(state, seen) : state)),
+        records.change(organisation, monitor, (seen) => (seen ? mergePings(state, seen) : state)),
       );
     log.info({ keys: restored }, 'heartbeat keys and the last beats are on the bus again');
   };
@@ -114,8 +114,8 @@ export const openBeatBook = async ({ sql, bus, records, clock, log, lookAgainMs 
   const isShort = async (): Promise<boolean> => {
     const [expected, onBus, values] = await Promise.all([
       countHeartbeats(sql),
-      bus.streamState(streams.lastBeats.name),
-      bus.streamState(streams.beatKeys.name),
+      bus.streamState(streams.lastPings.name),
+      bus.streamState(streams.pingKeys.name),
     ]);
     return (onBus?.messages ?? 0) < expected.monitors || (values?.messages ?? 0) < expected.keys;
   };
@@ -129,9 +129,9 @@ export const openBeatBook = async ({ sql, bus, records, clock, log, lookAgainMs 
 
   const check = async (): Promise<void> => {
     if (!bus.isConnected()) return;
-    const made = await Promise.all([streams.beatKeys, streams.lastBeats, streams.beats].map((stream) => bus.ensureStream(stream)));
+    const made = await Promise.all([streams.pingKeys, streams.lastPings, streams.pings].map((stream) => bus.ensureStream(stream)));
     if (made.includes(true) || (await lacksSome())) await restore();
-    for (const { key, organisation } of await endOldBeatKeys(sql)) await publishKey(key, organisation, undefined);
+    for (const { key, organisation } of await endOldPingKeys(sql)) await publishKey(key, organisation, undefined);
     await drain();
   };
 

@@ -2,7 +2,7 @@ import type { KnownKey } from '../../shared/bus/ping-intake.ts';
 import { createDigest, type Digest, elementOf } from '../../shared/checks/digest.ts';
 
 /**
- * Heartbeat keys by heart, and what an ear should say of those it holds: kept up to date with each change, because ears speak every few
+ * Heartbeat keys by heart, and what a ping receiver should say of those it holds: kept up to date with each change, because ping receivers speak every few
  * seconds and a sum over all keys for each word would cost a core where there are many of both.
  *
  * Modes: idle ↔ `replacing` (all are read anew: what changes meanwhile is newer than what is read).

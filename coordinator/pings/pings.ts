@@ -1,38 +1,38 @@
 import type { Clock } from '../../shared/base/clock.ts';
 import type { Log } from '../../shared/base/log.ts';
 import { jsonOf } from '../../shared/bus/message-json.ts';
-import { earKeysMessage } from '../../shared/bus/messages.ts';
+import { receiverKeysMessage } from '../../shared/bus/messages.ts';
 import type { Bus } from '../../shared/bus/nats.ts';
-import { type BeatDesk, createBeatCarrier, createBeatDesk } from '../../shared/bus/ping-intake.ts';
-import type { BeatRecords } from '../../shared/bus/ping-records.ts';
-import { openBeatSpool } from '../../shared/bus/ping-spool.ts';
+import { createPingBus, createPingIntake, type PingIntake } from '../../shared/bus/ping-intake.ts';
+import type { PingRecords } from '../../shared/bus/ping-records.ts';
+import { openPingSpool } from '../../shared/bus/ping-spool.ts';
 import { probeConsumers, streams } from '../../shared/bus/streams.ts';
 import { subjects } from '../../shared/bus/subjects.ts';
 import type { Refusals } from '../house/refusals.ts';
 import type { Partitions } from '../partition/partitions.ts';
 import type { Directory } from '../probes/directory.ts';
 import type { Sql } from '../store/database.ts';
-import { createKeptBeats, type KeptBeats } from './forwarded-pings.ts';
-import { openBeatBook } from './key-book.ts';
-import { startBeatRelay } from './relay.ts';
+import { createForwardedPings, type ForwardedPings } from './forwarded-pings.ts';
+import { openPingBook } from './key-book.ts';
+import { startPingRelay } from './relay.ts';
 
 /**
- * All that a coordinator does for heartbeats: its own address, for jobs and for ears that are cut off from the bus, the relay into the
- * database, the keys and last beats on the bus.
+ * All that a coordinator does for heartbeats: its own address, for jobs and for ping receivers that are cut off from the bus, the relay into the
+ * database, the keys and last pings on the bus.
  */
-export type Beats = { readonly take: BeatDesk['take']; readonly takeKept: KeptBeats['take']; readonly close: () => Promise<void> };
+export type Pings = { readonly take: PingIntake['take']; readonly takeKept: ForwardedPings['take']; readonly close: () => Promise<void> };
 
 type Parts = {
   readonly sql: Sql;
   readonly bus: Bus;
-  readonly records: BeatRecords;
+  readonly records: PingRecords;
   readonly clock: Clock;
   readonly log: Log;
   readonly refusals: Refusals;
   readonly directory: Directory;
   readonly partitions: Partitions;
   readonly isLeader: () => boolean;
-  /** The file that keeps beats while the bus is away. */
+  /** The file that keeps pings while the bus is away. */
   readonly spoolFile: string;
   readonly lookAgainMs: number;
 };
@@ -40,23 +40,23 @@ type Parts = {
 /** A probe that lacks keys, and the same ones, says so twice before everything is sent to it anew: what is under way shall arrive first. */
 const patience = 2;
 
-/** The key that never was, of nobody: its tombstone tells an ear that what came is all there is. */
+/** The key that never was, of nobody: its tombstone tells a ping receiver that what came is all there is. */
 const noKey = '0'.repeat(64);
 const nobody = '00000000-0000-0000-0000-000000000000';
 
-export const startBeats = async (parts: Parts): Promise<Beats> => {
+export const startPings = async (parts: Parts): Promise<Pings> => {
   const { sql, bus, records, clock, log, refusals, directory, partitions, isLeader, lookAgainMs } = parts;
-  const book = await openBeatBook({ sql, bus, records, clock, log, lookAgainMs });
-  const spool = await openBeatSpool(parts.spoolFile, log);
-  const carrier = createBeatCarrier(bus, records, 'coordinator');
-  const desk = createBeatDesk({ carrier: () => carrier, spool, findKey: book.findKey, ear: 'coordinator', clock, log });
-  const kept = createKeptBeats({ sql, carrier, byHeart: book.byHeart, directory, refusals, clock, log });
-  const relay = startBeatRelay({ sql, bus, records, clock, log, refusals, owns: partitions.owns, tell: partitions.tell });
+  const book = await openPingBook({ sql, bus, records, clock, log, lookAgainMs });
+  const spool = await openPingSpool(parts.spoolFile, log);
+  const pingBus = createPingBus(bus, records, 'coordinator');
+  const intake = createPingIntake({ pingBus: () => pingBus, spool, findKey: book.findKey, ear: 'coordinator', clock, log });
+  const kept = createForwardedPings({ sql, pingBus, byHeart: book.byHeart, directory, refusals, clock, log });
+  const relay = startPingRelay({ sql, bus, records, clock, log, refusals, owns: partitions.owns, tell: partitions.tell });
 
   const lacking = new Map<string, { readonly digest: string; readonly times: number }>();
-  const hearEar = async (data: Uint8Array): Promise<void> => {
+  const hearReceiver = async (data: Uint8Array): Promise<void> => {
     if (!isLeader()) return;
-    const { probe, count, digest } = earKeysMessage.parse(jsonOf(data));
+    const { probe, count, digest } = receiverKeysMessage.parse(jsonOf(data));
     const row = directory.byId(probe);
     if (!row || row.revoked_at !== null) return;
     const expected = book.digestOf(row.organisation_id);
@@ -69,18 +69,18 @@ export const startBeats = async (parts: Parts): Promise<Beats> => {
     lacking.delete(probe);
     log.warn({ probe, count, expected: expected.count }, 'an ear holds other heartbeat keys than it should: all are sent to it anew');
     // Where nothing stands for it in the stream nothing would come, and it would keep what it has.
-    if (!(await bus.next(streams.beatKeys.name, 1, subjects.beatKeysOf(row.organisation_id))))
-      await bus.store(subjects.beatKey(row.organisation_id ?? nobody, noKey), new Uint8Array());
-    await bus.renewConsumer(streams.beatKeys.name, probeConsumers.beatKeys(probe, row.organisation_id));
+    if (!(await bus.next(streams.pingKeys.name, 1, subjects.pingKeysOf(row.organisation_id))))
+      await bus.store(subjects.pingKey(row.organisation_id ?? nobody, noKey), new Uint8Array());
+    await bus.renewConsumer(streams.pingKeys.name, probeConsumers.pingKeys(probe, row.organisation_id));
   };
-  const ears = bus.subscribe(subjects.allEarKeys, ({ data }) => hearEar(data));
+  const receivers = bus.subscribe(subjects.allReceiverKeys, ({ data }) => hearReceiver(data));
 
   return {
-    take: desk.take,
+    take: intake.take,
     takeKept: kept.take,
     close: async () => {
-      ears.stop();
-      await desk.close();
+      receivers.stop();
+      await intake.close();
       await relay.stop();
       await book.close();
     },

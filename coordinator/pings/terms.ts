@@ -1,12 +1,12 @@
 import type { Clock } from '../../shared/base/clock.ts';
 import type { Bus } from '../../shared/bus/nats.ts';
-import type { BeatRecords } from '../../shared/bus/ping-records.ts';
+import type { PingRecords } from '../../shared/bus/ping-records.ts';
 import { streams } from '../../shared/bus/streams.ts';
 import { subjects } from '../../shared/bus/subjects.ts';
-import { mergeBeats, underTerms } from '../../shared/checks/heartbeat/state.ts';
+import { mergePings, underTerms } from '../../shared/checks/heartbeat/state.ts';
 import type { AssignmentChange, Assignments } from '../probes/assignments.ts';
-import { lockedStates, writeStates } from '../store/beats.ts';
 import type { Sql } from '../store/database.ts';
+import { lockedStates, writeStates } from '../store/pings.ts';
 import { inTransaction } from '../store/transactions.ts';
 import type { MonitorRow } from '../store/watched.ts';
 
@@ -14,7 +14,7 @@ type Parts = {
   readonly assignments: Assignments;
   readonly sql: Sql;
   readonly bus: Bus;
-  readonly records: BeatRecords;
+  readonly records: PingRecords;
   readonly clock: Clock;
 };
 
@@ -22,7 +22,7 @@ type Parts = {
  * Publishing assignments of heartbeats sees to it first that their record on the bus counts under the same terms: a probe must never judge
  * new terms by what was agreed before, nor a monitor that was just resumed by the silence of its pause.
  */
-export const withBeatTerms = ({ assignments, sql, bus, records, clock }: Parts): Assignments => {
+export const withPingTerms = ({ assignments, sql, bus, records, clock }: Parts): Assignments => {
   const follow = async (row: MonitorRow): Promise<void> => {
     const terms = { version: row.config_version, paused: row.paused_at !== null };
     const now = clock.now();
@@ -34,13 +34,13 @@ export const withBeatTerms = ({ assignments, sql, bus, records, clock }: Parts):
     });
     if (!state) return; // It was deleted in this moment, and the next line says so.
     await records.change(row.organisation_id, row.id, (seen) => {
-      const next = seen ? mergeBeats(state, underTerms(seen, terms, now)) : state;
+      const next = seen ? mergePings(state, underTerms(seen, terms, now)) : state;
       return seen && JSON.stringify(next) === JSON.stringify(seen) ? seen : next;
     });
   };
 
   const follows = async ({ monitor, row }: AssignmentChange): Promise<void> => {
-    if (row === null) await bus.purge(streams.lastBeats.name, subjects.lastBeats('*', monitor));
+    if (row === null) await bus.purge(streams.lastPings.name, subjects.lastPings('*', monitor));
     else if (row.type === 'heartbeat') await follow(row);
   };
 

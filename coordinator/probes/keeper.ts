@@ -51,7 +51,7 @@ export const createProbeKeeper = (parts: Parts): ProbeKeeper => {
       ? [{ stream: assign, consumer: probeConsumers.assignments(probe.id, subjects.assignmentsOf(probe.continent)) }]
       : []),
     { stream: assign, consumer: probeConsumers.private(probe.id) },
-    { stream: streams.beatKeys.name, consumer: probeConsumers.beatKeys(probe.id, probe.organisation_id) },
+    { stream: streams.pingKeys.name, consumer: probeConsumers.pingKeys(probe.id, probe.organisation_id) },
   ];
 
   const ensure = async (probe: ProbeRow): Promise<void> => {

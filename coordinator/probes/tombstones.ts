@@ -24,7 +24,7 @@ type Parts = {
 /** So many messages of a stream are looked at with each tick: a hundred thousand old ones take a coordinator that is new to it a few hours. */
 const atOnce = 500;
 
-const walked = [streams.assignments.name, streams.beatKeys.name] as const;
+const walked = [streams.assignments.name, streams.pingKeys.name] as const;
 
 /** Everything before `from` was looked at, in the stream that was made at `createdAt`. */
 type Walk = { readonly createdAt: number; readonly from: number };

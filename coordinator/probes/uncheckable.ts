@@ -1,35 +1,35 @@
-import { type Choosy, strandedBy, strandedSentence } from '../domain/uncheckable.ts';
+import { type RestrictedMonitor, uncheckableSentence, whyUncheckable } from '../domain/uncheckable.ts';
 import type { Sql } from '../store/database.ts';
 import { endNotice, openNotice, openNotices } from '../store/notices.ts';
-import { choosyMonitors } from '../store/restricted-monitors.ts';
+import { restrictedMonitors } from '../store/restricted-monitors.ts';
 import type { Directory } from './directory.ts';
 
 /**
  * Shows which monitors nobody can check any more (rule 5). One coordinator looks, the owner of the first partition.
  *
- * Modes: `unsure` (after a start, or a change of what probes there are) → looked → `none stranded` (until probes change again) or `some
- * stranded` (looked for again each time, for monitors are changed too) → …
+ * Modes: `unsure` (after a start, or a change of what probes there are) → looked → `none uncheckable` (until probes change again) or `some
+ * uncheckable` (looked for again each time, for monitors are changed too) → …
  */
-export type Stranded = { readonly tick: () => Promise<void> };
+export type Uncheckable = { readonly tick: () => Promise<void> };
 
 type Parts = { readonly sql: Sql; readonly directory: Directory; readonly isLeader: () => boolean };
 
 const kind = 'nobody_can_check';
 const subject = 'monitors';
 
-export const createStranded = ({ sql, directory, isLeader }: Parts): Stranded => {
+export const createUncheckable = ({ sql, directory, isLeader }: Parts): Uncheckable => {
   let lookedAt = '';
   let some = true;
 
-  const look = async (checkers: Parameters<typeof strandedBy>[1]): Promise<void> => {
-    const stranded: { name: string; why: string }[] = [];
-    const judge = (monitor: Choosy): void => {
-      const why = strandedBy(monitor, checkers);
-      if (why !== undefined) stranded.push({ name: monitor.name, why });
+  const look = async (checkers: Parameters<typeof whyUncheckable>[1]): Promise<void> => {
+    const uncheckable: { name: string; why: string }[] = [];
+    const judge = (monitor: RestrictedMonitor): void => {
+      const why = whyUncheckable(monitor, checkers);
+      if (why !== undefined) uncheckable.push({ name: monitor.name, why });
     };
-    for await (const page of choosyMonitors(sql)) for (const monitor of page) judge(monitor);
-    some = stranded.length > 0;
-    if (some) await openNotice(sql, kind, subject, strandedSentence(stranded));
+    for await (const page of restrictedMonitors(sql)) for (const monitor of page) judge(monitor);
+    some = uncheckable.length > 0;
+    if (some) await openNotice(sql, kind, subject, uncheckableSentence(uncheckable));
     else if ((await openNotices(sql, kind)).length > 0) await endNotice(sql, kind, subject);
   };
 

@@ -6,7 +6,7 @@ const numbers = {
   /** Two that made the same day of results at once would refuse each other. */
   resultDays: 7_405_022,
   /** Who publishes heartbeat keys alone publishes nothing that is no longer true. */
-  beatKeys: 7_301,
+  pingKeys: 7_301,
   /** Two that replaced SECRET_KEY at once would each make a newest key. */
   secretKey: 7_405_023,
 } as const;

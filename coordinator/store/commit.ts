@@ -1,8 +1,8 @@
 import type { Continent } from '../../shared/base/continents.ts';
 import { type AlertWrite, writeAlerts, writeDowns } from './alerts-write.ts';
 import { type StoredCheckpoint, writeCheckpoint } from './checkpoints.ts';
+import type { CommitSlot } from './commit-slot.ts';
 import type { Queryable, Sql } from './database.ts';
-import type { Lane } from './database-lane.ts';
 import {
   type EvidenceWrite,
   type IncidentWrite,
@@ -120,11 +120,15 @@ const commitAfterReading = (sql: Sql, owner: string, units: readonly Unit[]): Pr
       );
   });
 
-/** Commits units of different partitions in one transaction, by the lane where it can be. @throws Fenced when one of their leases is another's. */
-export const commitUnits = async (by: { readonly sql: Sql; readonly lane: Lane }, owner: string, units: readonly Unit[]): Promise<void> => {
+/** Commits units of different partitions in one transaction, by the slot where it can be. @throws Fenced when one of their leases is another's. */
+export const commitUnits = async (
+  by: { readonly sql: Sql; readonly slot: CommitSlot },
+  owner: string,
+  units: readonly Unit[],
+): Promise<void> => {
   try {
     if (units.every(goesInOneTrip))
-      await by.lane.inOneTrip((sql) => [...statementsOf(sql, owner, units), ...writeDowns(sql, downsIn(units))]);
+      await by.slot.inOneTrip((sql) => [...statementsOf(sql, owner, units), ...writeDowns(sql, downsIn(units))]);
     else await commitAfterReading(by.sql, owner, units);
   } catch (error) {
     throw fencedBy(error);
@@ -152,9 +156,9 @@ const sample: Unit = {
   checkpoint: { takenAt: 0, state: new Uint8Array() },
 };
 
-/** Has a lane prepared for all that a commit may consist of. */
-export const prepareCommits = (lane: Lane): Promise<void> =>
-  lane.prepare((sql) => [
+/** Has a slot prepared for all that a commit may consist of. */
+export const prepareCommits = (slot: CommitSlot): Promise<void> =>
+  slot.prepare((sql) => [
     ...statementsOf(sql, nobody, [sample]),
     ...putIncidents(sql, [nobody], '[]'),
     ...writeDowns(sql, downsIn([sample])),

@@ -1,7 +1,7 @@
 import postgres from 'postgres';
 import { arrayTypes } from './array-types.ts';
+import { type CommitSlot, createCommitSlot } from './commit-slot.ts';
 import { startupFiller } from './database-frames.ts';
-import { createLane, type Lane } from './database-lane.ts';
 import type { LineOptions } from './database-line.ts';
 import { createDatabaseSockets, type DatabaseSockets } from './database-sockets.ts';
 import type { Sql } from './sql.ts';
@@ -76,7 +76,7 @@ export const connect = (url: string, options: ConnectOptions = { name: 'antipode
     sockets,
     openAnother: () => open(socketsFor(patience), 1),
     openBeside: () => open(sockets, 1),
-    openLane: () => createLane((onClose) => open(sockets, 1, onClose)),
+    openSlot: () => createCommitSlot((onClose) => open(sockets, 1, onClose)),
     openPatient: () => open(socketsFor(housework), 1),
   });
   return sql;
@@ -90,7 +90,7 @@ type Way = {
   /** One connection more whose way is that of the pool's, and cut with them. */
   readonly openBeside: () => Sql;
   /** One connection for what is in a hurry. */
-  readonly openLane: () => Lane;
+  readonly openSlot: () => CommitSlot;
   /** One connection for what takes long. */
   readonly openPatient: () => Sql;
 };

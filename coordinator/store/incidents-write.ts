@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { continents } from '../../shared/base/continents.ts';
-import type { EvidenceRow, Gap, Incident, LedgerRow, Progress, Seer } from '../domain/incident-types.ts';
+import type { EvidenceRow, Gap, Incident, LedgerRow, Observer, Progress } from '../domain/incident-types.ts';
 import type { Queryable } from './database.ts';
 import { outcomeNumbers } from './results.ts';
 import type { Statement } from './statements.ts';
@@ -139,11 +139,11 @@ export const writeLedger = (sql: Queryable, writes: readonly LedgerWrite[]): Sta
   return statements;
 };
 
-const seer: z.ZodType<Seer> = z.object({ probe: z.string(), name: z.string(), continent: z.enum(continents) });
+const observer: z.ZodType<Observer> = z.object({ probe: z.string(), name: z.string(), continent: z.enum(continents) });
 const kept = z.object({
   progress: z.custom<Progress>((value) => typeof value === 'object' && value !== null),
-  seen: seer.nullable(),
-  confirmed: seer.nullable(),
+  seen: observer.nullable(),
+  confirmed: observer.nullable(),
 });
 
 type OpenRow = {

@@ -1,18 +1,18 @@
-import type { Choosy } from '../domain/uncheckable.ts';
+import type { RestrictedMonitor } from '../domain/uncheckable.ts';
 import type { Queryable } from './database.ts';
 import { inPages } from './pages.ts';
 
-type ChoosyRow = Choosy & { readonly key: number };
+type RestrictedRow = RestrictedMonitor & { readonly key: number };
 
 /**
  * Monitors in force that not every probe may do for: their config names places, a probe or a resolver, or their target may be an address.
  * In pages.
  */
-export const choosyMonitors = (sql: Queryable): AsyncGenerator<ChoosyRow[]> =>
+export const restrictedMonitors = (sql: Queryable): AsyncGenerator<RestrictedRow[]> =>
   inPages(
     0,
     ({ key }) => key,
-    (after) => sql<ChoosyRow[]>`
+    (after) => sql<RestrictedRow[]>`
       select key, name, type as kind, target, config, organisation_id as organisation from monitors
       where paused_at is null and key > ${after} and (config ?| array['continents', 'probe', 'resolver']
         or type = 'https' and target ~* '^https?://([[]|[0-9]|[^/]*localhost|[^/]*[^ -~])')

@@ -48,10 +48,10 @@ export const keptUnderOlderKeys = async (sql: Queryable, newest: string, most: n
     select 'channel' as place, id::text, id::text as about, secrets as box from channels
     where secrets is not null and substring(secrets from 1 for 16) <> ${id} order by id limit ${most} for no key update`;
   if (channels.length > 0) return channels;
-  const beats = await sql<Kept[]>`
+  const pings = await sql<Kept[]>`
     select 'beat' as place, encode(fingerprint, 'hex') as id, monitor_id::text as about, token as box from beat_tokens
     where substring(token from 1 for 16) <> ${id} order by fingerprint limit ${most} for no key update`;
-  if (beats.length > 0) return beats;
+  if (pings.length > 0) return pings;
   return sql<Kept[]>`
     select 'second factor' as place, user_id::text as id, user_id::text as about, secret as box from second_factors
     where substring(secret from 1 for 16) <> ${id} order by user_id limit ${most} for no key update`;

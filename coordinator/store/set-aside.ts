@@ -31,7 +31,7 @@ export const setAsideById = async (sql: Queryable, id: number): Promise<(SetAsid
 
 /** Has one or all of them worked on again by the owners of their partitions; gives those that this was asked for. */
 export const retrySetAside = async (sql: Queryable, id: number | null): Promise<number[]> => {
-  // Results and beats both carry their partition as the third word of their subject.
+  // Results and pings both carry their partition as the third word of their subject.
   const rows = await sql<{ id: number; partition: number }[]>`
     update set_aside set retry_asked_at = now()
     where retry_asked_at is null and split_part(subject, '.', 3) ~ '^[0-9]+$' ${id === null ? sql`` : sql`and id = ${id}`}

@@ -5,26 +5,26 @@
 import { lastLines } from './child.ts';
 import { keepRunning, type Part, type PartOptions } from './part.ts';
 
-export type Crew = {
+export type Processes = {
   readonly start: (options: Omit<PartOptions, 'onChange'>) => Part;
   readonly pid: (name: string) => number | null;
   /** From now on nothing fails the start any more. */
   readonly settle: () => void;
-  /** Rejects when a part keeps ending before the crew has settled. */
+  /** Rejects when a part keeps ending before the processes has settled. */
   readonly trouble: Promise<never>;
   readonly dismiss: () => Promise<void>;
 };
 
-export type CrewEvents = {
+export type ProcessEvents = {
   readonly say: (line: string) => void;
   /** A part has a new process. */
   readonly onStarted: (name: string, pid: number) => void;
 };
 
-const foundations = new Set(['postgres', 'nats']);
+const lastToStop = new Set(['postgres', 'nats']);
 const endsThatFail = 3;
 
-export const gatherCrew = ({ say, onStarted }: CrewEvents): Crew => {
+export const createProcesses = ({ say, onStarted }: ProcessEvents): Processes => {
   const parts = new Map<string, Part>();
   const trouble = Promise.withResolvers<never>();
   trouble.promise.catch(() => undefined); // Whoever waits for the start hears of it; without one it is told line by line.
@@ -34,7 +34,7 @@ export const gatherCrew = ({ say, onStarted }: CrewEvents): Crew => {
   const giveUp = async (name: string, log: string): Promise<void> =>
     trouble.reject(new Error(`${name} ends again and again:\n${await lastLines(log)}`));
 
-  const start: Crew['start'] = (options) => {
+  const start: Processes['start'] = (options) => {
     const { name, log } = options.command;
     if (dismissed) throw new Error(`${name} is not started: the crew has been dismissed`);
     let ends = 0;
@@ -65,8 +65,8 @@ export const gatherCrew = ({ say, onStarted }: CrewEvents): Crew => {
     trouble: trouble.promise,
     dismiss: async () => {
       dismissed = true;
-      await stopAll((name) => !foundations.has(name), 2_500);
-      await stopAll((name) => foundations.has(name), 1_500);
+      await stopAll((name) => !lastToStop.has(name), 2_500);
+      await stopAll((name) => lastToStop.has(name), 1_500);
     },
   };
 };

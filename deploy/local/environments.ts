@@ -63,7 +63,7 @@ export type ProbeSeat = {
   readonly name: string;
   readonly credentials: string;
   readonly natsUrl: string;
-  readonly earPort: number;
+  readonly receiverPort: number;
   readonly allowCidrs: string | undefined;
 };
 
@@ -80,5 +80,5 @@ export const probeEnvironment = (common: Environment, seat: ProbeSeat): Environm
   // They run on their owner's machine.
   PROBE_ALLOW_CIDRS: seat.allowCidrs ?? ownNetworks,
   PROBE_EAR_HOST: '127.0.0.1',
-  PROBE_EAR_PORT: String(seat.earPort),
+  PROBE_EAR_PORT: String(seat.receiverPort),
 });

@@ -8,7 +8,7 @@ import { getCompileCacheDir } from 'node:module';
 import { dirname, join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { ConfigurationFault } from '../../shared/base/env.ts';
-import { type Crew, gatherCrew } from './all-processes.ts';
+import { createProcesses, type Processes } from './all-processes.ts';
 import { coordinatorMain, environmentFile } from './coordinator-place.ts';
 import { doorEnvironment, inherited, probeEnvironment } from './environments.ts';
 import { asNetwork, makeNetwork, type Network } from './first-start.ts';
@@ -22,7 +22,7 @@ import { lockHome } from './lock.ts';
 import { type Maker, summonMaker } from './maker-process.ts';
 import { faultsOfOwnParts } from './own-parts.ts';
 import { freePort, obstacleTo } from './ports.ts';
-import { type Foundations, layFoundations } from './services.ts';
+import { type LocalServices, startLocalServices } from './services.ts';
 import { readSettings, type Settings } from './settings.ts';
 import { makeSignInLink } from './sign-in-link.ts';
 
@@ -54,22 +54,29 @@ const choosePort = async (settings: Settings, state: HomeState): Promise<number>
   return settings.port === 0 ? await freePort(state.ports.http) : settings.port;
 };
 
-const chooseEars = async (state: HomeState): Promise<Record<SiteName, number>> => {
+const choosePingReceivers = async (state: HomeState): Promise<Record<SiteName, number>> => {
   const [Frankfurt, Virginia, Singapore] = await Promise.all(sites.map(({ name }) => freePort(state.ports.ears?.[name])));
   if (Frankfurt === undefined || Virginia === undefined || Singapore === undefined) throw new Error('a site without a port');
   return { Frankfurt, Virginia, Singapore };
 };
 
 const startProbes = (
-  crew: Crew,
-  at: { home: string; logs: string; settings: Settings; natsUrl: string; common: Record<string, string>; ears: Record<SiteName, number> },
+  processes: Processes,
+  at: {
+    home: string;
+    logs: string;
+    settings: Settings;
+    natsUrl: string;
+    common: Record<string, string>;
+    receivers: Record<SiteName, number>;
+  },
   network: Network,
 ): void => {
   for (const { name } of sites) {
-    const seat = { home: at.home, name, credentials: network.probes[name], natsUrl: at.natsUrl, earPort: at.ears[name] };
+    const seat = { home: at.home, name, credentials: network.probes[name], natsUrl: at.natsUrl, receiverPort: at.receivers[name] };
     const env = probeEnvironment(at.common, { ...seat, allowCidrs: at.settings.allowCidrs });
     mkdirSync(join(at.home, 'probes', name), { recursive: true, mode: 0o700 });
-    crew.start({
+    processes.start({
       command: {
         name,
         file: process.execPath,
@@ -90,7 +97,7 @@ const compileCacheIn = (cache: string): string => {
 };
 
 /** Network of which database on which bus: another pair is another network, with an organisation and probes of its own. */
-const networkKey = ({ databaseUrl, bus }: Foundations, settings: Settings): string => {
+const networkKey = ({ databaseUrl, bus }: LocalServices, settings: Settings): string => {
   const database = settings.databaseUrl === undefined ? 'embedded' : databaseUrl;
   return createHash('sha256').update(`${database} ${bus.NATS_ACCOUNT_PUBLIC}`).digest('hex').slice(0, 16);
 };
@@ -134,7 +141,7 @@ export const launch = async (environment: Environment, stop: AbortSignal, say: S
   const record = openProcessRecord(home);
   let rewrite = (): void => undefined;
   let maker = begun;
-  const crew = gatherCrew({
+  const processes = createProcesses({
     say,
     onStarted: (name, pid) => {
       record.note(name, pid);
@@ -149,24 +156,24 @@ export const launch = async (environment: Environment, stop: AbortSignal, say: S
     if (faults.length > 0) throw new ConfigurationFault(faults);
     const port = await choosePort(settings, state);
     state.ports.http = port;
-    const ears = await chooseEars(state);
-    state.ports.ears = ears;
+    const receivers = await choosePingReceivers(state);
+    state.ports.ears = receivers;
     keepState(home, state);
     // Where each probe takes heartbeats, besides the base URL: the addresses last as long as their ports are free.
-    const addresses = sites.map(({ name }) => [name, `http://127.0.0.1:${ears[name]}`] as const);
+    const addresses = sites.map(({ name }) => [name, `http://127.0.0.1:${receivers[name]}`] as const);
     writeJson(join(home, 'heartbeat-urls.json'), Object.fromEntries(addresses));
     say('starting the database and the bus');
     const common = inherited(environment, compileCacheIn(cache));
     if (Object.keys(state.made).length === 0) maker ??= summonMaker(common);
-    const foundations = await layFoundations({ home, cache, logs, settings, state, crew, say }, environment.PATH ?? '');
+    const services = await startLocalServices({ home, cache, logs, settings, state, processes, say }, environment.PATH ?? '');
     await maker?.loaded;
     const host = ['0.0.0.0', '::', '127.0.0.1'].includes(settings.host) ? '127.0.0.1' : settings.host;
     const direct = `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
     const base = settings.baseUrl ?? direct;
     const ours = {
       ANTIPODE_HOME: home,
-      DATABASE_URL: foundations.databaseUrl,
-      ...foundations.bus,
+      DATABASE_URL: services.databaseUrl,
+      ...services.bus,
       DATA_DIR: join(home, 'coordinator'),
       SECRET_KEY: settings.secretKey ?? state.secretKey,
       ...(settings.previousKey === undefined ? {} : { SECRET_KEY_PREVIOUS: settings.previousKey }),
@@ -176,7 +183,7 @@ export const launch = async (environment: Environment, stop: AbortSignal, say: S
       ...doorEnvironment(environment),
     };
     writeJson(environmentFile(home), ours);
-    const key = networkKey(foundations, settings);
+    const key = networkKey(services, settings);
     const keep = (made: HomeState['made'][string]): void => {
       state.made[key] = made;
       keepState(home, state);
@@ -184,7 +191,7 @@ export const launch = async (environment: Environment, stop: AbortSignal, say: S
     const known = state.made[key] ?? { probes: {} };
     if (known.apiToken === undefined) say('making a local organisation, an owner with a token, and three probes');
     const startCoordinator = (): unknown =>
-      crew.start({
+      processes.start({
         command: {
           name: 'coordinator',
           file: process.execPath,
@@ -206,8 +213,8 @@ export const launch = async (environment: Environment, stop: AbortSignal, say: S
     const network = asNetwork(known) ?? (await make());
     if (stop.aborted) return;
     if (isOwnDatabase) startCoordinator();
-    const natsUrl = foundations.bus.NATS_URL;
-    startProbes(crew, { home, logs, settings, natsUrl, common, ears }, network);
+    const natsUrl = services.bus.NATS_URL;
+    startProbes(processes, { home, logs, settings, natsUrl, common, receivers }, network);
     const [signInUrl] = await Promise.all([makeSignInLink(network.email, { ...common, ...ours }, stop), awaitNetwork(direct, stop, say)]);
     if (stop.aborted || signInUrl === undefined) return;
     const describe = (): LocalFile => ({
@@ -216,30 +223,30 @@ export const launch = async (environment: Environment, stop: AbortSignal, say: S
       api_token: network.apiToken,
       email: network.email,
       password: network.password,
-      database_url: foundations.databaseUrl,
+      database_url: services.databaseUrl,
       nats_url: natsUrl,
       pids: {
         launcher: process.pid,
-        coordinator: crew.pid('coordinator'),
-        nats: crew.pid('nats'),
-        postgres: crew.pid('postgres'),
-        probes: { Frankfurt: crew.pid('Frankfurt'), Virginia: crew.pid('Virginia'), Singapore: crew.pid('Singapore') },
+        coordinator: processes.pid('coordinator'),
+        nats: processes.pid('nats'),
+        postgres: processes.pid('postgres'),
+        probes: { Frankfurt: processes.pid('Frankfurt'), Virginia: processes.pid('Virginia'), Singapore: processes.pid('Singapore') },
       },
     });
     rewrite = () => writeLocalFile(localFile, describe());
     rewrite();
-    crew.settle();
+    processes.settle();
     sayReady(say, describe(), localFile, performance.now() - since);
   };
 
   try {
-    await Promise.race([raise(), crew.trouble, stopped.promise]);
+    await Promise.race([raise(), processes.trouble, stopped.promise]);
     await stopped.promise;
     say('stopping');
   } finally {
     rewrite = () => undefined;
     maker?.kill();
-    await crew.dismiss();
+    await processes.dismiss();
     removeLocalFile(localFile);
     lock.release();
   }

@@ -2,7 +2,7 @@ import type { Assignment } from '../../shared/checks/assignment.ts';
 import type { Result, Verdict } from '../../shared/checks/result.ts';
 import type { ToldCheck } from '../checks/check.ts';
 import type { CheckDeadline } from '../checks/check-deadline.ts';
-import type { Lane, OnLane } from './paces.ts';
+import type { OnPace, Pace } from './paces.ts';
 
 /** What the wire takes; whoever asked so often is answered all the same. */
 const mostOtherLooks = 64;
@@ -12,17 +12,17 @@ const mostOtherLooks = 64;
  *
  * Modes: queued (`startedAt` is undefined) → checking (its deadline runs) → (if it failed below http) vouching → over, reported or left out.
  */
-export class CheckRun implements OnLane {
+export class CheckRun implements OnPace {
   readonly assignment: Assignment;
   readonly check: ToldCheck;
-  readonly lane: Lane;
+  readonly pace: Pace;
   /** The looks that it answers. */
   readonly looks: string[];
   /** When its turn was; undefined for a look. */
   readonly dueAt: number | undefined;
   /** Who alone is told what a trial came to; undefined for a check, which is reported. */
   readonly answer: ((result: Omit<Result, 'seq'>) => void) | undefined;
-  mode: OnLane['mode'] = 'queued';
+  mode: OnPace['mode'] = 'queued';
   began = 0;
   /** By the corrected clock. */
   startedAt: number | undefined;
@@ -36,7 +36,7 @@ export class CheckRun implements OnLane {
     wanted: {
       readonly assignment: Assignment;
       readonly check: ToldCheck;
-      readonly lane: Lane;
+      readonly pace: Pace;
       readonly looks: string[];
       readonly dueAt?: number;
       readonly answer?: (result: Omit<Result, 'seq'>) => void;
@@ -45,7 +45,7 @@ export class CheckRun implements OnLane {
   ) {
     this.assignment = wanted.assignment;
     this.check = wanted.check;
-    this.lane = wanted.lane;
+    this.pace = wanted.pace;
     this.looks = wanted.looks;
     this.dueAt = wanted.dueAt;
     this.answer = wanted.answer;

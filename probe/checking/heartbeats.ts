@@ -21,7 +21,7 @@ export type Heartbeats = {
 
 type Entry = { readonly assignment: Assignment; mine: boolean; at: number; waiting: boolean };
 
-/** Beats that reached an ear in time get so long to reach the bus. */
+/** Pings that reached a ping receiver in time get so long to reach the bus. */
 const settleMs = 500;
 const againMs = 5_000;
 /** New ones are judged once soon, to learn their deadlines, but not all in one moment. */

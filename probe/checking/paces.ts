@@ -1,15 +1,15 @@
 /**
- * Bounded concurrency in lanes, so that targets that are slow do not keep those that are fast waiting: checks of targets that were slow lately have
- * a lane of their own, looks another. A check that turns out slow on the fast lane gives its place there back after a second.
+ * Bounded concurrency in paces, so that targets that are slow do not keep those that are fast waiting: checks of targets that were slow lately have
+ * a pace of their own, looks another. A check that turns out slow on the fast pace gives its place there back after a second.
  *
- * Modes of a check: queued → on its lane → (fast lane, for over a second) overtime → done.
+ * Modes of a check: queued → on its pace → (fast pace, for over a second) overtime → done.
  */
-export type Lane = 'fast' | 'slow' | 'look';
+export type Pace = 'fast' | 'slow' | 'look';
 
-/** A check as its lane sees it. */
-export type OnLane = {
-  readonly lane: Lane;
-  /** The lanes' business only. */
+/** A check as its pace sees it. */
+export type OnPace = {
+  readonly pace: Pace;
+  /** The paces' business only. */
   mode: 'queued' | 'on its lane' | 'overtime' | 'done';
   /** When it began, by `performance.now()`; set by `begin`. */
   began: number;
@@ -17,38 +17,38 @@ export type OnLane = {
   readonly begin: () => void;
 };
 
-export type Lanes = {
-  readonly run: (check: OnLane) => void;
-  readonly done: (check: OnLane) => void;
+export type Paces = {
+  readonly run: (check: OnPace) => void;
+  readonly done: (check: OnPace) => void;
   readonly inFlight: () => number;
   readonly close: () => void;
 };
 
 /** One that finds room begins at once, as most do; the others wait in order. */
-type Places = { taken: number; isFilling: boolean; readonly queue: Set<OnLane> };
+type Places = { taken: number; isFilling: boolean; readonly queue: Set<OnPace> };
 
 export const slowAfterMs = 1_000;
 /** Checks that started close together are released together. */
 const leastWaitMs = 100;
 
-export const createLanes = (options: { readonly concurrency: number }): Lanes => {
+export const createPaces = (options: { readonly concurrency: number }): Paces => {
   const quarter = Math.max(1, Math.floor(options.concurrency / 4));
   const empty = (): Places => ({ taken: 0, isFilling: false, queue: new Set() });
-  const lanes = { fast: empty(), slow: empty(), look: empty() };
+  const paces = { fast: empty(), slow: empty(), look: empty() };
   const mostOvertime = quarter;
   let running = 0;
   let overtime = 0;
-  /** Checks on the fast lane in order of their start; those that are done are passed over. */
-  let started: OnLane[] = [];
+  /** Checks on the fast pace in order of their start; those that are done are passed over. */
+  let started: OnPace[] = [];
   /** Set while there may be one to release; a probe at rest is not woken for it. */
   let timer: NodeJS.Timeout | undefined;
 
-  const begin = (places: Places, check: OnLane): void => {
+  const begin = (places: Places, check: OnPace): void => {
     places.taken += 1;
     running += 1;
     check.mode = 'on its lane';
     check.begin();
-    if (check.lane !== 'fast') return;
+    if (check.pace !== 'fast') return;
     started.push(check);
     timer ??= setTimeout(releaseSlow, slowAfterMs);
   };
@@ -74,13 +74,13 @@ export const createLanes = (options: { readonly concurrency: number }): Lanes =>
     const until = performance.now() - slowAfterMs;
     let passed = 0;
     for (const check of started) {
-      const isOnLane = check.mode === 'on its lane';
-      if (isOnLane && (check.began > until || overtime >= mostOvertime)) break;
+      const isOnPace = check.mode === 'on its lane';
+      if (isOnPace && (check.began > until || overtime >= mostOvertime)) break;
       passed += 1;
-      if (!isOnLane) continue;
+      if (!isOnPace) continue;
       check.mode = 'overtime';
       overtime += 1;
-      free(lanes.fast);
+      free(paces.fast);
     }
     if (passed > 0) started = started.slice(passed);
     const [oldest] = started;
@@ -89,7 +89,7 @@ export const createLanes = (options: { readonly concurrency: number }): Lanes =>
 
   return {
     run: (check) => {
-      const places = lanes[check.lane];
+      const places = paces[check.pace];
       if (places.taken < quarter) begin(places, check);
       else places.queue.add(check);
     },
@@ -98,7 +98,7 @@ export const createLanes = (options: { readonly concurrency: number }): Lanes =>
       const wasOvertime = check.mode === 'overtime';
       check.mode = 'done';
       if (wasOvertime) overtime -= 1;
-      else free(lanes[check.lane]);
+      else free(paces[check.pace]);
     },
     inFlight: () => running,
     close: () => clearTimeout(timer),

@@ -1,22 +1,22 @@
 import type { Log } from '../../shared/base/log.ts';
 import type { Bus } from '../../shared/bus/nats.ts';
-import type { BeatRecords } from '../../shared/bus/ping-records.ts';
-import type { BeatView } from '../checks/heartbeat.ts';
+import type { PingRecords } from '../../shared/bus/ping-records.ts';
+import type { PingView } from '../checks/heartbeat.ts';
 
 /**
- * What this probe sees of the beats. The record is asked for in the moment of judging, so that a view is never older than its question.
+ * What this probe sees of the pings. The record is asked for in the moment of judging, so that a view is never older than its question.
  *
- * Modes: `blind` (no bus) → `settling` (the bus is back, and ears may still be handing over what they kept) → `seeing` → `blind`.
+ * Modes: `blind` (no bus) → `settling` (the bus is back, and ping receivers may still be handing over what they kept) → `seeing` → `blind`.
  */
-export type LiveBeatView = BeatView & {
-  readonly attach: (bus: Bus, records: BeatRecords) => void;
+export type LivePingView = PingView & {
+  readonly attach: (bus: Bus, records: PingRecords) => void;
   readonly isSeeing: () => boolean;
 };
 
-/** An ear that kept beats on its disk hands them over as soon as it is connected; it tries at least every second. */
+/** A ping receiver that kept pings on its disk hands them over as soon as it is connected; it tries at least every second. */
 const usualSettlingMs = 5_000;
 /**
- * How long after an absence the view settles: the longer it was, the more beats ears kept meanwhile, and have to hand over before anybody
+ * How long after an absence the view settles: the longer it was, the more pings ping receivers kept meanwhile, and have to hand over before anybody
  * may be called late.
  */
 export const settlingAfter = (absence_ms: number, shortest_ms: number): number => shortest_ms + Math.min(mostMore, absence_ms / 10);
@@ -25,14 +25,14 @@ const mostMore = 30_000;
 /** A view this old is no view (rule 20). */
 const oldestMs = 15_000;
 
-export const createBeatView = ({
+export const createPingView = ({
   log,
   settlingMs = usualSettlingMs,
 }: {
   readonly log: Log;
   readonly settlingMs?: number;
-}): LiveBeatView => {
-  let attached: { readonly bus: Bus; readonly records: BeatRecords } | undefined;
+}): LivePingView => {
+  let attached: { readonly bus: Bus; readonly records: PingRecords } | undefined;
   let seeingFrom = Number.POSITIVE_INFINITY;
   let lostAt: number | undefined;
 

@@ -6,10 +6,10 @@ import { connect } from 'node:net';
  * vouch for a refusal: whatever stands in the way may refuse everything. What lies inside the probe's own network vouches only for what lies
  * there too: it is reached just as well when the way out is cut.
  */
-export type Witness = {
+export type Reachability = {
   /** A host answered a check, at this moment of performance.now(). */
   readonly reached: (host: string, at: number, isInside: boolean) => void;
-  readonly vouches: (asked: Asked) => Promise<boolean>;
+  readonly reachedOther: (asked: Asked) => Promise<boolean>;
   readonly selfTest: () => Promise<{ readonly ok: boolean; readonly detail: string }>;
 };
 
@@ -60,13 +60,13 @@ const note = (answered: Answered, host: string, at: number): void => {
 const otherSince = ({ newest, other }: Answered, host: string, since: number): boolean =>
   (newest.host !== host && newest.at >= since) || (other.host !== host && other.at >= since);
 
-export const createWitness = (parts: {
+export const createReachability = (parts: {
   readonly anchors: () => readonly string[];
   /** Whether the bus vouches too: it stands for the coordinator, beside which a probe may be, and not for anchors that the operator chose. */
   readonly busCounts?: () => boolean;
   /** Goes to the bus and back; rejects or never settles when there is none. */
   readonly busRoundTrip: () => Promise<void>;
-}): Witness => {
+}): Reachability => {
   const outside: Answered = { newest: nobody(), other: nobody() };
   const inside: Answered = { newest: nobody(), other: nobody() };
   let attempt: Attempt | undefined;
@@ -101,7 +101,7 @@ export const createWitness = (parts: {
 
   return {
     reached: (host, at, isInside) => note(isInside ? inside : outside, host, at),
-    vouches: async ({ host, since, wasRefused, isInside }) => {
+    reachedOther: async ({ host, since, wasRefused, isInside }) => {
       if (otherSince(outside, host, since) || (isInside && otherSince(inside, host, since))) return true;
       const answer = await attemptSince(since);
       return answer === 'connected' || (answer === 'refused' && !wasRefused);

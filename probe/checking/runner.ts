@@ -11,10 +11,10 @@ import type { Guard } from '../checks/guard.ts';
 import { createPulse } from '../presence/held-up.ts';
 import { CheckRun } from './check-run.ts';
 import { createLastChecks } from './last-checks.ts';
-import { createLanes } from './paces.ts';
+import { createPaces } from './paces.ts';
 import { createPerforming } from './performing.ts';
-import type { Witness } from './reachability.ts';
-import { createVouching } from './self-check.ts';
+import type { Reachability } from './reachability.ts';
+import { createSelfCheck } from './self-check.ts';
 
 /**
  * Performs checks: turns of the schedule and looks, never two of one monitor at once.
@@ -48,7 +48,7 @@ export const createRunner = (options: {
   readonly clock: Clock;
   readonly guard: Guard;
   readonly identity: () => ProbeIdentity;
-  readonly witness: Witness;
+  readonly reachability: Reachability;
   /** The assignment with its secrets in their places. @throws when they cannot be opened. */
   readonly unseal: (assignment: Assignment) => Assignment;
   readonly report: (result: Omit<Result, 'seq'>, urgent: boolean) => void;
@@ -57,9 +57,9 @@ export const createRunner = (options: {
   readonly log: Log;
 }): Runner => {
   const { checks, clock, report, isCurrent = () => true } = options;
-  const lanes = createLanes(options);
+  const paces = createPaces(options);
   const pulse = createPulse(clock);
-  const vouching = createVouching({ ...options, pulse });
+  const selfCheck = createSelfCheck({ ...options, pulse });
   const perform = createPerforming(options);
   const lastChecks = createLastChecks();
   /** The one check of each monitor that is not at rest. */
@@ -69,7 +69,7 @@ export const createRunner = (options: {
 
   const over = (run: CheckRun): void => {
     run.over();
-    lanes.done(run);
+    paces.done(run);
   };
 
   /** The end of a run. Nothing of it may be awaited: a look that finds the run still adds itself to it. */
@@ -92,7 +92,7 @@ export const createRunner = (options: {
     perform(run, startedAt, deadline, (seen, asked) => {
       const ended = performance.now();
       deadline.settle();
-      const verdict = vouching(seen, { assignment, asked, began, ended });
+      const verdict = selfCheck(seen, { assignment, asked, began, ended });
       if (verdict instanceof Promise) void verdict.then((settled) => conclude(run, settled, startedAt, ended));
       else conclude(run, verdict, startedAt, ended);
     });
@@ -104,7 +104,7 @@ export const createRunner = (options: {
     const startedAt = clock.now();
     if (dueAt !== undefined) lateMs = Math.max(lateMs, startedAt - dueAt - slotMs);
     // A look took its place while it was queued, and is over for both.
-    if (busy.get(assignment.monitor) !== run) lanes.done(run);
+    if (busy.get(assignment.monitor) !== run) paces.done(run);
     else if (mode === 'running' && (dueAt === undefined || isCurrent(assignment))) check(run, startedAt);
     else {
       busy.delete(assignment.monitor);
@@ -115,7 +115,7 @@ export const createRunner = (options: {
   const want = (wanted: ConstructorParameters<typeof CheckRun>[0]): CheckRun => {
     const run = new CheckRun(wanted, begin);
     busy.set(wanted.assignment.monitor, run);
-    lanes.run(run);
+    paces.run(run);
     return run;
   };
 
@@ -124,7 +124,7 @@ export const createRunner = (options: {
       const { kind, monitor } = assignment;
       const found = checks[kind];
       if (!found || mode !== 'running' || busy.has(monitor)) return;
-      want({ assignment, check: found, lane: lastChecks.isSlow(monitor) ? 'slow' : 'fast', looks: [], dueAt });
+      want({ assignment, check: found, pace: lastChecks.isSlow(monitor) ? 'slow' : 'fast', looks: [], dueAt });
     },
     look: async ({ look, asked_at, assignment }) => {
       const wanted = checks[assignment.kind];
@@ -136,13 +136,13 @@ export const createRunner = (options: {
         }
         if (found.startedAt === undefined) {
           const displaced = found;
-          const taken = want({ assignment, check: wanted, lane: 'look', looks: [...found.looks, look] });
+          const taken = want({ assignment, check: wanted, pace: 'look', looks: [...found.looks, look] });
           void taken.ended().then(() => displaced.over());
           return taken.ended();
         }
         await found.ended();
       }
-      if (mode === 'running') await want({ assignment, check: wanted, lane: 'look', looks: [look] }).ended();
+      if (mode === 'running') await want({ assignment, check: wanted, pace: 'look', looks: [look] }).ended();
     },
     try: async (trial, assignment) => {
       const wanted = checks[assignment.kind];
@@ -152,21 +152,21 @@ export const createRunner = (options: {
         answered = result;
       };
       // Its looks are what makes a check tell what it saw.
-      await want({ assignment, check: wanted, lane: 'look', looks: [trial], answer }).ended();
+      await want({ assignment, check: wanted, pace: 'look', looks: [trial], answer }).ended();
       return answered;
     },
     load: () => {
-      const load = { in_flight: lanes.inFlight(), late_ms: Math.round(lateMs) };
+      const load = { in_flight: paces.inFlight(), late_ms: Math.round(lateMs) };
       lateMs = 0;
       return load;
     },
     close: async () => {
       mode = 'closing';
       const patience = performance.now() + graceMs;
-      while (lanes.inFlight() > 0 && performance.now() < patience) await new Promise((resolve) => setTimeout(resolve, 20));
+      while (paces.inFlight() > 0 && performance.now() < patience) await new Promise((resolve) => setTimeout(resolve, 20));
       mode = 'cut';
       for (const { deadline } of busy.values()) deadline?.end();
-      lanes.close();
+      paces.close();
       pulse.stop();
     },
   };

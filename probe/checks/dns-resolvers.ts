@@ -25,10 +25,10 @@ export const systemResolvers = (): readonly Resolver[] => {
  * Whether the probe's own resolver works, told from a name that does not: it does if it answered for another name since the check began, or
  * answers now who serves the root, which every resolver knows.
  */
-export type ResolverWitness = {
+export type ResolverCheck = {
   /** To be told of every exchange with the probe's own resolver. */
   readonly saw: (question: Question, seen: Exchange) => void;
-  readonly vouch: (
+  readonly reachedOther: (
     question: Question,
     since: number,
     resolvers: readonly [Resolver, ...Resolver[]],
@@ -52,7 +52,7 @@ const orOver = (asking: Promise<boolean>, deadline: CheckDeadline): Promise<bool
     asking.then(resolve, reject).finally(() => deadline.unlisten(expiring));
   });
 
-export const createResolverWitness = (sockets: UdpSockets): ResolverWitness => {
+export const createResolverCheck = (sockets: UdpSockets): ResolverCheck => {
   // Two names are enough: for any question, at least one of the two newest answers was to another name.
   let newest = { name: '', at: Number.NEGATIVE_INFINITY };
   let other = newest;
@@ -64,9 +64,9 @@ export const createResolverWitness = (sockets: UdpSockets): ResolverWitness => {
       if (newest.name !== name) other = newest;
       newest = { name, at: performance.now() };
     },
-    vouch: async ({ name }, since, resolvers, deadline) => {
-      const witness = newest.name === name ? other : newest;
-      if (witness.at >= since) return true;
+    reachedOther: async ({ name }, since, resolvers, deadline) => {
+      const another = newest.name === name ? other : newest;
+      if (another.at >= since) return true;
       // Many checks suspect the resolver in the same moment: one question answers for all of them, and has a time of its own, because
       // the check that asked it may be over first.
       if (asking === undefined) {

@@ -13,7 +13,7 @@ export type Seen = {
   readonly exchange: Exchange;
   /** The resolver is the probe's own. Its faults are the probe's, unless it just answered something else (rule 1). */
   readonly own: boolean;
-  readonly vouched: boolean;
+  readonly reached_other: boolean;
   /** Whether the probe has addresses of the resolver's family at all. */
   readonly has_family: boolean;
   readonly limit_ms: number;
@@ -115,7 +115,7 @@ const phasesOf = ({ outcome, answered_ms, connected_ms }: Exchange): Phases => {
 };
 
 export const judge = (terms: DnsTerms, seen: Seen): Verdict => {
-  const { exchange, own, vouched, limit_ms } = seen;
+  const { exchange, own, reached_other, limit_ms } = seen;
   const { outcome } = exchange;
   const wrong = faultOf(terms, exchange, limit_ms);
   const phases = phasesOf(exchange);
@@ -127,7 +127,7 @@ export const judge = (terms: DnsTerms, seen: Seen): Verdict => {
   }
   const evidence = evidenceOf(terms, seen);
   const would_be = wrong.cause;
-  if (own && !vouched && resolverSuspected(exchange, terms.rcode))
+  if (own && !reached_other && resolverSuspected(exchange, terms.rcode))
     return { outcome: 'unknown', cause: { class: 'probe_resolver', params: {} }, phases, evidence: { ...evidence, would_be } };
   // By UDP only our own system can say so: it has no socket left, or does not let us send there. By TCP it is the other side that broke off.
   if (outcome.is === 'failed' && exchange.transport === 'udp')

@@ -7,7 +7,7 @@ import { clearAlarm, newAlarm, setAlarm } from './alarms.ts';
 import type { CheckContext, ToldCheck } from './check.ts';
 import { type Asking, ask, type Exchange, exchange } from './dns-exchange.ts';
 import { write } from './dns-message.ts';
-import { createResolverWitness, systemResolvers } from './dns-resolvers.ts';
+import { createResolverCheck, systemResolvers } from './dns-resolvers.ts';
 import type { UdpSockets } from './dns-sockets.ts';
 import { judge, resolverSuspected } from './dns-verdict.ts';
 import { type Families, ownFamilies } from './https-lookup.ts';
@@ -46,7 +46,7 @@ const takesNoTcp = ({ outcome, transport, connected_ms }: Exchange): boolean =>
 /** One DNS check: a question to the named resolver or to the probe's own, its answer judged. */
 export const createDnsCheck = (parts: DnsParts): ToldCheck => {
   const { sockets, resolvers = systemResolvers, families = ownFamilies } = parts;
-  const witness = createResolverWitness(sockets);
+  const resolverCheck = createResolverCheck(sockets);
   const known = new WeakMap<Assignment, Prepared>();
 
   const prepare = (assignment: Assignment): Prepared => {
@@ -68,7 +68,7 @@ export const createDnsCheck = (parts: DnsParts): ToldCheck => {
     // A silent resolver is only known at the deadline: who else it answers is asked in time, once its patience is over.
     let doubt: Promise<boolean> | undefined;
     const suspect = (): Promise<boolean> => {
-      doubt ??= witness.vouch(terms, since, own, deadline);
+      doubt ??= resolverCheck.reachedOther(terms, since, own, deadline);
       return doubt;
     };
     const doubting = newAlarm(suspect);
@@ -85,13 +85,13 @@ export const createDnsCheck = (parts: DnsParts): ToldCheck => {
     } finally {
       clearAlarm(doubting);
     }
-    witness.saw(terms, seen);
+    resolverCheck.saw(terms, seen);
     // What vouches for it is asked by UDP, and says nothing of its TCP.
-    const vouched = resolverSuspected(seen, terms.rcode) && !takesNoTcp(seen) ? await suspect() : false;
+    const reached_other = resolverSuspected(seen, terms.rcode) && !takesNoTcp(seen) ? await suspect() : false;
     const verdict = judge(terms, {
       exchange: seen,
       own: true,
-      vouched,
+      reached_other,
       has_family: true,
       limit_ms: assignment.timeout_ms,
       evidence_wanted,
@@ -101,7 +101,7 @@ export const createDnsCheck = (parts: DnsParts): ToldCheck => {
 
   const judgeNamed = (terms: DnsTerms, { assignment, evidence_wanted }: CheckContext, seen: Exchange): Verdict => {
     const has_family = seen.outcome.is !== 'unreachable' || families()[seen.resolver.family];
-    return judge(terms, { exchange: seen, own: false, vouched: false, has_family, limit_ms: assignment.timeout_ms, evidence_wanted });
+    return judge(terms, { exchange: seen, own: false, reached_other: false, has_family, limit_ms: assignment.timeout_ms, evidence_wanted });
   };
 
   return (context, told, failed) => {

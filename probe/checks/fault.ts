@@ -11,8 +11,8 @@ const heldUpAfterMs = 1_000;
 /** A process that kept a check waiting for so much of its time limit cannot tell its own silence from the target's. */
 const heldUpShare = 0.2;
 
-/** Whether a verdict needs another host as witness before it may count. */
-export const needsVouching = (verdict: Verdict): boolean =>
+/** Whether a verdict needs another host as other host before it may count. */
+export const needsSelfCheck = (verdict: Verdict): boolean =>
   verdict.outcome === 'fail' && verdict.cause !== null && below.includes(causeLayer(verdict.cause));
 
 /** The probe's own resolver may answer from memory while nothing outside can be reached. */
@@ -29,7 +29,7 @@ export const reachedTarget = (verdict: Verdict): boolean =>
 
 /** What the probe knows of itself when a check ends. */
 export type SelfSeen = {
-  readonly vouched: boolean;
+  readonly reached_other: boolean;
   /** By how much the check outlasted its time limit. */
   readonly overrun_ms?: number;
   /** For how many milliseconds the check can have waited for the probe itself, at once and in all its steps, and its time limit. */
@@ -45,9 +45,9 @@ const isHeldUp = ({ cause }: Verdict, { held_up }: SelfSeen): boolean => {
 
 /** Whose fault it was: a failure below http of a probe that reached nothing else is `unknown`, and so is one that the probe itself held up. */
 export const settle = (verdict: Verdict, seen: SelfSeen): Verdict => {
-  if (!needsVouching(verdict)) return verdict;
+  if (!needsSelfCheck(verdict)) return verdict;
   if (isHeldUp(verdict, seen) || (seen.overrun_ms ?? 0) > heldUpAfterMs) return unknown(verdict, 'probe_held_up');
-  return seen.vouched ? verdict : unknown(verdict, 'probe_unvouched');
+  return seen.reached_other ? verdict : unknown(verdict, 'probe_unvouched');
 };
 
 const unknown = (verdict: Verdict, reason: 'probe_held_up' | 'probe_unvouched'): Verdict => ({

@@ -1,18 +1,18 @@
 import type { Assignment } from '../../shared/checks/assignment.ts';
-import { type BeatTerms, beatTerms } from '../../shared/checks/heartbeat/config.ts';
-import { type Judgement, judgeBeats, nextLook } from '../../shared/checks/heartbeat/deadline.ts';
-import type { BeatState } from '../../shared/checks/heartbeat/state.ts';
+import { type PingTerms, pingTerms } from '../../shared/checks/heartbeat/config.ts';
+import { type Judgement, judgePings, nextLook } from '../../shared/checks/heartbeat/deadline.ts';
+import type { PingState } from '../../shared/checks/heartbeat/state.ts';
 import { type Evidence, noPhases, type Verdict } from '../../shared/checks/result.ts';
 import type { Check } from './check.ts';
 
-/** What this probe itself sees of the beats, on the bus, at the moment of asking. */
-export type BeatView = {
+/** What this probe itself sees of the pings, on the bus, at the moment of asking. */
+export type PingView = {
   /** undefined: it cannot be told, because the bus is away, only just came back, or lost what it knew. */
-  readonly read: (organisation: string, monitor: string) => Promise<BeatState | undefined>;
+  readonly read: (organisation: string, monitor: string) => Promise<PingState | undefined>;
 };
 
 export type HeartbeatParts = {
-  readonly view: BeatView;
+  readonly view: PingView;
   /** Told after every judgement when the next one is due; null: the view was no good. */
   readonly onJudged: (monitor: string, next: number | null) => void;
 };
@@ -25,7 +25,7 @@ const verdictOf = (judgement: Judgement, evidence: Evidence): Verdict => {
 
 const isoOf = (at: number | undefined): string | null => (at === undefined ? null : new Date(at).toISOString());
 
-const evidenceOf = (state: BeatState, judgement: Judgement): Evidence => ({
+const evidenceOf = (state: PingState, judgement: Judgement): Evidence => ({
   last_good: isoOf(state.good?.at),
   last_bad: isoOf(state.bad?.at),
   exit_code: state.bad?.exit_code ?? null,
@@ -36,9 +36,9 @@ const evidenceOf = (state: BeatState, judgement: Judgement): Evidence => ({
 
 /** Judges a heartbeat at this moment, from what this very probe sees on the bus (rule 20). */
 export const createHeartbeatCheck = ({ view, onJudged }: HeartbeatParts): Check => {
-  const known = new WeakMap<Assignment, BeatTerms>();
-  const termsOf = (assignment: Assignment): BeatTerms => {
-    const found = known.get(assignment) ?? beatTerms(assignment);
+  const known = new WeakMap<Assignment, PingTerms>();
+  const termsOf = (assignment: Assignment): PingTerms => {
+    const found = known.get(assignment) ?? pingTerms(assignment);
     known.set(assignment, found);
     return found;
   };
@@ -52,10 +52,10 @@ export const createHeartbeatCheck = ({ view, onJudged }: HeartbeatParts): Check 
       const evidence = state === undefined ? {} : { terms_seen: state.terms, terms_assigned: config_version };
       return { outcome: 'unknown', cause: { class: 'probe_stale_view', params: {} }, phases: noPhases, evidence };
     }
-    // Judged after the view was read, so that no beat that came meanwhile is held against it.
+    // Judged after the view was read, so that no ping that came meanwhile is held against it.
     const terms = termsOf(assignment);
     const now = clock.now();
-    const judgement = judgeBeats(state, terms, now);
+    const judgement = judgePings(state, terms, now);
     onJudged(monitor, nextLook(judgement, state, terms, now));
     return verdictOf(judgement, evidenceOf(state, judgement));
   };

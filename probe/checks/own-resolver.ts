@@ -1,5 +1,5 @@
 import type { CheckDeadline } from './check-deadline.ts';
-import { createResolverWitness, systemResolvers } from './dns-resolvers.ts';
+import { createResolverCheck, systemResolvers } from './dns-resolvers.ts';
 import type { UdpSockets } from './dns-sockets.ts';
 
 /**
@@ -14,7 +14,7 @@ export type OwnResolver = {
 };
 
 export const createOwnResolver = (sockets: UdpSockets, resolvers = systemResolvers): OwnResolver => {
-  const witness = createResolverWitness(sockets);
+  const resolverCheck = createResolverCheck(sockets);
   // Two names are enough: for any name, at least one of the two newest answers was to another.
   let newest = { name: '', at: Number.NEGATIVE_INFINITY };
   let other = newest;
@@ -26,7 +26,7 @@ export const createOwnResolver = (sockets: UdpSockets, resolvers = systemResolve
     works: async (name, since, deadline) => {
       if ((newest.name === name ? other : newest).at >= since) return true;
       const [first, ...rest] = resolvers();
-      return first !== undefined && witness.vouch({ name, type: 'A' }, since, [first, ...rest], deadline);
+      return first !== undefined && resolverCheck.reachedOther({ name, type: 'A' }, since, [first, ...rest], deadline);
     },
   };
 };

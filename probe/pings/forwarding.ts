@@ -2,15 +2,15 @@ import type { Clock } from '../../shared/base/clock.ts';
 import { backoff } from '../../shared/base/retry.ts';
 import type { Key } from '../../shared/bus/identity.ts';
 import type { Headers } from '../../shared/bus/message.ts';
-import { keptBeatsReply, mostKeptBeats } from '../../shared/bus/messages.ts';
-import type { BeatDetour } from '../../shared/bus/ping-intake.ts';
-import type { SpooledBeat } from '../../shared/bus/ping-spool.ts';
+import { forwardedPingsReply, mostForwardedPings } from '../../shared/bus/messages.ts';
+import type { PingForwarding } from '../../shared/bus/ping-intake.ts';
+import type { SpooledPing } from '../../shared/bus/ping-spool.ts';
 import { signatureOf } from '../../shared/bus/signature.ts';
 import { post } from './post.ts';
 
 /**
- * The way by which beats leave an ear that is cut off from the bus, but not from the world: they are brought to the coordinator's own
- * address, signed, below the path that heartbeats have there, too. The probes that judge them see them on the bus as if the ear had put
+ * The way by which pings leave a ping receiver that is cut off from the bus, but not from the world: they are brought to the coordinator's own
+ * address, signed, below the path that heartbeats have there, too. The probes that judge them see them on the bus as if the ping receiver had put
  * them there; else they would call a job late that had come in time.
  *
  * Modes: `open` → (nobody was there, or nothing was taken) `resting`, longer each time → `open`; `closed`.
@@ -38,11 +38,11 @@ const headersOf = (signature: Headers): Headers => ({
 });
 
 /** The first of them, as many as go with one call, in their form on the wire. */
-const frontOf = (waiting: readonly SpooledBeat[]): string[] => {
+const frontOf = (waiting: readonly SpooledPing[]): string[] => {
   const texts: string[] = [];
   let bytes = 0;
-  for (const { beat } of waiting.slice(0, mostKeptBeats)) {
-    const text = JSON.stringify(beat);
+  for (const { ping } of waiting.slice(0, mostForwardedPings)) {
+    const text = JSON.stringify(ping);
     bytes += Buffer.byteLength(text) + 1;
     if (texts.length > 0 && bytes > mostBytes) break;
     texts.push(text);
@@ -50,21 +50,21 @@ const frontOf = (waiting: readonly SpooledBeat[]): string[] => {
   return texts;
 };
 
-export const createBeatDetour = ({ probe, key, baseUrl, clock }: Parts): BeatDetour => {
+export const createPingForwarding = ({ probe, key, baseUrl, clock }: Parts): PingForwarding => {
   const closing = new AbortController();
   let failures = 0;
   let restsUntil = Number.NEGATIVE_INFINITY;
 
-  const bring = async (waiting: readonly SpooledBeat[], leaving: AbortSignal): Promise<ReadonlySet<string>> => {
+  const bring = async (waiting: readonly SpooledPing[], leaving: AbortSignal): Promise<ReadonlySet<string>> => {
     const address = addressFor(baseUrl(), probe);
     if (address === null) throw new Error('the address of the coordinator is not known yet');
-    const beats = frontOf(waiting).join();
-    const body = Buffer.from(`{"v":1,"probe":"${probe}","sent_at":${clock.now()},"beats":[${beats}]}`);
+    const pings = frontOf(waiting).join();
+    const body = Buffer.from(`{"v":1,"probe":"${probe}","sent_at":${clock.now()},"beats":[${pings}]}`);
     const signal = AbortSignal.any([closing.signal, leaving, AbortSignal.timeout(patienceMs)]);
     const { status, text } = await post(address, { headers: headersOf(signatureOf(key, body)), body, signal });
     if (status !== 200) throw new Error(`the coordinator at ${address.origin} answered ${status}: ${text.slice(0, 200)}`);
-    const done = new Set(keptBeatsReply.parse(JSON.parse(text)).done);
-    if (!waiting.some(({ beat }) => done.has(beat.id))) throw new Error(`the coordinator at ${address.origin} took none of them`);
+    const done = new Set(forwardedPingsReply.parse(JSON.parse(text)).done);
+    if (!waiting.some(({ ping }) => done.has(ping.id))) throw new Error(`the coordinator at ${address.origin} took none of them`);
     return done;
   };
 

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import type { Log } from '../../shared/base/log.ts';
 import { jsonOf } from '../../shared/bus/message-json.ts';
-import { beatKeyMessage } from '../../shared/bus/messages.ts';
+import { pingKeyMessage } from '../../shared/bus/messages.ts';
 import type { Bus, Pull } from '../../shared/bus/nats.ts';
 import type { KnownKey } from '../../shared/bus/ping-intake.ts';
 import { probeConsumers, streams } from '../../shared/bus/streams.ts';
@@ -11,26 +11,26 @@ import { createDigest, elementOf } from '../../shared/checks/digest.ts';
 import { openFollowedSet } from '../disk/followed-set.ts';
 
 /**
- * The heartbeat keys that exist, by heart and on disk, so that this probe's ear answers without asking anybody. A followed set: its modes are
+ * The heartbeat keys that exist, by heart and on disk, so that this probe's ping receiver answers without asking anybody. A followed set: its modes are
  * those of followed-set.ts.
  */
-export type EarKeys = {
+export type ReceiverKeys = {
   readonly attach: (bus: Bus) => void;
   readonly find: (key: string) => KnownKey | undefined;
   readonly close: () => Promise<void>;
 };
 
-const line = z.union([z.object({ put: z.string(), is: beatKeyMessage }), z.object({ gone: z.string() })]);
+const line = z.union([z.object({ put: z.string(), is: pingKeyMessage }), z.object({ gone: z.string() })]);
 type Line = z.infer<typeof line>;
 
 const atOnce = 500;
 const reportEveryMs = 10_000;
 
-export const openEarKeys = async (options: {
+export const openReceiverKeys = async (options: {
   readonly folder: string;
   readonly probe: { readonly id: string; readonly organisation: string | null };
   readonly log: Log;
-}): Promise<EarKeys> => {
+}): Promise<ReceiverKeys> => {
   const { folder, probe, log } = options;
   const keys = new Map<string, KnownKey>();
   const digest = createDigest();
@@ -66,11 +66,14 @@ export const openEarKeys = async (options: {
 
   return {
     attach: (bus) => {
-      const consumer = probeConsumers.beatKeys(probe.id, probe.organisation).name;
-      pull = bus.pull({ stream: streams.beatKeys.name, consumer, batch: atOnce, onMessages: set.onMessages });
+      const consumer = probeConsumers.pingKeys(probe.id, probe.organisation).name;
+      pull = bus.pull({ stream: streams.pingKeys.name, consumer, batch: atOnce, onMessages: set.onMessages });
       const report = () => {
         if (!bus.isConnected()) return;
-        bus.publish(subjects.earKeys(probe.id), JSON.stringify({ v: 1, probe: probe.id, count: digest.count(), digest: digest.text() }));
+        bus.publish(
+          subjects.receiverKeys(probe.id),
+          JSON.stringify({ v: 1, probe: probe.id, count: digest.count(), digest: digest.text() }),
+        );
       };
       timer = setInterval(report, reportEveryMs);
       report();

@@ -2,26 +2,26 @@ import { once } from 'node:events';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { boundedBody } from '../../shared/base/bounded-body.ts';
 import type { Log } from '../../shared/base/log.ts';
-import type { BeatReply, BeatRequest } from '../../shared/bus/ping-intake.ts';
+import type { PingReply, PingRequest } from '../../shared/bus/ping-intake.ts';
 import { keptBodyBytes } from '../../shared/checks/heartbeat/address.ts';
 
 /**
- * The heartbeat address of a probe: plain HTTP behind whatever ends TLS there. It knows nothing of beats; it reads a bounded request, has it
+ * The heartbeat address of a probe: plain HTTP behind whatever ends TLS there. It knows nothing of pings; it reads a bounded request, has it
  * taken, and answers.
  */
-export type Ear = { readonly address: string; readonly close: () => Promise<void> };
+export type PingReceiver = { readonly address: string; readonly close: () => Promise<void> };
 
 /** An import of the module would touch all that it offers, and with that load the whole of undici: 40 ms of a core, and its memory. */
 const { createServer } = process.getBuiltinModule('node:http');
 
-/** More than this is not read, and its sender cut off; but the job did run, and its beat counts. What is kept is far less. */
+/** More than this is not read, and its sender cut off; but the job did run, and its ping counts. What is kept is far less. */
 const mostBodyBytes = 8 * 1024 * 1024;
 
-/** So long a body may take; then the beat counts with the part that came. */
+/** So long a body may take; then the ping counts with the part that came. */
 const usualPatienceMs = 10_000;
 const headersTimeout = 5_000;
 
-const send = (response: ServerResponse, isHead: boolean, { status, text, headers }: BeatReply): void => {
+const send = (response: ServerResponse, isHead: boolean, { status, text, headers }: PingReply): void => {
   const body = Buffer.from(text);
   response.writeHead(status, {
     'content-type': 'text/plain; charset=utf-8',
@@ -32,15 +32,15 @@ const send = (response: ServerResponse, isHead: boolean, { status, text, headers
   response.end(isHead ? undefined : body);
 };
 
-const broken: BeatReply = { status: 500, text: 'Failed', headers: {} };
+const broken: PingReply = { status: 500, text: 'Failed', headers: {} };
 
-export const startEar = async (options: {
+export const startPingReceiver = async (options: {
   readonly host: string;
   readonly port: number;
-  readonly take: (request: BeatRequest) => Promise<BeatReply>;
+  readonly take: (request: PingRequest) => Promise<PingReply>;
   readonly log: Log;
   readonly patienceMs?: number;
-}): Promise<Ear> => {
+}): Promise<PingReceiver> => {
   const { host, port, take, log, patienceMs = usualPatienceMs } = options;
   const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const method = request.method ?? 'GET';
@@ -55,7 +55,7 @@ export const startEar = async (options: {
       // The server's own limit of a request, after which nobody would be answered, lies beyond ours.
       requestTimeout: patienceMs + 2 * headersTimeout,
       headersTimeout,
-      // By itself it would look twice a minute only, and whoever opens connections and says nothing would hold the ear shut.
+      // By itself it would look twice a minute only, and whoever opens connections and says nothing would hold the ping receiver shut.
       connectionsCheckingInterval: 1_000,
       keepAliveTimeout: 5_000,
     },

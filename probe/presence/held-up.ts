@@ -1,5 +1,5 @@
 import type { Clock } from '../../shared/base/clock.ts';
-import { atSharedBeat } from './shared-tick.ts';
+import { atSharedTick } from './shared-tick.ts';
 
 /** In milliseconds: the longest stretch in which nothing ran here, and all that the steps of a check can have waited together. */
 export type HeldUp = { readonly longest: number; readonly inAll: number };
@@ -11,7 +11,7 @@ export type Pulse = {
   readonly stop: () => void;
 };
 
-const beatMs = 100;
+const tickMs = 100;
 /** Gaps shorter than this are every day's. */
 const notedMs = 25;
 /** A minute of nothing but gaps: no check takes longer. */
@@ -22,23 +22,23 @@ const steps = 8;
 export const createPulse = (clock?: Clock): Pulse => {
   const gaps: { readonly until: number; readonly ms: number }[] = [];
   let last = performance.now();
-  const beat = (): void => {
+  const tick = (): void => {
     const now = performance.now();
-    const ms = now - last - beatMs;
+    const ms = now - last - tickMs;
     last = now;
     if (ms < notedMs) return;
     gaps.push({ until: now, ms });
     if (gaps.length > mostNoted) gaps.shift();
   };
-  const beats = atSharedBeat(beatMs, beat, { clock });
+  const ticks = atSharedTick(tickMs, tick, { clock });
   return {
     heldUp: (since) => {
-      // The gap that is just ending counts although its beat has not come yet: a deadline may be told of first.
-      const ending = Math.max(0, performance.now() - Math.max(last, since) - beatMs);
+      // The gap that is just ending counts although its tick has not come yet: a deadline may be told of first.
+      const ending = Math.max(0, performance.now() - Math.max(last, since) - tickMs);
       const waited = gaps.filter(({ until }) => until > since).map(({ until, ms }) => Math.min(ms, until - since));
       const longestFirst = [ending, ...waited].toSorted((a, b) => b - a);
       return { longest: longestFirst[0] ?? 0, inAll: longestFirst.slice(0, steps).reduce((sum, ms) => sum + ms, 0) };
     },
-    stop: beats.stop,
+    stop: ticks.stop,
   };
 };

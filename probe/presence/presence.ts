@@ -7,12 +7,12 @@ import type { Bus, Subscription } from '../../shared/bus/nats.ts';
 import { signatureOf } from '../../shared/bus/signature.ts';
 import { subjects } from '../../shared/bus/subjects.ts';
 import type { CorrectedClock } from './corrected-clock.ts';
-import { atSharedBeat } from './shared-tick.ts';
+import { atSharedTick } from './shared-tick.ts';
 
 /**
  * Says every 5 s that this probe is there and how it is, and takes in what the answer tells: the time, how far results are committed, keys.
  *
- * Modes: `unheard` (nobody answers, or there is no bus) ↔ `heard`; → `stopped`. Besides its beat it speaks at once when the bus is back
+ * Modes: `unheard` (nobody answers, or there is no bus) ↔ `heard`; → `stopped`. Besides its tick it speaks at once when the bus is back
  * and when everything seen during an absence has been handed over, because the coordinators wait for that; and as long as it lacks a key,
  * soon and then ever less often.
  */
@@ -92,7 +92,7 @@ export const createPresence = (options: {
   const later = (ms: number): void => {
     if (stopped) return;
     clearTimeout(timer);
-    timer = setTimeout(beat, ms);
+    timer = setTimeout(tick, ms);
   };
 
   const mustHurry = (): boolean => {
@@ -104,7 +104,7 @@ export const createPresence = (options: {
     return false;
   };
 
-  const beat = (): void => {
+  const tick = (): void => {
     const began = performance.now();
     spokeAt = began;
     speaking ??= attempt().finally(() => {
@@ -122,10 +122,10 @@ export const createPresence = (options: {
         if (now === 'connected') later(Math.random() * jitterMs);
       });
       const watch = (): void => {
-        if (heard && ((!saidHandedOver && parts.handedOver()) || mustHurry())) beat();
+        if (heard && ((!saidHandedOver && parts.handedOver()) || mustHurry())) tick();
       };
-      watcher = atSharedBeat(watchMs, watch, { clock });
-      beat();
+      watcher = atSharedTick(watchMs, watch, { clock });
+      tick();
     },
     stop: async () => {
       stopped = true;

@@ -1,6 +1,6 @@
 import type { Clock } from '../../shared/base/clock.ts';
 import type { Log } from '../../shared/base/log.ts';
-import { atSharedBeat } from '../presence/shared-tick.ts';
+import { atSharedTick } from '../presence/shared-tick.ts';
 import type { Spool } from './spool.ts';
 
 /**
@@ -36,7 +36,7 @@ export const createSpoolKeeper = (parts: {
         syncing = undefined;
       });
   };
-  const syncer = atSharedBeat(syncEveryMs, sync, { clock, phase });
+  const syncer = atSharedTick(syncEveryMs, sync, { clock, phase });
 
   return {
     saveSoon: () => {

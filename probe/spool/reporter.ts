@@ -3,12 +3,12 @@ import { formFor, newestBatch } from '../../shared/bus/batch-text.ts';
 import type { PresenceReply, ReceiptMessage } from '../../shared/bus/messages.ts';
 import type { Bus } from '../../shared/bus/nats.ts';
 import type { Result } from '../../shared/checks/result.ts';
-import { atSharedBeat } from '../presence/shared-tick.ts';
+import { atSharedTick } from '../presence/shared-tick.ts';
 import { createReporterGate } from './bus-gate.ts';
 import { createSpoolKeeper } from './keeper.ts';
 import { createOldMark } from './old-mark.ts';
 import { askedToRewind, came, landedUpTo, ownedBy } from './route.ts';
-import { createReporterLanes, type LanesOptions, type ReporterLane } from './senders.ts';
+import { createSenders, type PartitionSender, type SendersOptions } from './senders.ts';
 
 /**
  * Hands the spool over to the bus: batches of one partition, signed, in order. How far each partition is, is decided in route.ts.
@@ -40,15 +40,15 @@ const hearingMs = 15_000;
 
 const now = (): number => performance.now();
 
-export const createReporter = (options: LanesOptions & { readonly clock?: Clock }): Reporter => {
+export const createReporter = (options: SendersOptions & { readonly clock?: Clock }): Reporter => {
   const { probe, spool, clock, log } = options;
   const gate = createReporterGate(log);
-  const { lanes, look, resend, commit, close } = createReporterLanes(options, gate);
+  const { senders, look, resend, commit, close } = createSenders(options, gate);
   const old = createOldMark(now(), spool.lastSeq());
   const phase = (Number.parseInt(probe.slice(-4), 16) * slotMs) % sendEveryMs;
   let heardAt = Number.NEGATIVE_INFINITY;
   let sentAt = now();
-  let urgent = new Set<ReporterLane>();
+  let urgent = new Set<PartitionSender>();
 
   const pumpUrgent = (): void => {
     const due = urgent;
@@ -61,24 +61,24 @@ export const createReporter = (options: LanesOptions & { readonly clock?: Clock 
     const isTurn = at - sentAt >= sendEveryMs - tickMs / 2;
     if (isTurn) sentAt = at;
     if (gate.open())
-      for (const { route, pump } of lanes)
+      for (const { route, pump } of senders)
         if (route.waitingSince !== undefined && (isTurn || at - route.waitingSince >= sendEveryMs)) void pump.run();
     look(at, at - heardAt <= hearingMs);
     old.note(at, spool.lastSeq());
   };
-  const ticker = atSharedBeat(tickMs, tick, { clock, phase });
+  const ticker = atSharedTick(tickMs, tick, { clock, phase });
   const keeper = createSpoolKeeper({ spool, clock, phase, log });
 
   return {
     report: (result, isUrgent) => {
       const taken = spool.append(result);
-      const lane = taken && lanes[taken.partition];
-      if (!lane) return;
-      lane.route = came(lane.route, now());
+      const sender = taken && senders[taken.partition];
+      if (!sender) return;
+      sender.route = came(sender.route, now());
       keeper.saveSoon();
       if (!isUrgent) return;
       if (urgent.size === 0) setImmediate(pumpUrgent);
-      urgent.add(lane);
+      urgent.add(sender);
     },
     attach: (to) => {
       gate.attach(to);
@@ -95,20 +95,20 @@ export const createReporter = (options: LanesOptions & { readonly clock?: Clock 
       if (generation !== spool.generation) return;
       heardAt = now();
       commit(committed);
-      for (const lane of lanes) {
-        const isAgain = again.includes(lane.partition);
-        if (isAgain || lane.partition in committed) lane.route = ownedBy(lane.route, batches);
-        if (isAgain) lane.route = askedToRewind(lane.route);
+      for (const sender of senders) {
+        const isAgain = again.includes(sender.partition);
+        if (isAgain || sender.partition in committed) sender.route = ownedBy(sender.route, batches);
+        if (isAgain) sender.route = askedToRewind(sender.route);
       }
       if (again.length > 0) tick();
     },
     hear: ({ committed, batches }) => {
       heardAt = now();
       commit(committed);
-      if (formFor(batches) < newestBatch) for (const lane of lanes) lane.route = ownedBy(lane.route, batches);
+      if (formFor(batches) < newestBatch) for (const sender of senders) sender.route = ownedBy(sender.route, batches);
     },
     handedOver: () =>
-      lanes.every(({ route, partition }) => (spool.nextAfter(partition, landedUpTo(route)) ?? Number.POSITIVE_INFINITY) > old.seq()),
+      senders.every(({ route, partition }) => (spool.nextAfter(partition, landedUpTo(route)) ?? Number.POSITIVE_INFINITY) > old.seq()),
     close: async () => {
       ticker.stop();
       const synced = keeper.stop();

@@ -42,7 +42,7 @@ export const came = (route: Route, at: number): Route => (route.waitingSince ===
 export const taken = (route: Route): Route => ({ ...route, waitingSince: undefined });
 
 /** It could not go now, and is due with the next turn. */
-export const stranded = (route: Route): Route => ({ ...route, waitingSince: longAgo });
+export const dueNow = (route: Route): Route => ({ ...route, waitingSince: longAgo });
 
 export const mayLeave = ({ flights }: Route): boolean => flights.length < mostFlights;
 
@@ -59,7 +59,7 @@ export const landed = (route: Route, flight: Flight): Route => ({ ...route, flig
 /** Undefined when the flight was given up already, with the connection. */
 export const failed = (route: Route, flight: Flight): Route | undefined =>
   route.flights.includes(flight)
-    ? stranded({ ...route, flights: without(route, flight), sent: Math.min(route.sent, flight.before) })
+    ? dueNow({ ...route, flights: without(route, flight), sent: Math.min(route.sent, flight.before) })
     : undefined;
 
 /** What was in flight when the connection broke may have landed or not: it goes again, and repeats change nothing. */
@@ -72,7 +72,7 @@ export const reconnected = (route: Route, at: number): Route => ({
 
 /** It goes again from where it is committed. Undefined when nothing beyond that was sent. */
 export const rewound = (route: Route, committed: number, at: number): Route | undefined =>
-  route.sent <= committed ? undefined : stranded({ ...route, sent: committed, rewoundAt: at });
+  route.sent <= committed ? undefined : dueNow({ ...route, sent: committed, rewoundAt: at });
 
 /** More of it was committed. */
 export const committedUpTo = (route: Route, mark: number, at: number, patienceMs: number): Route => ({

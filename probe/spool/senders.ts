@@ -11,6 +11,7 @@ import {
   afterLoss,
   came,
   committedUpTo,
+  dueNow,
   type Flight,
   failed,
   isLost,
@@ -22,18 +23,17 @@ import {
   type Route,
   reconnected,
   rewound,
-  stranded,
   taken,
 } from './route.ts';
 import type { Spool } from './spool.ts';
 import type { Taken } from './take.ts';
 
 /** One partition on its way. */
-export type ReporterLane = { readonly partition: number; route: Route; readonly pump: Pump };
+export type PartitionSender = { readonly partition: number; route: Route; readonly pump: Pump };
 
 /** The partitions, and what sends what waits of them. Modes: those of their pumps. */
-export type ReporterLanes = {
-  readonly lanes: readonly ReporterLane[];
+export type Senders = {
+  readonly senders: readonly PartitionSender[];
   /** Puts back what must go again: what a gap was reported of, and what was never committed although a coordinator is there. */
   readonly look: (at: number, isHeard: boolean) => void;
   /** There is a new connection. */
@@ -43,7 +43,7 @@ export type ReporterLanes = {
   readonly close: () => Promise<void>;
 };
 
-export type LanesOptions = {
+export type SendersOptions = {
   readonly probe: string;
   readonly continent: Continent;
   readonly key: Key;
@@ -59,116 +59,116 @@ const closingMs = 2_000;
 
 const now = (): number => performance.now();
 
-export const createReporterLanes = (
-  { probe, continent, key, spool, patienceMs = defaultPatienceMs, log }: LanesOptions,
+export const createSenders = (
+  { probe, continent, key, spool, patienceMs = defaultPatienceMs, log }: SendersOptions,
   gate: ReporterGate,
-): ReporterLanes => {
+): Senders => {
   const departures = createDepartures(key);
 
-  const rewind = (lane: ReporterLane): void => {
-    const back = rewound(lane.route, spool.committedOf(lane.partition), now());
+  const rewind = (sender: PartitionSender): void => {
+    const back = rewound(sender.route, spool.committedOf(sender.partition), now());
     if (!back) return;
-    lane.route = back;
-    void lane.pump.run();
+    sender.route = back;
+    void sender.pump.run();
   };
 
-  const onLanded = (lane: ReporterLane, flight: Flight): void => {
-    lane.route = landed(lane.route, flight);
+  const onLanded = (sender: PartitionSender, flight: Flight): void => {
+    sender.route = landed(sender.route, flight);
     gate.accepted();
-    void lane.pump.resume();
+    void sender.pump.resume();
   };
 
-  const onFailed = (lane: ReporterLane, flight: Flight, error: unknown): void => {
-    const back = failed(lane.route, flight);
+  const onFailed = (sender: PartitionSender, flight: Flight, error: unknown): void => {
+    const back = failed(sender.route, flight);
     if (!back) return;
-    lane.route = back;
-    gate.refused(error, lane.partition);
+    sender.route = back;
+    gate.refused(error, sender.partition);
   };
 
-  const send = (through: Bus, lane: ReporterLane, { after, last, texts }: Taken): void => {
-    const { partition } = lane;
-    const body = Buffer.from(batchText(lane.route.form, { probe, generation: spool.generation, partition, after }, texts));
-    const { route, flight } = left(lane.route, last, now());
-    lane.route = route;
+  const send = (through: Bus, sender: PartitionSender, { after, last, texts }: Taken): void => {
+    const { partition } = sender;
+    const body = Buffer.from(batchText(sender.route.form, { probe, generation: spool.generation, partition, after }, texts));
+    const { route, flight } = left(sender.route, last, now());
+    sender.route = route;
     departures
       .store(through, subjects.result(continent, partition, probe), body)
-      .then(() => onLanded(lane, flight))
-      .catch((error: unknown) => onFailed(lane, flight, error));
+      .then(() => onLanded(sender, flight))
+      .catch((error: unknown) => onFailed(sender, flight, error));
   };
 
   /** Sends all that waits of a partition, as far as it may. */
-  const pumpOnce = async (lane: ReporterLane): Promise<void> => {
-    lane.route = taken(lane.route);
+  const pumpOnce = async (sender: PartitionSender): Promise<void> => {
+    sender.route = taken(sender.route);
     await spool.save();
     for (;;) {
-      if (!mayLeave(lane.route)) return lane.pump.askAgain();
-      const from = lane.route.sent;
-      const next = await spool.take(lane.partition, from);
+      if (!mayLeave(sender.route)) return sender.pump.askAgain();
+      const from = sender.route.sent;
+      const next = await spool.take(sender.partition, from);
       if (!next) return;
       const through = gate.open();
       if (!through) {
-        lane.route = stranded(lane.route);
+        sender.route = dueNow(sender.route);
         return;
       }
       // Put back while we read: what we have is not what comes next.
-      if (lane.route.sent === from) send(through, lane, next);
+      if (sender.route.sent === from) send(through, sender, next);
     }
   };
 
-  const lanes: readonly ReporterLane[] = Array.from({ length: partitionCount }, (_, partition) => {
-    const lane: ReporterLane = {
+  const senders: readonly PartitionSender[] = Array.from({ length: partitionCount }, (_, partition) => {
+    const sender: PartitionSender = {
       partition,
       route: newRoute(patienceMs),
       pump: createPump({
-        once: () => pumpOnce(lane),
-        may: () => mayLeave(lane.route),
+        once: () => pumpOnce(sender),
+        may: () => mayLeave(sender.route),
         onFailure: (error) => {
-          lane.route = came(lane.route, now());
+          sender.route = came(sender.route, now());
           log.error({ err: error, partition }, 'results could not be taken from the spool');
         },
       }),
     };
-    return lane;
+    return sender;
   });
 
   return {
-    lanes,
+    senders,
     look: (at, isHeard) => {
-      for (const lane of lanes) {
-        if (isRewindDue(lane.route, at)) {
-          lane.route = { ...lane.route, rewindAsked: false };
-          rewind(lane);
+      for (const sender of senders) {
+        if (isRewindDue(sender.route, at)) {
+          sender.route = { ...sender.route, rewindAsked: false };
+          rewind(sender);
         }
-        if (!isHeard || !isLost(lane.route, at)) continue;
-        const { partition } = lane;
-        const { sent } = lane.route;
+        if (!isHeard || !isLost(sender.route, at)) continue;
+        const { partition } = sender;
+        const { sent } = sender.route;
         log.warn({ partition, committed: spool.committedOf(partition), sent }, 'sent results were never committed; they go again');
-        lane.route = afterLoss(lane.route);
-        rewind(lane);
+        sender.route = afterLoss(sender.route);
+        rewind(sender);
       }
     },
     resend: () => {
-      for (const lane of lanes) {
-        lane.route = reconnected(lane.route, now());
-        if (spool.nextAfter(lane.partition, lane.route.sent) !== undefined) void lane.pump.run();
+      for (const sender of senders) {
+        sender.route = reconnected(sender.route, now());
+        if (spool.nextAfter(sender.partition, sender.route.sent) !== undefined) void sender.pump.run();
       }
     },
     commit: (committed) => {
-      const before = lanes.map(({ partition }) => spool.committedOf(partition));
+      const before = senders.map(({ partition }) => spool.committedOf(partition));
       spool.commit(committed);
-      for (const lane of lanes) {
-        const mark = spool.committedOf(lane.partition);
-        if (mark !== before[lane.partition]) lane.route = committedUpTo(lane.route, mark, now(), patienceMs);
+      for (const sender of senders) {
+        const mark = spool.committedOf(sender.partition);
+        if (mark !== before[sender.partition]) sender.route = committedUpTo(sender.route, mark, now(), patienceMs);
       }
     },
     close: async () => {
       if (gate.open()) {
-        await Promise.all(lanes.map(({ pump }) => pump.run()));
+        await Promise.all(senders.map(({ pump }) => pump.run()));
         const patience = now() + closingMs;
-        while (lanes.some(({ route }) => route.flights.length > 0) && now() < patience)
+        while (senders.some(({ route }) => route.flights.length > 0) && now() < patience)
           await new Promise((resolve) => setTimeout(resolve, 20));
       }
-      for (const { pump } of lanes) pump.stop();
+      for (const { pump } of senders) pump.stop();
     },
   };
 };

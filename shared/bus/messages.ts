@@ -147,13 +147,13 @@ export const presenceReply = z.object({
 /** Sent after each commit, so that probes trim their spools at once; presence replies say the same for those that missed it. */
 export const receiptMessage = z.object({ v: version, generation: id, committed, again: z.array(z.int()).default([]), batches });
 
-export const beatKinds = ['success', 'start', 'fail', 'log'] as const;
+export const pingKinds = ['success', 'start', 'fail', 'log'] as const;
 
-export const beatMessage = z.object({
+export const pingMessage = z.object({
   v: version,
   id,
   key: z.string().regex(/^[0-9a-f]{64}$/),
-  kind: z.enum(beatKinds),
+  kind: z.enum(pingKinds),
   exit_code: z.int().min(0).max(255).nullable(),
   at: time,
   rid: id.nullable(),
@@ -163,31 +163,28 @@ export const beatMessage = z.object({
   ear: z.string().max(400),
 });
 
-/** So many beats go with one call to the coordinator's address. */
-export const mostKeptBeats = 500;
+/** So many pings go with one call to the coordinator's address. */
+export const mostForwardedPings = 500;
 
-/** Beats from the disk of an ear that cannot reach the bus, given to the coordinator's own address. `sent_at`: said again much later, it is not heard. */
-export const keptBeatsMessage = z.object({
-  v: version,
-  probe: id,
-  sent_at: time,
-  beats: z.array(beatMessage).min(1).max(mostKeptBeats),
-});
+/** Pings from the disk of a ping receiver that cannot reach the bus, given to the coordinator's own address. `sent_at`: said again much later, it is not heard. */
+export const forwardedPingsMessage = z
+  .object({ v: version, probe: id, sent_at: time, beats: z.array(pingMessage).min(1).max(mostForwardedPings) })
+  .transform(({ beats, ...message }) => ({ ...message, pings: beats }));
 
-/** The ids of those that the ear need not keep any longer: the bus has them, or nobody will ever take them. */
-export const keptBeatsReply = z.object({ v: version, done: z.array(id) });
+/** The ids of those that the ping receiver need not keep any longer: the bus has them, or nobody will ever take them. */
+export const forwardedPingsReply = z.object({ v: version, done: z.array(id) });
 
 /** A known heartbeat key: which monitor it belongs to, and until when a rotated-out one still counts. */
-export const beatKeyMessage = z.object({ v: version, organisation: id, monitor: id, until: time.nullable() });
+export const pingKeyMessage = z.object({ v: version, organisation: id, monitor: id, until: time.nullable() });
 
-/** How many keys an ear holds, and which: a digest of them. */
-export const earKeysMessage = z.object({ v: version, probe: id, count: z.int(), digest: z.string().max(64) });
+/** How many keys a ping receiver holds, and which: a digest of them. */
+export const receiverKeysMessage = z.object({ v: version, probe: id, count: z.int(), digest: z.string().max(64) });
 
 const mark = z.object({ id, at: time, exit_code: z.int().nullable() });
 const run = z.object({ rid: id.nullable(), at: time });
 
-/** What the beats of a monitor come to; see shared/checks/heartbeat/state.ts. */
-export const beatStateMessage = z.object({
+/** What the pings of a monitor come to; see shared/checks/heartbeat/state.ts. */
+export const pingStateMessage = z.object({
   v: version,
   terms: z.int().nullable(),
   paused: z.boolean(),
@@ -216,5 +213,5 @@ export type BatchMessage = z.infer<typeof batchMessage>;
 export type PresenceMessage = z.infer<typeof presenceMessage>;
 export type PresenceReply = z.infer<typeof presenceReply>;
 export type ReceiptMessage = z.infer<typeof receiptMessage>;
-export type BeatMessage = z.infer<typeof beatMessage>;
-export type KeptBeatsMessage = z.infer<typeof keptBeatsMessage>;
+export type PingMessage = z.infer<typeof pingMessage>;
+export type ForwardedPingsMessage = z.infer<typeof forwardedPingsMessage>;

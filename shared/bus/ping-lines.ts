@@ -1,10 +1,10 @@
-/** Which beats are through, by their ids, and what hindered others. */
+/** Which pings are through, by their ids, and what hindered others. */
 export type HandedOver = { readonly handed: ReadonlySet<string>; readonly failures: readonly unknown[] };
 
-type Lined = { readonly monitor: string; readonly beat: { readonly id: string } };
+type Lined = { readonly monitor: string; readonly ping: { readonly id: string } };
 
 /**
- * Hands beats over side by side for different monitors, one after the other for each; a line ends with its first failure, or when there is
+ * Hands pings over side by side for different monitors, one after the other for each; a line ends with its first failure, or when there is
  * no more time to go on.
  */
 export const handOverInLines = async <Entry extends Lined>(
@@ -19,7 +19,7 @@ export const handOverInLines = async <Entry extends Lined>(
       for (const entry of line) {
         if (!mayGoOn()) return;
         await handOver(entry);
-        handed.add(entry.beat.id);
+        handed.add(entry.ping.id);
       }
     }),
   );

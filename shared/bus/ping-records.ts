@@ -1,30 +1,30 @@
 import { backoff, pause } from '../base/retry.ts';
-import { type BeatState, mergeBeats } from '../checks/heartbeat/state.ts';
+import { mergePings, type PingState } from '../checks/heartbeat/state.ts';
 import { BusRefusal } from './management.ts';
 import { jsonOf } from './message-json.ts';
-import { beatStateMessage } from './messages.ts';
+import { pingStateMessage } from './messages.ts';
 import type { Bus } from './nats.ts';
 import { streams } from './streams.ts';
 import { subjects } from './subjects.ts';
 
 /**
- * What the beats of each monitor come to, as the bus has it: one record for each, changed only on top of what it was (compare and set), so
- * that ears all over the world can count in the same record and none is undone.
+ * What the pings of each monitor come to, as the bus has it: one record for each, changed only on top of what it was (compare and set), so
+ * that ping receivers all over the world can count in the same record and none is undone.
  *
  * Modes: `sure` → (the connection broke) `doubtful`: the bus may have lost what was written from here; if a sample shows that it did, it
  * gets all of it once more → `sure`.
  */
-export type BeatRecords = {
-  /** undefined: there is none, which after a wiped bus says nothing about the beats. @throws when the bus cannot be asked. */
-  readonly read: (organisation: string, monitor: string) => Promise<BeatState | undefined>;
+export type PingRecords = {
+  /** undefined: there is none, which after a wiped bus says nothing about the pings. @throws when the bus cannot be asked. */
+  readonly read: (organisation: string, monitor: string) => Promise<PingState | undefined>;
   /** Changes of one monitor happen in the order of these calls. @throws when the bus did not take it; it may have all the same. */
-  readonly change: (organisation: string, monitor: string, change: (state: BeatState | undefined) => BeatState) => Promise<void>;
+  readonly change: (organisation: string, monitor: string, change: (state: PingState | undefined) => PingState) => Promise<void>;
   /** Where there is doubt: looks whether the bus was wiped, and tells it again what was written from here. @throws when it cannot be asked. */
   readonly recover: () => Promise<void>;
 };
 
 /** A record and the number of the message that holds it; 0 when there is none. */
-type Held = { readonly seq: number; readonly state: BeatState | undefined };
+type Held = { readonly seq: number; readonly state: PingState | undefined };
 
 const wrongLastSequence = 10071;
 const mostAttempts = 12;
@@ -32,10 +32,10 @@ const mostRemembered = 20_000;
 const sampleSize = 3;
 const atOnce = 100;
 
-const parse = (data: Uint8Array): BeatState | undefined => {
+const parse = (data: Uint8Array): PingState | undefined => {
   if (data.length === 0) return undefined;
   try {
-    const read = beatStateMessage.safeParse(jsonOf(data));
+    const read = pingStateMessage.safeParse(jsonOf(data));
     return read.success ? read.data : undefined;
   } catch {
     return undefined; // Whoever wrote that cannot be asked; a record that cannot be read is as good as none.
@@ -43,12 +43,12 @@ const parse = (data: Uint8Array): BeatState | undefined => {
 };
 
 /** Whether the bus knows less than what was written to it. */
-const lags = (there: BeatState | undefined, written: BeatState): boolean =>
+const lags = (there: PingState | undefined, written: PingState): boolean =>
   there === undefined || (written.good?.at ?? 0) > (there.good?.at ?? 0) || (written.bad?.at ?? 0) > (there.bad?.at ?? 0);
 
-export const createBeatRecords = (bus: Bus, options: { readonly timeoutMs?: number } = {}): BeatRecords => {
+export const createPingRecords = (bus: Bus, options: { readonly timeoutMs?: number } = {}): PingRecords => {
   const { timeoutMs = 2_000 } = options;
-  // What was last written from here: mostly still true, which saves a question for each beat. If it is not, the bus refuses, and it is asked.
+  // What was last written from here: mostly still true, which saves a question for each ping. If it is not, the bus refuses, and it is asked.
   const remembered = new Map<string, Held>();
   const lines = new Map<string, Promise<void>>();
   let isDoubtful = false;
@@ -57,7 +57,7 @@ export const createBeatRecords = (bus: Bus, options: { readonly timeoutMs?: numb
   });
 
   const ask = async (subject: string): Promise<Held> => {
-    const answer = await bus.request(`$JS.API.DIRECT.GET.${streams.lastBeats.name}.${subject}`, '', { timeoutMs });
+    const answer = await bus.request(`$JS.API.DIRECT.GET.${streams.lastPings.name}.${subject}`, '', { timeoutMs });
     const seq = Number(answer.header('Nats-Sequence') ?? 0);
     return { seq, state: seq === 0 ? undefined : parse(answer.data) };
   };
@@ -69,7 +69,7 @@ export const createBeatRecords = (bus: Bus, options: { readonly timeoutMs?: numb
     if (oldest !== undefined) remembered.delete(oldest);
   };
 
-  const write = async (subject: string, change: (state: BeatState | undefined) => BeatState): Promise<void> => {
+  const write = async (subject: string, change: (state: PingState | undefined) => PingState): Promise<void> => {
     for (let attempt = 0; ; attempt += 1) {
       const held = remembered.get(subject) ?? (await ask(subject));
       const state = change(held.state);
@@ -88,7 +88,7 @@ export const createBeatRecords = (bus: Bus, options: { readonly timeoutMs?: numb
   };
 
   /** Changes of one record one after the other. */
-  const inLine = (subject: string, change: (state: BeatState | undefined) => BeatState): Promise<void> => {
+  const inLine = (subject: string, change: (state: PingState | undefined) => PingState): Promise<void> => {
     const done = (lines.get(subject) ?? Promise.resolve()).then(() => write(subject, change));
     const settled = done
       .catch(() => undefined)
@@ -115,13 +115,13 @@ export const createBeatRecords = (bus: Bus, options: { readonly timeoutMs?: numb
       await Promise.all(
         known
           .slice(at, at + atOnce)
-          .map(([subject, { state }]) => state && inLine(subject, (seen) => (seen ? mergeBeats(state, seen) : state))),
+          .map(([subject, { state }]) => state && inLine(subject, (seen) => (seen ? mergePings(state, seen) : state))),
       );
   };
 
   return {
-    read: async (organisation, monitor) => (await ask(subjects.lastBeats(organisation, monitor))).state,
-    change: (organisation, monitor, change) => inLine(subjects.lastBeats(organisation, monitor), change),
+    read: async (organisation, monitor) => (await ask(subjects.lastPings(organisation, monitor))).state,
+    change: (organisation, monitor, change) => inLine(subjects.lastPings(organisation, monitor), change),
     recover: async () => {
       if (!isDoubtful) return;
       if (await isWiped()) await tellAgain();

@@ -3,43 +3,46 @@ import { dirname } from 'node:path';
 import { z } from 'zod';
 import type { Log } from '../base/log.ts';
 import { makeFolder } from '../base/make-folder.ts';
-import { type BeatMessage, beatMessage } from './messages.ts';
+import { type PingMessage, pingMessage } from './messages.ts';
 import { type HandedOver, handOverInLines } from './ping-lines.ts';
 
 /**
- * Beats that were taken while the bus was away, on the disk of the place that took them.
- * Modes: `empty` → `waiting` (beats on disk; further ones go behind them) → `draining` (handed over, one drain at a time; what
+ * Pings that were taken while the bus was away, on the disk of the place that took them.
+ * Modes: `empty` → `waiting` (pings on disk; further ones go behind them) → `draining` (handed over, one drain at a time; what
  * comes meanwhile goes behind; what is left of a large file is written anew) → `empty` (the file is cut) or back to `waiting` when the
  * bus went away again; `closed`.
  */
-export type SpooledBeat = {
+export type SpooledPing = {
   readonly organisation: string;
   readonly monitor: string;
-  readonly beat: BeatMessage;
+  readonly ping: PingMessage;
   /** Dated by the clock of a host before anybody had told it the time. */
   readonly uncorrected?: true;
 };
 
-export type BeatSpool = {
+export type PingSpool = {
   readonly waiting: () => number;
-  /** Settles when the beat is on the disk. @throws SpoolFull. */
-  readonly append: (entry: SpooledBeat) => Promise<void>;
+  /** Settles when the ping is on the disk. @throws SpoolFull. */
+  readonly append: (entry: SpooledPing) => Promise<void>;
   /** Hands over what waits, of each monitor oldest first, until nothing is left or a hand-over fails. What fails is kept, and comes again after a crash. */
-  readonly drain: (handOver: (entry: SpooledBeat) => Promise<void>) => Promise<void>;
+  readonly drain: (handOver: (entry: SpooledPing) => Promise<void>) => Promise<void>;
   /** The same for whoever takes many at a time: given what waits, oldest first, it hands over as much of that as it likes, but something. */
   readonly drainTogether: (handOver: HandOverSome) => Promise<void>;
   readonly close: () => Promise<void>;
 };
 
-export type HandOverSome = (waiting: readonly SpooledBeat[]) => Promise<HandedOver>;
+export type HandOverSome = (waiting: readonly SpooledPing[]) => Promise<HandedOver>;
 
 export class SpoolFull extends Error {}
 
-const entryShape = z.object({ organisation: z.uuid(), monitor: z.uuid(), beat: beatMessage, uncorrected: z.literal(true).exactOptional() });
+/** On the disk, as in addresses, a ping is a beat: files outlive releases. */
+const entryShape = z
+  .object({ organisation: z.uuid(), monitor: z.uuid(), beat: pingMessage, uncorrected: z.literal(true).exactOptional() })
+  .transform(({ beat, ...entry }) => ({ ...entry, ping: beat }));
 /** So many wait for the bus at a time. One after the other they would take as many times the way there, and who comes last looks late. */
 const mostAtOnce = 2_000;
 const mostBytes = 256 * 1024 * 1024;
-/** A file of this size holds mostly what is handed over: where beats come all the time, it is never empty and would else grow until it is full. */
+/** A file of this size holds mostly what is handed over: where pings come all the time, it is never empty and would else grow until it is full. */
 const largeBytes = 8 * 1024 * 1024;
 
 const syncFolderOf = async (path: string): Promise<void> => {
@@ -47,9 +50,9 @@ const syncFolderOf = async (path: string): Promise<void> => {
   await folder.sync().finally(() => folder.close());
 };
 
-const lineOf = (entry: SpooledBeat): string => `${JSON.stringify(entry)}\n`;
+const lineOf = ({ ping, ...entry }: SpooledPing): string => `${JSON.stringify({ ...entry, beat: ping })}\n`;
 
-const readEntries = (text: string, log: Log): SpooledBeat[] =>
+const readEntries = (text: string, log: Log): SpooledPing[] =>
   text
     .split('\n')
     .filter((line) => line !== '')
@@ -57,13 +60,13 @@ const readEntries = (text: string, log: Log): SpooledBeat[] =>
       try {
         return [entryShape.parse(JSON.parse(line))];
       } catch (error) {
-        // Only a line that was cut off by a crash looks so: nobody was told that its beat is kept.
+        // Only a line that was cut off by a crash looks so: nobody was told that its ping is kept.
         log.warn({ err: error }, 'a beat on the disk cannot be read and is dropped');
         return [];
       }
     });
 
-export const openBeatSpool = async (path: string, log: Log): Promise<BeatSpool> => {
+export const openPingSpool = async (path: string, log: Log): Promise<PingSpool> => {
   makeFolder(dirname(path));
   let file: FileHandle = await open(path, 'a+', 0o600);
   await syncFolderOf(path);
@@ -92,7 +95,7 @@ export const openBeatSpool = async (path: string, log: Log): Promise<BeatSpool> 
     }
   };
 
-  const append: BeatSpool['append'] = async (entry) => {
+  const append: PingSpool['append'] = async (entry) => {
     const line = lineOf(entry);
     if (bytes + line.length > mostBytes) throw new SpoolFull('the disk holds as many beats as it may');
     bytes += Buffer.byteLength(line);
@@ -115,7 +118,7 @@ export const openBeatSpool = async (path: string, log: Log): Promise<BeatSpool> 
     const taken = queue.slice(0, mostAtOnce);
     const { handed, failures } = await handOver(taken);
     // What came meanwhile stands behind these.
-    queue.splice(0, taken.length, ...taken.filter(({ beat }) => !handed.has(beat.id)));
+    queue.splice(0, taken.length, ...taken.filter(({ ping }) => !handed.has(ping.id)));
     if (failures.length > 0) throw failures[0];
     if (handed.size === 0) throw new Error('none of the beats on the disk was taken');
   };

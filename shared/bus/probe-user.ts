@@ -4,25 +4,25 @@ import { probeConsumers, streams } from './streams.ts';
 import { inboxOf, subjects } from './subjects.ts';
 
 /**
- * What a probe may do on the bus: say its own results, presence and beats, pull its own assignments, and hear its own looks, receipts and
+ * What a probe may do on the bus: say its own results, presence and pings, pull its own assignments, and hear its own looks, receipts and
  * inbox. Whoever steals its credentials can do no more.
  */
 export const probePermissions = (probe: string, continent: Continent, organisation: string | null = null): Permissions => {
   const durables = [probeConsumers.roster(probe), probeConsumers.assignments(probe, ''), probeConsumers.private(probe)].map(
     ({ name }) => name,
   );
-  const beatKeys = probeConsumers.beatKeys(probe, organisation).name;
+  const pingKeys = probeConsumers.pingKeys(probe, organisation).name;
   return {
     publish: {
       allow: [
         subjects.resultsOfProbe(continent, probe),
         subjects.presence(probe),
-        subjects.beatsTakenIn(continent),
-        subjects.lastBeatsOf(organisation),
-        subjects.earKeys(probe),
-        `$JS.API.DIRECT.GET.${streams.lastBeats.name}.${subjects.lastBeatsOf(organisation)}`,
-        `$JS.API.CONSUMER.MSG.NEXT.${streams.beatKeys.name}.${beatKeys}`,
-        `$JS.ACK.${streams.beatKeys.name}.${beatKeys}.>`,
+        subjects.pingsTakenIn(continent),
+        subjects.lastPingsOf(organisation),
+        subjects.receiverKeys(probe),
+        `$JS.API.DIRECT.GET.${streams.lastPings.name}.${subjects.lastPingsOf(organisation)}`,
+        `$JS.API.CONSUMER.MSG.NEXT.${streams.pingKeys.name}.${pingKeys}`,
+        `$JS.ACK.${streams.pingKeys.name}.${pingKeys}.>`,
         ...durables.flatMap((name) => [`$JS.API.CONSUMER.MSG.NEXT.ASSIGN.${name}`, `$JS.ACK.ASSIGN.${name}.>`]),
       ],
     },

@@ -19,26 +19,26 @@ export const streams = {
     discard: 'old',
     maxPerSubject: 1,
   },
-  /** Beats wait here until a coordinator has written them down. */
-  beats: {
+  /** Pings wait here until a coordinator has written them down. */
+  pings: {
     name: 'BEATS',
-    subjects: [subjects.allBeats],
+    subjects: [subjects.allPings],
     retention: 'workqueue',
     discard: 'new',
     maxBytes: 1024 ** 3,
   },
-  /** What the beats of each monitor come to: all that its deadline depends on. */
-  lastBeats: {
+  /** What the pings of each monitor come to: all that its deadline depends on. */
+  lastPings: {
     name: 'LASTBEATS',
-    subjects: [subjects.allLastBeats],
+    subjects: [subjects.allLastPings],
     retention: 'limits',
     discard: 'old',
     maxPerSubject: 1,
   },
-  /** Which heartbeat keys exist, for the ears; an empty message is a tombstone, and goes after a week. */
-  beatKeys: {
+  /** Which heartbeat keys exist, for the ping receivers; an empty message is a tombstone, and goes after a week. */
+  pingKeys: {
     name: 'BEATKEYS',
-    subjects: [subjects.allBeatKeys],
+    subjects: [subjects.allPingKeys],
     retention: 'limits',
     discard: 'old',
     maxPerSubject: 1,
@@ -54,10 +54,10 @@ export const partitionConsumer = (partition: number): ConsumerOptions => ({
   maxAckPending: 256,
 });
 
-/** Of a partition's beats, for the coordinator that owns it. */
-export const beatsConsumer = (partition: number): ConsumerOptions => ({
+/** Of a partition's pings, for the coordinator that owns it. */
+export const pingsConsumer = (partition: number): ConsumerOptions => ({
   name: `beats-${partition}`,
-  filter: subjects.beatsOfPartition(partition),
+  filter: subjects.pingsOfPartition(partition),
   deliver: 'all',
   ackWaitMs: 5_000,
   maxAckPending: 1_000,
@@ -71,10 +71,10 @@ export const probeConsumers = {
   roster: (probe: string): ConsumerOptions => ({ name: `roster-${probe}`, filter: subjects.roster, ...lastValues }),
   assignments: (probe: string, filter: string): ConsumerOptions => ({ name: `assign-${probe}`, filter, ...lastValues }),
   private: (probe: string): ConsumerOptions => ({ name: `private-${probe}`, filter: subjects.privateAssignmentsOf(probe), ...lastValues }),
-  /** In the stream of beat keys: all, or those of a private probe's organisation. */
-  beatKeys: (probe: string, organisation: string | null): ConsumerOptions => ({
+  /** In the stream of ping keys: all, or those of a private probe's organisation. */
+  pingKeys: (probe: string, organisation: string | null): ConsumerOptions => ({
     name: `beatkeys-${probe}`,
-    filter: subjects.beatKeysOf(organisation),
+    filter: subjects.pingKeysOf(organisation),
     ...lastValues,
   }),
 } as const;

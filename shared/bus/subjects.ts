@@ -1,9 +1,9 @@
 import { type Continent, continentToken } from '../base/continents.ts';
 
-/** Where beats are taken: by probes' ears in their continents, and by coordinators, wherever those are. */
-export type BeatPlace = Continent | 'coordinator';
+/** Where pings are taken: by probes' ping receivers in their continents, and by coordinators, wherever those are. */
+export type PingPlace = Continent | 'coordinator';
 
-const beatPlaceToken = (place: BeatPlace): string => (place === 'coordinator' ? place : continentToken(place));
+const pingPlaceToken = (place: PingPlace): string => (place === 'coordinator' ? place : continentToken(place));
 
 /** Every name on the bus, by functions, so that none is spelled twice. Arguments are ids, partitions and fingerprints: never user text. */
 export const subjects = {
@@ -23,21 +23,21 @@ export const subjects = {
   allResults: 'result.>',
   presence: (probe: string) => `presence.${probe}`,
   allPresence: 'presence.*',
-  /** A beat as some place took it: a probe's ear, or a coordinator. */
-  beat: (place: BeatPlace, partition: number, key: string) => `beat.${beatPlaceToken(place)}.${partition}.${key}`,
-  beatsTakenIn: (place: BeatPlace) => `beat.${beatPlaceToken(place)}.*.*`,
-  beatsOfPartition: (partition: number) => `beat.*.${partition}.*`,
-  allBeats: 'beat.>',
-  /** What the beats of a monitor come to. Under its organisation, so that a private probe sees and says nothing of others. */
-  lastBeats: (organisation: string, monitor: string) => `lastbeats.${organisation}.${monitor}`,
-  lastBeatsOf: (organisation: string | null) => `lastbeats.${organisation ?? '*'}.*`,
-  allLastBeats: 'lastbeats.>',
-  beatKey: (organisation: string, key: string) => `beatkey.${organisation}.${key}`,
-  beatKeysOf: (organisation: string | null) => `beatkey.${organisation ?? '*'}.*`,
-  allBeatKeys: 'beatkey.>',
-  /** What an ear holds of the keys, so that a coordinator notices when it lacks some. */
-  earKeys: (probe: string) => `earkeys.${probe}`,
-  allEarKeys: 'earkeys.*',
+  /** A ping as some place took it: a probe's ping receiver, or a coordinator. */
+  ping: (place: PingPlace, partition: number, key: string) => `beat.${pingPlaceToken(place)}.${partition}.${key}`,
+  pingsTakenIn: (place: PingPlace) => `beat.${pingPlaceToken(place)}.*.*`,
+  pingsOfPartition: (partition: number) => `beat.*.${partition}.*`,
+  allPings: 'beat.>',
+  /** What the pings of a monitor come to. Under its organisation, so that a private probe sees and says nothing of others. */
+  lastPings: (organisation: string, monitor: string) => `lastbeats.${organisation}.${monitor}`,
+  lastPingsOf: (organisation: string | null) => `lastbeats.${organisation ?? '*'}.*`,
+  allLastPings: 'lastbeats.>',
+  pingKey: (organisation: string, key: string) => `beatkey.${organisation}.${key}`,
+  pingKeysOf: (organisation: string | null) => `beatkey.${organisation ?? '*'}.*`,
+  allPingKeys: 'beatkey.>',
+  /** What a ping receiver holds of the keys, so that a coordinator notices when it lacks some. */
+  receiverKeys: (probe: string) => `earkeys.${probe}`,
+  allReceiverKeys: 'earkeys.*',
 } as const;
 
 /** What the last token of a subject names: a monitor, a key, a probe. */

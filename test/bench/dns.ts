@@ -14,7 +14,7 @@ import { cores, find, pinned, start, stop } from './processes.ts';
 
 /**
  * CPU of one DNS check (UDP, an A record, the answer compared) against blackbox exporter's prober, against dnsperf, which compares nothing and so is
- * the limit, and against node:dgram alone, which no check written for node can beat. A knot answers on the core that the load has.
+ * the limit, and against node:dgram alone, which no check written for node can ping. A knot answers on the core that the load has.
  *
  * What a query costs dnsperf depends on its rate: at 15,000 a second, where each answer and each question wakes somebody, it is four times what it is
  * at full speed, where whole batches come for one wake-up. So it is measured twice: at the rate that our check had a moment ago, and at full speed,

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { eventually } from '../support/eventually.ts';
-import { addHeartbeat, beat, beatsWritten, call } from '../support/heartbeats.ts';
+import { addHeartbeat, call, ping, pingsWritten } from '../support/heartbeats.ts';
 import { incidentsOf, incidentThat, isConfirmed, isResolved, seenFrom } from '../support/incidents.ts';
 import { createNetwork, type Network } from '../support/network.ts';
 import { refuseWrites } from '../support/refusing-database.ts';
@@ -72,16 +72,16 @@ describe('while the database refuses writes', () => {
 
   test('rule 20: a /fail that was answered 200 leaves its incident, though the success after it is worked on first', async () => {
     const heartbeat = await addHeartbeat(network, {}, 3_600);
-    await beat(url, heartbeat);
-    await beatsWritten(network.sql, heartbeat.monitor, 1);
+    await ping(url, heartbeat);
+    await pingsWritten(network.sql, heartbeat.monitor, 1);
     const takeAgain = await refuseWrites(network.sql, 'beats', "new.kind = 'fail'");
     expect((await call(url, `${heartbeat.token}/fail`)).status).toBe(200);
     expect((await call(url, heartbeat.token)).status).toBe(200);
-    await beatsWritten(network.sql, heartbeat.monitor, 2);
+    await pingsWritten(network.sql, heartbeat.monitor, 2);
     expect(await incidentsOf(network.sql, heartbeat.monitor)).toEqual([]);
     await takeAgain();
     const found = await incidentThat(network.sql, heartbeat.monitor, isResolved, 20_000);
-    const [, failed, made] = await beatsWritten(network.sql, heartbeat.monitor, 3);
+    const [, failed, made] = await pingsWritten(network.sql, heartbeat.monitor, 3);
     expect([found.started_at, found.confirmed_at, found.resolved_at].map(Number)).toEqual(
       [failed, failed, made].map((each) => Number(each?.at)),
     );

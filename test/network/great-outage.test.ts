@@ -4,7 +4,7 @@ import { seenFrom } from '../support/incidents.ts';
 import { createNetwork, type Network } from '../support/network.ts';
 import { broken, type Target } from '../support/targets.ts';
 
-/** Rule 16 must not take the first witness of a great outage for sick: every failure begins while the others' last checks still passed. */
+/** Rule 16 must not take the first other host of a great outage for sick: every failure begins while the others' last checks still passed. */
 
 const count = 12;
 let network: Network;

@@ -2,19 +2,19 @@ import { decide } from '../../coordinator/domain/decide.ts';
 import type { Effect, Incident, MonitorEvent, SeenResult } from '../../coordinator/domain/incident-types.ts';
 import { checkpointOf, createState, nextTick, restore } from '../../coordinator/domain/restore.ts';
 import { isLate, isMadeUpFor, seenOf } from '../../coordinator/pings/told.ts';
-import type { BeatRow } from '../../coordinator/store/beats.ts';
+import type { PingRow } from '../../coordinator/store/pings.ts';
 import { settlingAfter } from '../../probe/checking/ping-view.ts';
 import type { Continent } from '../../shared/base/continents.ts';
 import type { Roster } from '../../shared/checks/assignment.ts';
-import { judgeBeats, nextLook } from '../../shared/checks/heartbeat/deadline.ts';
-import { foldBeat, noBeats } from '../../shared/checks/heartbeat/state.ts';
+import { judgePings, nextLook } from '../../shared/checks/heartbeat/deadline.ts';
+import { foldPing, noPings } from '../../shared/checks/heartbeat/state.ts';
 import { createAgenda } from './agenda.ts';
 import { noise } from './chance.ts';
 import type { Alert, Outcome } from './heartbeat-oracle.ts';
 import type { Away, HeartbeatStory, Ping } from './heartbeat-story.ts';
 
 /**
- * Lives a job's story with the real judgement and the real core: ears that keep pings while the bus is away, probes that judge the record on
+ * Lives a job's story with the real judgement and the real core: ping receivers that keep pings while the bus is away, probes that judge the record on
  * the bus and are blind until it has settled, and a coordinator that may be away, hears some things twice, and things of different
  * places in any order.
  */
@@ -51,7 +51,7 @@ export const liveHeartbeat = (story: HeartbeatStory): Outcome => {
     config: { grace_s: grace_ms / 1_000, ...(max_run_ms === null ? {} : { max_run_s: max_run_ms / 1_000 }) },
   };
   let state = createState(watched);
-  let record = noBeats;
+  let record = noPings;
   const incidents = new Map<string, { incident: Incident; confirmedWhen: number | null }>();
   const alerts: Alert[] = [];
   /** By incident: when its "down" is due. */
@@ -116,15 +116,15 @@ export const liveHeartbeat = (story: HeartbeatStory): Outcome => {
   };
 
   /** What the database has: every ping that the relay wrote down, and what they come to. */
-  let written: BeatRow[] = [];
-  let folded = noBeats;
+  let written: PingRow[] = [];
+  let folded = noPings;
   const relay = (ping: Ping) => {
-    const { state: next, run_ms } = foldBeat(folded, ping);
-    const row: BeatRow = { ...ping, monitor: 'job', run_ms, method: 'GET', body: '', ear: 'ear' };
+    const { state: next, run_ms } = foldPing(folded, ping);
+    const row: PingRow = { ...ping, monitor: 'job', run_ms, method: 'GET', body: '', ear: 'ear' };
     const told = { row, monitor, isMadeUpFor: isMadeUpFor(row, next), isLate: isLate(row, folded) };
     folded = next;
     written = [...written.filter(({ id }) => id !== row.id), row];
-    for (const beat of seenOf(told, written, null)) tell({ is: 'beat', beat });
+    for (const ping of seenOf(told, written, null)) tell({ is: 'ping', ping });
   };
   const work = ({ what }: Waiting, handed_over: boolean) => {
     if ('kind' in what) relay(what);
@@ -163,7 +163,7 @@ export const liveHeartbeat = (story: HeartbeatStory): Outcome => {
     if (noise(seed, 2, rolls, 42) < 0.1) agenda.at(lastGiven + between(50, 4_000), () => arrive({ at: ping.at, what: ping }));
   };
 
-  /** Two ears take them: what each keeps while the bus is away goes there in order, with what comes after; but one before the other. */
+  /** Two ping receivers take them: what each keeps while the bus is away goes there in order, with what comes after; but one before the other. */
   const onDisk: [Ping[], Ping[]] = [[], []];
   const take = (ping: Ping) => {
     const disk = onDisk[noise(seed, 4, ping.at % 1_000_003, 44) < 0.7 ? 0 : 1];
@@ -171,7 +171,7 @@ export const liveHeartbeat = (story: HeartbeatStory): Outcome => {
     else handOver(ping);
   };
   const handOver = (ping: Ping) => {
-    record = foldBeat(record, ping).state;
+    record = foldPing(record, ping).state;
     give(ping);
   };
 
@@ -188,7 +188,7 @@ export const liveHeartbeat = (story: HeartbeatStory): Outcome => {
   const judge = (probe: number, look: string | null) => {
     const at = agenda.now();
     const continent = continents[probe];
-    const judgement = judgeBeats(record, terms, at);
+    const judgement = judgePings(record, terms, at);
     const next = nextLook(judgement, record, terms, at);
     if (continent === undefined || judgement.is === 'pending') return next;
     seqs[probe] = (seqs[probe] ?? 0) + 1;

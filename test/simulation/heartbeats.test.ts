@@ -54,8 +54,8 @@ describe('jobs that ping, simulated', () => {
   test('a story that ends badly is shrunk to a short one that ends the same way', { timeout: 120_000 }, async () => {
     vi.doMock(deadline, async (original) => {
       const real = await original<typeof Deadline>();
-      const judgeBeats: typeof real.judgeBeats = (beats, terms, now) => real.judgeBeats(beats, { ...terms, grace_ms: 0 }, now);
-      return { ...real, judgeBeats };
+      const judgePings: typeof real.judgePings = (pings, terms, now) => real.judgePings(pings, { ...terms, grace_ms: 0 }, now);
+      return { ...real, judgePings };
     });
     const found = await findFault(50);
     const { heartbeatFault, shrinkHeartbeat, tellHeartbeat } = await import('./heartbeat-shrink.ts');
@@ -90,15 +90,15 @@ describe('what is broken is found out:', () => {
     ['a judgement from before a good beat counts', () => inCore(() => ({ isVoid: () => false }))],
     [
       'a good beat ends nothing',
-      () => inCore(({ onBeat }) => ({ onBeat: (draft, beat) => (beat.is === 'good' ? undefined : onBeat(draft, beat)) })),
+      () => inCore(({ onPing }) => ({ onPing: (draft, ping) => (ping.is === 'good' ? undefined : onPing(draft, ping)) })),
     ],
     [
       '/fail is not heard',
-      () => inCore(({ onBeat }) => ({ onBeat: (draft, beat) => (beat.is === 'bad' ? undefined : onBeat(draft, beat)) })),
+      () => inCore(({ onPing }) => ({ onPing: (draft, ping) => (ping.is === 'bad' ? undefined : onPing(draft, ping)) })),
     ],
     [
       'a failure that comes late counts as if it were of now',
-      () => inCore(({ onBeat }) => ({ onBeat: (draft, beat) => onBeat({ ...draft, state: { ...draft.state, beat_at: null } }, beat) })),
+      () => inCore(({ onPing }) => ({ onPing: (draft, ping) => onPing({ ...draft, state: { ...draft.state, beat_at: null } }, ping) })),
     ],
     [
       'a view is trusted the moment the bus is back',
@@ -106,11 +106,11 @@ describe('what is broken is found out:', () => {
     ],
     [
       'the grace is forgotten',
-      () => inDeadline(({ judgeBeats }) => ({ judgeBeats: (beats, terms, now) => judgeBeats(beats, { ...terms, grace_ms: 0 }, now) })),
+      () => inDeadline(({ judgePings }) => ({ judgePings: (pings, terms, now) => judgePings(pings, { ...terms, grace_ms: 0 }, now) })),
     ],
     [
       'runs have no limit',
-      () => inDeadline(({ judgeBeats }) => ({ judgeBeats: (beats, terms, now) => judgeBeats(beats, { ...terms, max_run_ms: null }, now) })),
+      () => inDeadline(({ judgePings }) => ({ judgePings: (pings, terms, now) => judgePings(pings, { ...terms, max_run_ms: null }, now) })),
     ],
     [
       'what fails is looked at once a minute',
@@ -119,16 +119,16 @@ describe('what is broken is found out:', () => {
           nextLook: (judged, ...rest) => (judged.is === 'failing' ? rest[2] + 60_000 : nextLook(judged, ...rest)),
         })),
     ],
-    ['runs are not told apart', () => inState(({ foldBeat }) => ({ foldBeat: (beats, beat) => foldBeat(beats, { ...beat, rid: null }) }))],
+    ['runs are not told apart', () => inState(({ foldPing }) => ({ foldPing: (pings, ping) => foldPing(pings, { ...ping, rid: null }) }))],
     [
       'a run ends with nothing',
       () =>
-        inState(({ foldBeat }) => ({
-          foldBeat: (beats, beat) => ({
-            ...foldBeat(beats, beat),
+        inState(({ foldPing }) => ({
+          foldPing: (pings, ping) => ({
+            ...foldPing(pings, ping),
             state: {
-              ...foldBeat(beats, beat).state,
-              open: [...beats.open, ...(beat.kind === 'start' ? [{ rid: beat.rid, at: beat.at }] : [])],
+              ...foldPing(pings, ping).state,
+              open: [...pings.open, ...(ping.kind === 'start' ? [{ rid: ping.rid, at: ping.at }] : [])],
             },
           }),
         })),

@@ -52,7 +52,7 @@ const unobserved: Scene = (chance, { from, places, make }) => {
 };
 
 /** Those that saw it are away, and the others pass (rule 12). */
-const seersCutOff: Scene = (chance, { from, places, make }) => {
+const observersCutOff: Scene = (chance, { from, places, make }) => {
   const spec = make({ interval_ms: 10_000, continents: null, sampled: true });
   const where = places.slice(0, 2);
   const cut = from + places.length * 10_000 + seconds(chance, 5, 20);
@@ -93,5 +93,5 @@ const ofMany: readonly Scene[] = [unobserved, halfOver, leavesItsGroup, changedW
 
 export const makeRareScene: Scene = (chance, stage) => {
   if (stage.places.length < 2) return leavesItsGroup(chance, stage);
-  return chance.pick(stage.places.length >= 3 ? [...ofMany, seersCutOff, seersCutOff] : ofMany)(chance, stage);
+  return chance.pick(stage.places.length >= 3 ? [...ofMany, observersCutOff, observersCutOff] : ofMany)(chance, stage);
 };

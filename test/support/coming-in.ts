@@ -10,7 +10,7 @@ import { Refusal } from '../../shared/base/refusal.ts';
 import type { GateBench } from './gate.ts';
 import { testSecretKey } from './people.ts';
 
-export const desk: Visitor = { address: '192.0.2.1', device: 'Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0' };
+export const intake: Visitor = { address: '192.0.2.1', device: 'Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0' };
 
 /** The code of the refusal, `faults` for an input that is not of the form, `taken` when it succeeded. */
 export const codeOfRefusal = async (work: Promise<unknown>): Promise<string> => {
@@ -46,9 +46,9 @@ export const doorOf = (bench: GateBench): Door => {
     return made;
   };
   // The gate's handlers are typed by their operations; a table of unlike operations cannot say so.
-  const visit: Door['visit'] = async <Op extends Operation>(operation: Op, input: object, from = desk) =>
+  const visit: Door['visit'] = async <Op extends Operation>(operation: Op, input: object, from = intake) =>
     (await bench.gate.executeForVisitor(operation, from, rawInput(operation, input))).body as OutputOf<Op>;
-  const who: Door['who'] = (cookie, from = desk) => sessions().authenticate({ ...from, cookie });
+  const who: Door['who'] = (cookie, from = intake) => sessions().authenticate({ ...from, cookie });
   return {
     get sessions() {
       return sessions();
@@ -56,7 +56,7 @@ export const doorOf = (bench: GateBench): Door => {
     visit,
     act: async <Op extends Operation>(operation: Op, person: Person, input: object = {}) =>
       (await bench.gate.executeForPerson(operation, person, rawInput(operation, input))).body as OutputOf<Op>,
-    comeIn: async (email, from = desk) => {
+    comeIn: async (email, from = intake) => {
       const link = installationOperations.createSignInLink;
       const { body } = await bench.gate.executeForInstallation(link, rawInput(link, { email }));
       const { address } = body as OutputOf<typeof link>;

@@ -181,11 +181,11 @@ export const seedDemo = async (sql: Sql, organisation: string, now: number): Pro
   for (let from = 0; from < rollups.length; from += 2_000) await sql`insert into rollups ${sql(rollups.slice(from, from + 2_000))}`;
   for (let from = 0; from < results.length; from += 2_000) await sql`insert into results ${sql(results.slice(from, from + 2_000))}`;
 
-  const beats = ['Nightly backup', 'Invoices'].map((name, index) => ({
+  const pings = ['Nightly backup', 'Invoices'].map((name, index) => ({
     ...{ id: newId(), monitor_id: idOf(name), kind: 'success', exit_code: 0, at: at((5 + index) * hour), run_ms: 412_000 },
     ...{ method: 'POST', body: 'done', ear: 'Frankfurt' },
   }));
-  await sql`insert into beats ${sql(beats)}`;
+  await sql`insert into beats ${sql(pings)}`;
 
   const cause = JSON.stringify({ class: 'unexpected_status', params: { status: 503, expected: '2xx' } });
   const incident = newId();

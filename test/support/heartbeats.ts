@@ -1,18 +1,19 @@
 /** For test files: heartbeat monitors with their addresses, and calls of them. */
-import { insertBeatToken } from '../../coordinator/store/beat-tokens.ts';
+
 import type { Sql } from '../../coordinator/store/database.ts';
+import { insertPingToken } from '../../coordinator/store/ping-tokens.ts';
 import type { Config } from '../../shared/checks/assignment.ts';
-import { beatFingerprint, newBeatToken } from '../../shared/checks/heartbeat/token.ts';
+import { newPingToken, pingFingerprint } from '../../shared/checks/heartbeat/token.ts';
 import { eventually, passed } from './eventually.ts';
 import type { Network } from './network.ts';
 
 export type Heartbeat = { readonly monitor: string; readonly token: string; readonly key: string };
 
 export const addToken = async (network: Network, monitor: string): Promise<Heartbeat> => {
-  const token = newBeatToken();
-  const key = beatFingerprint(token);
+  const token = newPingToken();
+  const key = pingFingerprint(token);
   const { organisation } = network;
-  await network.sql.begin((tx) => insertBeatToken(tx, { fingerprint: key, monitor, organisation, box: Buffer.from(token) }));
+  await network.sql.begin((tx) => insertPingToken(tx, { fingerprint: key, monitor, organisation, box: Buffer.from(token) }));
   return { monitor, token, key };
 };
 
@@ -29,14 +30,14 @@ export const call = async (address: string, path: string, init: RequestInit = {}
 };
 
 /** Calls until the address knows the token: it was made a moment ago. */
-export const beat = async (address: string, { token }: Pick<Heartbeat, 'token'>, more = '', init: RequestInit = {}): Promise<Answer> =>
+export const ping = async (address: string, { token }: Pick<Heartbeat, 'token'>, more = '', init: RequestInit = {}): Promise<Answer> =>
   eventually(async () => {
     const answer = await call(address, `${token}${more}`, init);
     return answer.status === 200 ? answer : undefined;
   });
 
-/** Beats on while something takes its time, however long that is; stop() settles with how many were taken. */
-export const keepBeating = (address: string, { token }: Pick<Heartbeat, 'token'>): { readonly stop: () => Promise<number> } => {
+/** Pings on while something takes its time, however long that is; stop() settles with how many were taken. */
+export const keepTicking = (address: string, { token }: Pick<Heartbeat, 'token'>): { readonly stop: () => Promise<number> } => {
   let isStopped = false;
   const run = async (): Promise<number> => {
     let taken = 0;
@@ -52,7 +53,7 @@ export const keepBeating = (address: string, { token }: Pick<Heartbeat, 'token'>
   };
 };
 
-export type StoredBeat = {
+export type StoredPing = {
   readonly kind: string;
   readonly at: Date;
   readonly exit_code: number | null;
@@ -63,12 +64,12 @@ export type StoredBeat = {
   readonly method: string;
 };
 
-const beatsOf = (sql: Sql, monitor: string): Promise<StoredBeat[]> =>
-  sql<StoredBeat[]>`select kind, at, exit_code, rid, run_ms, body, ear, method from beats where monitor_id = ${monitor} order by at, id`;
+const pingsOf = (sql: Sql, monitor: string): Promise<StoredPing[]> =>
+  sql<StoredPing[]>`select kind, at, exit_code, rid, run_ms, body, ear, method from beats where monitor_id = ${monitor} order by at, id`;
 
-/** Settles when so many beats of the monitor are written down. */
-export const beatsWritten = (sql: Sql, monitor: string, count: number): Promise<StoredBeat[]> =>
+/** Settles when so many pings of the monitor are written down. */
+export const pingsWritten = (sql: Sql, monitor: string, count: number): Promise<StoredPing[]> =>
   eventually(async () => {
-    const beats = await beatsOf(sql, monitor);
-    return beats.length >= count ? beats : undefined;
+    const pings = await pingsOf(sql, monitor);
+    return pings.length >= count ? pings : undefined;
   });

@@ -170,7 +170,7 @@ export const createNetwork = async ({ busVia, services, baseUrl }: NetworkOption
       ALERT_ALLOW_CIDRS: '127.0.0.0/8,::1',
       ...more.environment,
     });
-    const probe = await createProbe(config, { log, beatSettlingMs: 3_000 });
+    const probe = await createProbe(config, { log, pingSettlingMs: 3_000 });
     if (!more.isAlone) await probe.onBus;
     return keep(probe);
   };

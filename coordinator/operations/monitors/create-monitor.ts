@@ -1,14 +1,14 @@
 import type { createMonitor as operation } from '../../../shared/api/monitors.ts';
 import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
 import { newId } from '../../../shared/base/ids.ts';
-import { beatFingerprint, newBeatToken } from '../../../shared/checks/heartbeat/token.ts';
-import { beatTokenOf } from '../../access/secrets.ts';
+import { newPingToken, pingFingerprint } from '../../../shared/checks/heartbeat/token.ts';
+import { pingTokenOf } from '../../access/secrets.ts';
 import { draftMonitor } from '../../domain/monitor.ts';
 import { mayHaveOneMore } from '../../domain/plan.ts';
-import { insertBeatToken } from '../../store/beat-tokens.ts';
 import { checkersOf } from '../../store/checkers.ts';
 import { groupsAmong } from '../../store/groups.ts';
 import { countMonitors, insertMonitor, tellOwner, writeMembership } from '../../store/monitors.ts';
+import { insertPingToken } from '../../store/ping-tokens.ts';
 import type { Answer, InOrganisation } from '../context.ts';
 import { notFound } from '../not-found.ts';
 import { monitorOut } from './monitor-out.ts';
@@ -28,9 +28,9 @@ export const createMonitor = async (
   const row = await insertMonitor(sql, id, partition, draft, await sealSecrets(secrets, sql, id, draft.secrets));
   if (draft.group !== null) await writeMembership(sql, of, id, draft.group);
   if (draft.kind === 'heartbeat') {
-    const token = newBeatToken();
-    const box = await secrets.seal(sql, token, beatTokenOf(id));
-    await insertBeatToken(sql, { fingerprint: beatFingerprint(token), monitor: id, organisation: of, box });
+    const token = newPingToken();
+    const box = await secrets.seal(sql, token, pingTokenOf(id));
+    await insertPingToken(sql, { fingerprint: pingFingerprint(token), monitor: id, organisation: of, box });
   }
   await tellOwner(sql, { organisation: of, partition }, { monitor: id, change: 'created', what_is_checked_changed: false });
   const made = monitorOut(row);

@@ -1,7 +1,7 @@
 import type { deleteMonitor as operation } from '../../../shared/api/monitors.ts';
 import type { InputOf } from '../../../shared/api/operation.ts';
-import { endBeatTokens } from '../../store/beat-tokens.ts';
 import { monitorForChange, removeMonitor, tellOwner } from '../../store/monitors.ts';
+import { endPingTokens } from '../../store/ping-tokens.ts';
 import type { InOrganisation } from '../context.ts';
 import { found } from '../not-found.ts';
 import { monitorOut } from './monitor-out.ts';
@@ -13,7 +13,7 @@ export const deleteMonitor = async (
 ): Promise<void> => {
   const row = found(await monitorForChange(sql, organisation.id, id), 'monitor_not_found');
   note({ before: monitorOut(row) });
-  await endBeatTokens(sql, organisation.id, id);
+  await endPingTokens(sql, organisation.id, id);
   await tellOwner(
     sql,
     { organisation: organisation.id, partition: row.partition },

@@ -8,7 +8,7 @@ import { found } from '../not-found.ts';
 const hour = 3_600;
 const day = 24 * hour;
 
-/** So many points that a chart on a desk is full and a phone not slow. */
+/** So many points that a chart on a ping intake is full and a phone not slow. */
 const windows = {
   '24h': { long_s: day, step_s: 300, source: 'raw' },
   '7d': { long_s: 7 * day, step_s: hour, source: 'hourly' },

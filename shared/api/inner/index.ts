@@ -1,10 +1,10 @@
 import { createOrganisation, createUser, removeMember, setMemberRole } from './account.ts';
 import { acknowledgeByLink, confirmChannel, showAcknowledgement, showConfirmation, showUnsubscribing, unsubscribe } from './alert-links.ts';
 import { explainAlerts, listMessages, listTold, listWouldBeTold, muteAlerts, showMessage, showMute, unmuteAlerts } from './alerts.ts';
-import { getBeatAddress, listBeats, rotateBeatAddress } from './beats.ts';
 import { askMailbox, getChannelChoices, listChannelKinds, testChannel, tryChannel } from './channels.ts';
 import { createSignInLink, enter, finishSignIn, signIn } from './coming-in.ts';
 import { changeMonitors, countOpenIncidents, listDashboard } from './dashboard.ts';
+import { dropSetAside, listNotices, listRefused, listSetAside, retrySetAside, showSetAside } from './house.ts';
 import { addIncidentNote, getIncidentEvidence, shareIncident, withdrawIncidentShare } from './incidents.ts';
 import { endMaintenanceNow, listMaintenanceByTime, showMaintenanceWindow, startMaintenanceNow } from './maintenance.ts';
 import { inviteMember, listInvitations, listMembers, withdrawInvitation } from './members.ts';
@@ -33,6 +33,7 @@ import {
   switchOrganisation,
   updateProfile,
 } from './people.ts';
+import { getBeatAddress, listBeats, rotateBeatAddress } from './pings.ts';
 import { createProbe, listProbes, revokeProbe, rotateProbe } from './probes.ts';
 import { search } from './search.ts';
 import { endSecondFactor, proposeSecondFactor, replaceRecoveryCodes, showSecondFactor, startSecondFactor } from './second-factor.ts';
@@ -57,7 +58,6 @@ import {
 } from './status-pages.ts';
 import { createToken, getToken, listTokens, revokeToken } from './tokens.ts';
 import { hearTrial, tryMonitor } from './trials.ts';
-import { dropSetAside, listNotices, listRefused, listSetAside, retrySetAside, showSetAside } from './upkeep.ts';
 
 /** What the API does not offer and pages and the operator's commands need; kept apart, so that the programs on people's machines do without. */
 

@@ -1,16 +1,16 @@
 import { isId } from '../../base/ids.ts';
 
 /** What a call of the heartbeat address says, before anything is known of its token. */
-export type BeatCall = {
+export type PingCall = {
   readonly token: string;
   readonly kind: 'success' | 'start' | 'fail' | 'log';
   readonly exit_code: number | null;
   readonly rid: string | null;
 };
 
-export type BeatCallFault = 'no_such_address' | 'rid_malformed';
+export type PingCallFault = 'no_such_address' | 'rid_malformed';
 
-/** At most this much of a body is kept with the beat; the rest is read and dropped. */
+/** At most this much of a body is kept with the ping; the rest is read and dropped. */
 export const keptBodyBytes = 10_000;
 
 /** One slash at the end is what many write behind every address, and means nothing. */
@@ -20,10 +20,10 @@ const grammar = /^\/beat\/([A-Za-z0-9_-]{16,64})(?:\/(start|fail|log|[0-9]{1,3})
 const place = /^https?:\/\/[^/?]*/i;
 
 /**
- * Reads `/beat/<token>[/start|/fail|/log|/<0-255>]` with an optional `?rid=<uuid>`; other parameters are ignored, because
+ * Reads `/ping/<token>[/start|/fail|/log|/<0-255>]` with an optional `?rid=<uuid>`; other parameters are ignored, because
  * address shorteners and job runners add their own.
  */
-export const parseBeatCall = (address: string): BeatCall | BeatCallFault => {
+export const parsePingCall = (address: string): PingCall | PingCallFault => {
   const local = address.replace(place, '');
   const mark = local.indexOf('?');
   const path = mark < 0 ? local : local.slice(0, mark);

@@ -37,7 +37,7 @@ const late = ({ silent_ms, every_ms, schedule }: CauseParams): string => {
 
 /**
  * Whatever a heartbeat can fail by. `deadline` in the params is the instant that was missed, or when the bad
- * beat came; `after` the good beat that it counts from.
+ * ping came; `after` the good ping that it counts from.
  */
 export const heartbeatCauses = {
   heartbeat_late: { layer: 'heartbeat', sentence: late },

@@ -1,9 +1,9 @@
-import type { BeatCall } from './address.ts';
+import type { PingCall } from './address.ts';
 
 /** One ping, as far as lateness is concerned. */
-export type Beat = {
+export type Ping = {
   readonly id: string;
-  readonly kind: BeatCall['kind'];
+  readonly kind: PingCall['kind'];
   readonly exit_code: number | null;
   readonly at: number;
   readonly rid: string | null;
@@ -15,10 +15,10 @@ export type Mark = { readonly id: string; readonly at: number; readonly exit_cod
 export type Run = { readonly rid: string | null; readonly at: number };
 
 /**
- * What the beats of one monitor come to: all that its deadline depends on. It is the last value on the bus and in the database, whatever
- * became of the beats themselves, and small however many there were.
+ * What the pings of one monitor come to: all that its deadline depends on. It is the last value on the bus and in the database, whatever
+ * became of the pings themselves, and small however many there were.
  */
-export type BeatState = {
+export type PingState = {
   readonly v: 1;
   /** The version of the monitor's config that it counts under, as far as it is known, and whether the monitor is paused. */
   readonly terms: number | null;
@@ -35,7 +35,7 @@ export type BeatState = {
   readonly ended: readonly Run[];
 };
 
-export const noBeats: BeatState = {
+export const noPings: PingState = {
   v: 1,
   terms: null,
   paused: false,
@@ -56,7 +56,7 @@ const mostOf = (open: readonly Run[], good: Mark | null): readonly Run[] => {
 };
 
 /**
- * Two ears date the start and the end of one named run by clocks that differ a little: an end so little before its start is its end all the
+ * Two ping receivers date the start and the end of one named run by clocks that differ a little: an end so little before its start is its end all the
  * same. Runs without a name are told apart by their times alone.
  */
 const earsDiffer = 250;
@@ -65,7 +65,7 @@ const slack = (rid: string | null): number => (rid === null ? 0 : earsDiffer);
 const sameRun = (rid: string | null) => (run: Run) => run.rid === rid;
 
 /** A run that begins again without having ended is one more that has not ended: its first begin is what its limit counts from. */
-const started = (state: BeatState, { rid, at }: Run): BeatState => {
+const started = (state: PingState, { rid, at }: Run): PingState => {
   if (state.ended.some((run) => run.rid === rid && run.at + slack(rid) >= at)) return state;
   if (state.open.some((run) => run.rid === rid && run.at === at)) return state;
   const open = [...state.open, { rid, at }].toSorted((one, other) => one.at - other.at);
@@ -73,34 +73,34 @@ const started = (state: BeatState, { rid, at }: Run): BeatState => {
 };
 
 /**
- * The state after one more beat, and how long the run took that it ended. A repeat changes nothing; a beat that arrives late counts as
+ * The state after one more ping, and how long the run took that it ended. A repeat changes nothing; a ping that arrives late counts as
  * what it was then.
  */
-export const foldBeat = (state: BeatState, beat: Beat): { readonly state: BeatState; readonly run_ms: number | null } => {
-  if (beat.kind === 'log' || beat.id === state.good?.id || beat.id === state.bad?.id) return { state, run_ms: null };
-  if (beat.kind === 'start') return { state: started(state, beat), run_ms: null };
+export const foldPing = (state: PingState, ping: Ping): { readonly state: PingState; readonly run_ms: number | null } => {
+  if (ping.kind === 'log' || ping.id === state.good?.id || ping.id === state.bad?.id) return { state, run_ms: null };
+  if (ping.kind === 'start') return { state: started(state, ping), run_ms: null };
 
-  const isOver = (run: Run): boolean => run.rid === beat.rid && run.at <= beat.at + slack(beat.rid);
+  const isOver = (run: Run): boolean => run.rid === ping.rid && run.at <= ping.at + slack(ping.rid);
   const run = state.open.findLast(isOver);
   const open = run ? state.open.filter((one) => !isOver(one)) : state.open;
-  const lastEnd = Math.max(beat.at, state.ended.find(sameRun(beat.rid))?.at ?? 0);
-  const ended = [...state.ended.filter((one) => one.rid !== beat.rid), { rid: beat.rid, at: lastEnd }].slice(-mostRuns);
-  const mark: Mark = { id: beat.id, at: beat.at, exit_code: beat.exit_code };
-  const side = beat.kind === 'success' ? 'good' : 'bad';
+  const lastEnd = Math.max(ping.at, state.ended.find(sameRun(ping.rid))?.at ?? 0);
+  const ended = [...state.ended.filter((one) => one.rid !== ping.rid), { rid: ping.rid, at: lastEnd }].slice(-mostRuns);
+  const mark: Mark = { id: ping.id, at: ping.at, exit_code: ping.exit_code };
+  const side = ping.kind === 'success' ? 'good' : 'bad';
   const other = side === 'good' ? state.bad : state.good;
   const newer = mark.at >= (state[side]?.at ?? 0);
   const latest = newer && mark.at >= (other?.at ?? 0) ? side : state.latest;
-  const next: BeatState = { ...state, open, ended, latest, [side]: newer ? mark : state[side] };
-  return { state: next, run_ms: run ? Math.max(0, beat.at - run.at) : null };
+  const next: PingState = { ...state, open, ended, latest, [side]: newer ? mark : state[side] };
+  return { state: next, run_ms: run ? Math.max(0, ping.at - run.at) : null };
 };
 
-const latestOf = (good: Mark | null, bad: Mark | null, tie: BeatState['latest']): BeatState['latest'] => {
+const latestOf = (good: Mark | null, bad: Mark | null, tie: PingState['latest']): PingState['latest'] => {
   if (good && bad) return good.at === bad.at ? tie : good.at > bad.at ? 'good' : 'bad';
   return good ? 'good' : bad ? 'bad' : null;
 };
 
 /** What is left without all that is dated later than that: the clock that dated it was wrong, and would hide what comes until then. */
-export const notAfter = (state: BeatState, latest: number): BeatState => {
+export const notAfter = (state: PingState, latest: number): PingState => {
   const inTime = <Dated extends { readonly at: number }>(one: Dated | null): one is Dated => one !== null && one.at <= latest;
   const marks = [state.good, state.bad, ...state.open, ...state.ended];
   if (marks.every((mark) => mark === null || inTime(mark))) return state;
@@ -112,7 +112,7 @@ export const notAfter = (state: BeatState, latest: number): BeatState => {
 const laterOf = (a: Mark | null, b: Mark | null): Mark | null => (a !== null && (b === null || a.at >= b.at) ? a : b);
 
 /** What two records of the same monitor say together, as after a bus was wiped: `known` from the database, `seen` on the bus since. */
-export const mergeBeats = (known: BeatState, seen: BeatState): BeatState => {
+export const mergePings = (known: PingState, seen: PingState): PingState => {
   const good = laterOf(seen.good, known.good);
   const bad = laterOf(seen.bad, known.bad);
   const ended = [...known.ended, ...seen.ended]
@@ -121,7 +121,7 @@ export const mergeBeats = (known: BeatState, seen: BeatState): BeatState => {
     )
     .toSorted((a, b) => a.at - b.at)
     .slice(-mostRuns);
-  const base: BeatState = {
+  const base: PingState = {
     v: 1,
     terms: known.terms === null || seen.terms === null ? (known.terms ?? seen.terms) : Math.max(known.terms, seen.terms),
     paused: seen.terms === null ? known.paused : seen.paused,
@@ -132,14 +132,14 @@ export const mergeBeats = (known: BeatState, seen: BeatState): BeatState => {
     open: [],
     ended,
   };
-  return [...known.open, ...seen.open].reduce<BeatState>(started, base);
+  return [...known.open, ...seen.open].reduce<PingState>(started, base);
 };
 
 /**
  * The state under the monitor's present terms. What changed them, and the end of a pause, give the job its whole time anew: silence that
  * was agreed is not held against it.
  */
-export const underTerms = (state: BeatState, terms: { readonly version: number; readonly paused: boolean }, now: number): BeatState => {
+export const underTerms = (state: PingState, terms: { readonly version: number; readonly paused: boolean }, now: number): PingState => {
   const { version, paused } = terms;
   if (state.terms !== null && state.terms > version) return state;
   if (state.terms === version && state.paused === paused) return state;

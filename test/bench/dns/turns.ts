@@ -3,7 +3,7 @@
  * as soon as the last was reported. The schedule, the spool and the bus are left out.
  */
 
-import { createWitness } from '../../../probe/checking/reachability.ts';
+import { createReachability } from '../../../probe/checking/reachability.ts';
 import { createRunner } from '../../../probe/checking/runner.ts';
 import { createDnsCheck } from '../../../probe/checks/dns.ts';
 import { createUdpSockets } from '../../../probe/checks/dns-sockets.ts';
@@ -25,7 +25,7 @@ const runner = createRunner({
   clock: systemClock,
   guard: createGuard({ allow: ['127.0.0.0/8'], bus: () => [], own: () => [] }),
   identity: () => ({ name: 'bench', continent: 'Europe', base_url: 'https://antipode.example', version: '0' }),
-  witness: createWitness({ anchors: () => [], busRoundTrip: () => Promise.resolve() }),
+  reachability: createReachability({ anchors: () => [], busRoundTrip: () => Promise.resolve() }),
   unseal: (assignment) => assignment,
   report: ({ monitor, outcome }) => waiting.get(monitor)?.(outcome),
   log: createLog({ name: 'bench', level: 'error' }, process.stderr),

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createKeptKey, inForce } from '../../../coordinator/access/master-keys.ts';
-import { beatTokenOf, createSecretsAtRest, secretsOf } from '../../../coordinator/access/secrets.ts';
+import { createSecretsAtRest, pingTokenOf, secretsOf } from '../../../coordinator/access/secrets.ts';
 import { createTokens } from '../../../coordinator/access/tokens.ts';
 import { operate } from '../../../coordinator/operate.ts';
 import { createCursors } from '../../../coordinator/operations/cursors.ts';
@@ -29,7 +29,7 @@ beforeAll(async () => {
         values (${id}, ${house.organisation}, 0, 'x', 'https', 'https://example.com', 60, ${box})`;
     }
     const [first = ''] = monitors;
-    const token = await secrets.seal(transaction, 'a beat token', beatTokenOf(first));
+    const token = await secrets.seal(transaction, 'a beat token', pingTokenOf(first));
     await transaction`insert into beat_tokens (fingerprint, organisation_id, monitor_id, token)
       values (${Buffer.from([0])}, ${house.organisation}, ${first}, ${token})`;
   });

@@ -1,6 +1,6 @@
 import { beforeAll, expect, test } from 'vitest';
 import { hashPassword, verifyPassword } from '../../../coordinator/access/passwords.ts';
-import { beatTokenOf, createSecretsAtRest, secretsOf } from '../../../coordinator/access/secrets.ts';
+import { createSecretsAtRest, pingTokenOf, secretsOf } from '../../../coordinator/access/secrets.ts';
 import { newId } from '../../../shared/base/ids.ts';
 import { ownDatabase } from '../../support/own-database.ts';
 import { createHouse, type House, testSecretKey } from '../../support/people.ts';
@@ -39,7 +39,7 @@ test('a rotation puts everything under a new key, also what is written while it 
       await transaction`insert into monitors (id, organisation_id, partition, name, type, target, interval_s, secrets)
         values (${id}, ${house.organisation}, 0, 'x', 'https', 'https://example.com', 60, ${box})`;
     }
-    const token = await secrets.seal(transaction, 'a beat token', beatTokenOf(monitors[0] ?? ''));
+    const token = await secrets.seal(transaction, 'a beat token', pingTokenOf(monitors[0] ?? ''));
     await transaction`insert into beat_tokens (fingerprint, organisation_id, monitor_id, token)
       values (${Buffer.from([0])}, ${house.organisation}, ${monitors[0] ?? ''}, ${token})`;
   });
@@ -77,8 +77,8 @@ test('a rotation puts everything under a new key, also what is written while it 
     expect(await secrets.open(sql, box, secretsOf(id))).toBe(`secret of ${id}`);
   }
   expect(await secrets.open(sql, await stored(late), secretsOf(late))).toBe('late');
-  const [beat] = await sql<{ token: Buffer }[]>`select token from beat_tokens`;
-  expect(await secrets.open(sql, beat?.token ?? Buffer.alloc(0), beatTokenOf(monitors[0] ?? ''))).toBe('a beat token');
+  const [ping] = await sql<{ token: Buffer }[]>`select token from beat_tokens`;
+  expect(await secrets.open(sql, ping?.token ?? Buffer.alloc(0), pingTokenOf(monitors[0] ?? ''))).toBe('a beat token');
 });
 
 test('a password is kept as argon2id, recognised, and a wrong or missing one is not', async () => {

@@ -100,7 +100,7 @@ describe('rule 4: an outage that begins while the past is waited for', () => {
     expect(awaits({ probe: 'private' }, 'private')).toBe(true);
   });
 
-  test('waits when a heartbeat is late, whose beats may still come, and when only a probe in quarantine saw it', () => {
+  test('waits when a heartbeat is late, whose pings may still come, and when only a probe in quarantine saw it', () => {
     expect(goesAhead(story(places, { kind: 'heartbeat' }).state(), [failed('Asia', 85)], began)).toBe(false);
     expect(goesAhead(well, [{ ...failed('Asia', 85), quarantined: true }], began)).toBe(false);
   });

@@ -118,13 +118,13 @@ describe('after a restart', () => {
 
   test('rule 20: a heartbeat that the target itself told of is sampled by nobody', () => {
     const told = story(['Europe', 'Asia'], { kind: 'heartbeat' });
-    told.tell({ is: 'beat', beat: { ...inTime(10), is: 'bad', covers_until: at(10), cause: refused, evidence: null } }, 10);
+    told.tell({ is: 'ping', ping: { ...inTime(10), is: 'bad', covers_until: at(10), cause: refused, evidence: null } }, 10);
     expect(told.state().incident).toMatchObject({ confirmed_at: at(10), progress: { sampling: { next_at: null }, below_since: null } });
   });
 
   test('what the target itself told of is asked of nobody', () => {
     const told = story(['Europe', 'Asia'], { kind: 'heartbeat' });
-    told.tell({ is: 'beat', beat: { ...inTime(10), is: 'bad', covers_until: at(10), cause: refused, evidence: null } }, 10);
+    told.tell({ is: 'ping', ping: { ...inTime(10), is: 'bad', covers_until: at(10), cause: refused, evidence: null } }, 10);
     expect(asked(restarted(told), 20).why).toEqual([]);
   });
 });

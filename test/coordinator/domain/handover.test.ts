@@ -17,7 +17,7 @@ import { at } from './story.ts';
 const word = (probe: string, heard_at: number, handed_over = true): Word => ({ probe, heard_at, handed_over });
 
 describe('rule 4: a probe is behind', () => {
-  test('while it has not been heard since, is silent for longer than a beat, or has not handed over', () => {
+  test('while it has not been heard since, is silent for longer than a ping, or has not handed over', () => {
     expect(behind([word('a', 10_000)], 10_000, 12_000)).toEqual([]);
     expect(behind([word('a', 9_999)], 10_000, 12_000)).toEqual(['a']);
     expect(behind([word('a', 10_000)], 10_000, 16_500)).toEqual([]);
@@ -51,7 +51,7 @@ describe('rule 4: the time to hand over', () => {
     expect(goOn(begun, [word('a', 9_000), word('b', 9_000)], 40_000)).toEqual(working);
   });
 
-  test('that is spent begins anew when nobody is behind, or nobody was heard for longer than a beat', () => {
+  test('that is spent begins anew when nobody is behind, or nobody was heard for longer than a ping', () => {
     const spent = { ...working, spent: true };
     expect(goOn(spent, [word('a', 33_500), word('b', 9_000)], 40_000)).toEqual(spent);
     expect(goOn(spent, [word('a', 33_499), word('b', 9_000)], 40_000)).toEqual(working);
@@ -85,7 +85,7 @@ describe('rule 4: what came late', () => {
   });
 });
 
-test('rule 7: all were silent when each was for longer than a beat', () => {
+test('rule 7: all were silent when each was for longer than a ping', () => {
   const said = (...heard: number[]) => heard.map((heard_at) => ({ heard_at }));
   expect(endsSilenceOfAll(said(3_499, 1_000), 10_000)).toBe(true);
   expect(endsSilenceOfAll(said(3_500, 1_000), 10_000)).toBe(false);

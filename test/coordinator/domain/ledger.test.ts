@@ -164,7 +164,7 @@ describe('rule 18: from a resume or an edit of what is checked on', () => {
     const told = story(['Europe', 'Asia'], { kind: 'heartbeat', interval_ms: 300_000 });
     const ping = (second: number) =>
       told.tell(
-        { is: 'beat', beat: { ...inTime(second), is: 'good', covers_until: at(second + 360), cause: null, evidence: null } },
+        { is: 'ping', ping: { ...inTime(second), is: 'good', covers_until: at(second + 360), cause: null, evidence: null } },
         second,
       );
     ping(0);

@@ -11,7 +11,7 @@ const nightly: MonitorHistory = {
   begins_anew_at: null,
 };
 
-describe('the time that the last beat of a scheduled job covers', () => {
+describe('the time that the last ping of a scheduled job covers', () => {
   const now = noon + 20 * hour;
   const window = { from: noon, to: now };
 

@@ -42,11 +42,11 @@ describe('rule 7: when most fall silent at once', () => {
     expect(judge({ a: 16, b: 15, c: 15, d: 1, e: 1, f: 1 })).toEqual({ lost: ['a', 'b', 'c'], busAway: false });
   });
 
-  test('at once means within one beat and a little', () => {
+  test('at once means within one ping and a little', () => {
     // The last of them was heard 9 s ago: who was heard 6 s before that belongs to them, who was heard earlier does not.
     expect(judge({ a: 15, b: 9, c: 1 })).toEqual({ lost: [], busAway: true });
     expect(judge({ a: 15.001, b: 9, c: 1 })).toEqual({ lost: ['a'], busAway: false });
-    // Who was heard within a beat has not fallen silent.
+    // Who was heard within a ping has not fallen silent.
     expect(judge({ a: 15, b: 6, c: 1 })).toEqual({ lost: ['a'], busAway: false });
   });
 

@@ -12,7 +12,7 @@ import type { Outcome } from '../../../shared/checks/result.ts';
 const epoch = 1_800_000_000_000;
 export const at = (second: number): number => epoch + Math.round(second * 1000);
 
-/** Of a beat that comes in its order. */
+/** Of a ping that comes in its order. */
 export const inTime = (second: number) => ({
   id: `beat-${second}`,
   at: at(second),

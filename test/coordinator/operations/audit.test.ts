@@ -7,7 +7,7 @@ import { createToken } from '../../../shared/api/inner/tokens.ts';
 import { createMonitor, deleteMonitor, listMonitors, updateMonitor } from '../../../shared/api/monitors.ts';
 import { rawInput } from '../../../shared/api/operation.ts';
 import { createLog } from '../../../shared/base/log.ts';
-import { desk, doorOf } from '../../support/coming-in.ts';
+import { doorOf, intake } from '../../support/coming-in.ts';
 import { gateBench } from '../../support/gate.ts';
 import { createHouse, type House, testSecretKey } from '../../support/people.ts';
 
@@ -63,7 +63,7 @@ test('a change says who made it, through what, and from where', async () => {
       operation: 'createMonitor',
       address: '192.0.2.44',
     },
-    { ...of, who: house.owner.email, through: 'page', token_name: null, operation: 'setMemberRole', address: desk.address },
+    { ...of, who: house.owner.email, through: 'page', token_name: null, operation: 'setMemberRole', address: intake.address },
     { ...of, who: 'operator', through: 'operator', token_name: null, operation: 'setMemberRole', address: null },
   ]);
 });
@@ -125,7 +125,7 @@ test('coming in and going are traces of the person, in no organisation', async (
   await door.act(personOperations.signOut, person);
   expect(await traces()).toMatchObject([
     { who: 'operator', operation: 'createSignInLink', organisation_id: null },
-    { who: house.admin.email, operation: 'enter', through: 'page', organisation_id: null, address: desk.address },
+    { who: house.admin.email, operation: 'enter', through: 'page', organisation_id: null, address: intake.address },
     { who: house.admin.email, operation: 'signOut', through: 'page', organisation_id: null },
   ]);
 });

@@ -3,7 +3,7 @@ import { createUser } from '../../../shared/api/inner/account.ts';
 import { installationOperations, personOperations, visitorOperations } from '../../../shared/api/inner/index.ts';
 import { rawInput } from '../../../shared/api/operation.ts';
 import { newId } from '../../../shared/base/ids.ts';
-import { codeOfRefusal, desk, doorOf } from '../../support/coming-in.ts';
+import { codeOfRefusal, doorOf, intake } from '../../support/coming-in.ts';
 import { gateBench } from '../../support/gate.ts';
 import { createHouse, type House, type Person } from '../../support/people.ts';
 
@@ -91,12 +91,12 @@ describe('signing in with a password', () => {
 
   test('stops listening after ten wrong ones for an account from one host, also to the right one, and for a while only', async () => {
     const email = await personWithPassword();
-    const from = { ...desk, address: '198.51.100.7' };
+    const from = { ...intake, address: '198.51.100.7' };
     for (let index = 0; index < 10; index += 1)
       expect(await codeOfRefusal(door.visit(signIn, { email, password: `wrong ${index}` }, from))).toBe('sign_in_failed');
     expect(await codeOfRefusal(door.visit(signIn, { email, password }, from))).toBe('too_many_attempts');
     // The owner of the account, elsewhere, is not locked out.
-    expect(await codeOfRefusal(door.visit(signIn, { email, password }, { ...desk, address: '203.0.113.9' }))).toBe('taken');
+    expect(await codeOfRefusal(door.visit(signIn, { email, password }, { ...intake, address: '203.0.113.9' }))).toBe('taken');
     const before = bench.now;
     bench.now = before + 16 * 60_000;
     expect(await codeOfRefusal(door.visit(signIn, { email, password }, from))).toBe('taken');
@@ -104,7 +104,7 @@ describe('signing in with a password', () => {
   });
 
   test('counts for unknown addresses, too', async () => {
-    const from = { ...desk, address: '198.51.100.8' };
+    const from = { ...intake, address: '198.51.100.8' };
     const codes: string[] = [];
     for (let index = 0; index < 11; index += 1)
       codes.push(await codeOfRefusal(door.visit(signIn, { email: 'nobody@shop.example', password }, from)));
@@ -115,15 +115,15 @@ describe('signing in with a password', () => {
     const email = await personWithPassword();
     const codes: string[] = [];
     for (let index = 0; index < 11; index += 1)
-      codes.push(await codeOfRefusal(door.visit(signIn, { email, password: 'wrong' }, { ...desk, address: `2001:db8:1:2::${index}` })));
+      codes.push(await codeOfRefusal(door.visit(signIn, { email, password: 'wrong' }, { ...intake, address: `2001:db8:1:2::${index}` })));
     expect(codes.at(-1)).toBe('too_many_attempts');
-    expect(await codeOfRefusal(door.visit(signIn, { email, password }, { ...desk, address: '2001:db8:1:3::1' }))).toBe('taken');
+    expect(await codeOfRefusal(door.visit(signIn, { email, password }, { ...intake, address: '2001:db8:1:3::1' }))).toBe('taken');
   });
 
   test('makes a session of its own and ends the one that the browser had', async () => {
     const email = await personWithPassword();
     const before = await door.comeIn(email);
-    const { session } = await door.visit(signIn, { email, password }, { ...desk, cookie: before });
+    const { session } = await door.visit(signIn, { email, password }, { ...intake, cookie: before });
     expect(session).not.toBe(before);
     expect(await door.who(before)).toBeUndefined();
     expect(await door.who(session ?? '')).toBeDefined();

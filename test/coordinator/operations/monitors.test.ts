@@ -1,11 +1,11 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { operatorIn } from '../../../coordinator/access/caller.ts';
-import { beatTokenOf } from '../../../coordinator/access/secrets.ts';
+import { pingTokenOf } from '../../../coordinator/access/secrets.ts';
 import { createGroup } from '../../../shared/api/groups.ts';
-import { getBeatAddress } from '../../../shared/api/inner/beats.ts';
+import { getBeatAddress } from '../../../shared/api/inner/pings.ts';
 import { createMonitor, deleteMonitor, getMonitor, listMonitors, updateMonitor } from '../../../shared/api/monitors.ts';
 import { newId } from '../../../shared/base/ids.ts';
-import { beatFingerprint } from '../../../shared/checks/heartbeat/token.ts';
+import { pingFingerprint } from '../../../shared/checks/heartbeat/token.ts';
 import { gateBench } from '../../support/gate.ts';
 import { createHouse, type House, reading } from '../../support/people.ts';
 
@@ -67,8 +67,8 @@ describe('createMonitor', () => {
     expect(JSON.stringify(made)).not.toContain(token);
     const [row] = await bench.sql<{ token: Buffer; key: string }[]>`
       select token, encode(fingerprint, 'hex') as key from beat_tokens where monitor_id = ${made.id}`;
-    expect(row?.key).toBe(beatFingerprint(token));
-    expect(await bench.secrets.open(bench.sql, row?.token ?? Buffer.alloc(0), beatTokenOf(made.id))).toBe(token);
+    expect(row?.key).toBe(pingFingerprint(token));
+    expect(await bench.secrets.open(bench.sql, row?.token ?? Buffer.alloc(0), pingTokenOf(made.id))).toBe(token);
     const lines = await bench.sql`select payload from outbox where topic = 'beat_key' and payload ->> 'key' = ${row?.key ?? ''}`;
     expect(lines).toEqual([{ payload: { key: row?.key, monitor: made.id, until: null } }]);
     expect(await bench.refusal(getBeatAddress, stranger.owner, { monitor_id: made.id })).toBe('monitor_not_found');
@@ -207,7 +207,7 @@ describe('updateMonitor', () => {
 });
 
 describe('deleteMonitor', () => {
-  test('takes the history along, the bulk of it later, and tells the owner and the ears', async () => {
+  test('takes the history along, the bulk of it later, and tells the owner and the ping receivers', async () => {
     const made = await bench.call(createMonitor, house.owner, { type: 'heartbeat', name: 'Job' });
     const [row] = await bench.sql<{ key: number }[]>`select key from monitors where id = ${made.id}`;
     await bench.sql`insert into incidents (id, organisation_id, monitor_id, started_at) values (${newId()}, ${house.organisation}, ${made.id}, now())`;

@@ -6,7 +6,7 @@ import { codeOf, stepAt } from '../../../coordinator/access/totp.ts';
 import { createUser } from '../../../shared/api/inner/account.ts';
 import { personOperations, visitorOperations } from '../../../shared/api/inner/index.ts';
 import { newId } from '../../../shared/base/ids.ts';
-import { codeOfRefusal, desk, doorOf } from '../../support/coming-in.ts';
+import { codeOfRefusal, doorOf, intake } from '../../support/coming-in.ts';
 import { gateBench } from '../../support/gate.ts';
 import { createHouse, type House, testSecretKey } from '../../support/people.ts';
 
@@ -48,7 +48,7 @@ const begin = async (email: string): Promise<string> => {
   return second_step ?? '';
 };
 
-const tryCode = async (email: string, code: string, from = desk): Promise<string> =>
+const tryCode = async (email: string, code: string, from = intake): Promise<string> =>
   codeOfRefusal(door.visit(finishSignIn, { secret: await begin(email), code }, from));
 
 describe('a second step', () => {
@@ -107,7 +107,7 @@ describe('a second step', () => {
   test('stops listening after ten wrong codes, from wherever, also to the right one and to recovery codes; for a while only', async () => {
     const { email, secret, codes } = await withSecondStep();
     for (let index = 0; index < 10; index += 1)
-      expect(await tryCode(email, '000000', { ...desk, address: `198.51.100.${index}` })).toBe('code_invalid');
+      expect(await tryCode(email, '000000', { ...intake, address: `198.51.100.${index}` })).toBe('code_invalid');
     expect(await tryCode(email, now(secret))).toBe('too_many_attempts');
     expect(await tryCode(email, codes[0] ?? '')).toBe('too_many_attempts');
     bench.now += 15 * 60_000;

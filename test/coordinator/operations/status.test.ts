@@ -92,17 +92,17 @@ describe('status', () => {
     bench.now = now;
   });
 
-  test('of a heartbeat counts from its last beat to its deadline', async () => {
+  test('of a heartbeat counts from its last ping to its deadline', async () => {
     const id = await monitor(1, { type: 'heartbeat', name: 'Job', interval_s: 600, config: { grace_s: 60 } });
-    const beat = (at: number) =>
+    const ping = (at: number) =>
       bench.sql`insert into beats (id, monitor_id, kind, at, method, body, ear) values (${newId()}, ${id}, 'success', ${iso(at)}, 'GET', '', 'x')`;
     expect((await status(id)).status).toBe('pending');
-    await beat(now - 12 * minute);
+    await ping(now - 12 * minute);
     expect(await status(id)).toMatchObject({ status: 'pending', since: iso(now - minute), last_checked_at: iso(now - 12 * minute) });
     // That a probe found it in time says nothing beyond the deadline.
     await result(id, now - 2 * minute);
     expect(await status(id)).toMatchObject({ status: 'pending', since: iso(now - minute), last_checked_at: iso(now - 2 * minute) });
-    await beat(now - 10 * minute);
+    await ping(now - 10 * minute);
     expect(await status(id)).toMatchObject({ status: 'up', last_checked_at: iso(now - 2 * minute) });
   });
 

@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { decide } from '../../../coordinator/domain/decide.ts';
-import type { Gap, MonitorEvent, MonitorState, SeenResult, Seer } from '../../../coordinator/domain/incident-types.ts';
+import type { Gap, MonitorEvent, MonitorState, Observer, SeenResult } from '../../../coordinator/domain/incident-types.ts';
 import { createState, nextTick } from '../../../coordinator/domain/restore.ts';
-import { createRound } from '../../../coordinator/partition/decision-batch.ts';
+import { createDecisionBatch } from '../../../coordinator/partition/decision-batch.ts';
 import { createMonitors } from '../../../coordinator/partition/monitors.ts';
 import type { PartitionState } from '../../../coordinator/partition/state.ts';
 import { nobodyUnseen } from '../../../coordinator/partition/unanswered-first-looks.ts';
@@ -12,13 +12,13 @@ import { batchOf } from '../../../shared/bus/batch.ts';
 import type { Roster } from '../../../shared/checks/assignment.ts';
 import { noPhases } from '../../../shared/checks/result.ts';
 
-/** A round keeps what it can as numbers. Whether it does or not, the states after it are those that the core decides. */
-const seers: readonly Seer[] = (['Asia', 'Europe', 'Africa', 'Europe'] as const).map((continent, nth) => ({
+/** A batch of decisions keeps what it can as numbers. Whether it does or not, the states after it are those that the core decides. */
+const observers: readonly Observer[] = (['Asia', 'Europe', 'Africa', 'Europe'] as const).map((continent, nth) => ({
   ...{ probe: newId(), name: `${continent} ${nth}`, continent },
 }));
 const network: Roster = {
   epoch: 1,
-  probes: seers.map(({ probe, name, continent }, nth) => ({
+  probes: observers.map(({ probe, name, continent }, nth) => ({
     ...{ id: probe, name, continent, organisation: null, healthy: nth !== 3, quarantined: false },
   })),
 };
@@ -35,7 +35,7 @@ const state = fc
     continents: seldom<readonly ('Asia' | 'Europe')[] | null>(null, ['Asia', 'Europe']),
     created_at: fc.constant(now - 300_000),
     paused_at: seldom<number | null>(null, now - 5_000),
-    views: fc.uniqueArray(fc.record({ from: fc.constantFrom(...seers), at: near }), {
+    views: fc.uniqueArray(fc.record({ from: fc.constantFrom(...observers), at: near }), {
       selector: ({ from }) => from.probe,
       minLength: 1,
       maxLength: 3,
@@ -64,7 +64,7 @@ const result = (monitor: string): fc.Arbitrary<SeenResult> =>
   fc
     .record({
       at: near,
-      from: fc.constantFrom(...seers),
+      from: fc.constantFrom(...observers),
       outcome: fc.oneof(
         { weight: 18, arbitrary: fc.constant('ok' as const) },
         { weight: 2, arbitrary: fc.constantFrom('fail' as const, 'unknown' as const) },
@@ -130,14 +130,14 @@ describe('a round of a partition', () => {
             monitors.put(each, { key: nth + 1, target: nth, changedAt: 0, due: nextTick(each, network) ?? Number.POSITIVE_INFINITY });
           }
           for (const steps of rounds) {
-            const round = createRound(partition, network, now);
+            const decisions = createDecisionBatch(partition, network, now);
             const loud = new Set<string>();
             let effects = 0;
             for (const { monitor, event } of steps) {
               const before = expected.get(monitor);
               if (!before) continue;
               if (event === 'ask') {
-                expect(withoutIds(round.stateOf(monitor))).toEqual(withoutIds(before));
+                expect(withoutIds(decisions.stateOf(monitor))).toEqual(withoutIds(before));
                 loud.add(monitor);
                 continue;
               }
@@ -152,20 +152,20 @@ describe('a round of a partition', () => {
                 const batch = batchOf({ probe: seen.from.probe, generation: newId(), partition: 0, after: null }, [
                   { ...seen, phases: noPhases },
                 ]);
-                round.takeQuietly({ probe_key: 1, from: seen.from, batch, slots: Int32Array.of(slot) });
+                decisions.takeQuietly({ probe_key: 1, from: seen.from, batch, slots: Int32Array.of(slot) });
                 quiet += 1;
               } else {
-                round.decide(monitor, event);
+                decisions.decide(monitor, event);
                 loud.add(monitor);
               }
               const decided = decide(before, event, { now, network, newId: counting() });
               effects += decided.effects.length;
               expected.set(monitor, decided.state);
-              expect(round.incidentOf(monitor) !== null).toBe(decided.state.incident !== null);
+              expect(decisions.incidentOf(monitor) !== null).toBe(decided.state.incident !== null);
             }
-            const { incidents, evidence, ledger, alerts, alone } = round.unit();
-            expect([incidents, evidence, ledger, alerts, alone, round.looks()].flat().length).toBe(effects);
-            round.adopt();
+            const { incidents, evidence, ledger, alerts, alone } = decisions.unit();
+            expect([incidents, evidence, ledger, alerts, alone, decisions.looks()].flat().length).toBe(effects);
+            decisions.adopt();
             for (const [id, each] of expected) {
               expect(withoutIds(monitors.stateOf(id))).toEqual(withoutIds(each));
               const due = nextTick(each, network) ?? Number.POSITIVE_INFINITY;

@@ -1,16 +1,18 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { Checkpoint, MonitorState, Seer, Watched } from '../../../coordinator/domain/incident-types.ts';
+import type { Checkpoint, MonitorState, Observer, Watched } from '../../../coordinator/domain/incident-types.ts';
 import { checkpointOf, createState } from '../../../coordinator/domain/restore.ts';
 import { createMonitors } from '../../../coordinator/partition/monitors.ts';
 import { pack, unpack } from '../../../coordinator/partition/packed-monitors.ts';
 import { newId } from '../../../shared/base/ids.ts';
 
-const seers: readonly Seer[] = (['Asia', 'Europe', 'Africa', 'Oceania', 'South America', 'North America'] as const).map((continent) => ({
-  probe: newId(),
-  name: continent,
-  continent,
-}));
+const observers: readonly Observer[] = (['Asia', 'Europe', 'Africa', 'Oceania', 'South America', 'North America'] as const).map(
+  (continent) => ({
+    probe: newId(),
+    name: continent,
+    continent,
+  }),
+);
 
 const time = fc.integer({ min: 0, max: 2_000_000_000_000 });
 const watched: fc.Arbitrary<Watched> = fc
@@ -37,7 +39,7 @@ const failure = fc.constantFrom(null, {
   phases: null,
   evidence: null,
 });
-const view = fc.record({ from: fc.constantFrom(...seers), at: time, ok: fc.boolean(), ok_at: fc.option(time), failure });
+const view = fc.record({ from: fc.constantFrom(...observers), at: time, ok: fc.boolean(), ok_at: fc.option(time), failure });
 const gap = fc.record({ from: time, to: fc.option(time), interval_ms: fc.constant(60_000) });
 const state: fc.Arbitrary<MonitorState> = fc
   .record({
@@ -72,7 +74,7 @@ describe('the monitors of a partition', () => {
         }
         expect(monitors.size()).toBe(expected.size);
         for (const [id, each] of expected) expect(monitors.stateOf(id)).toEqual(each);
-        for (const { probe } of seers) {
+        for (const { probe } of observers) {
           const seen = [...expected.values()].filter(({ views }) => views.some(({ from }) => from.probe === probe));
           expect(new Set(monitors.seenBy(probe))).toEqual(new Set(seen.map((each) => each.watched.id)));
         }
@@ -88,7 +90,7 @@ describe('the monitors of a partition', () => {
     fc.assert(
       fc.property(fc.array(state, { maxLength: 30 }), (states) => {
         const rows = states.map((each, index) => ({ key: index, changedAt: index * 2, state: each }));
-        const unpacked = unpack(pack(rows), (seer) => seer);
+        const unpacked = unpack(pack(rows), (observer) => observer);
         expect(unpacked?.size).toBe(states.length);
         for (const [index, each] of states.entries()) {
           const checkpoint: Checkpoint = checkpointOf(each);

@@ -90,7 +90,7 @@ describe('a set of batches', () => {
               .filter(({ length }) => length > 0)
               .map((some) => find({ probe, batch: batchOf(head, some) }, monitors));
           });
-          const { round, judged, refused } = receiveBatches(state, batches, {
+          const { decisions, judged, refused } = receiveBatches(state, batches, {
             clock: { now: () => now },
             timing: usualTiming,
             oldestKept: () => now - 1e9,
@@ -112,12 +112,12 @@ describe('a set of batches', () => {
             if (counted.some(({ monitor, handed_over }) => monitor === id && handed_over) && each.incident)
               expected.set(id, decide(each, { is: 'tick' }, { now, network, newId }).state);
           expect(refused).toHaveLength(told.filter(({ monitor, config_version }) => ids.includes(monitor) && config_version > 2).length);
-          const { results, passes, watermarks } = round.unit();
+          const { results, passes, watermarks } = decisions.unit();
           expect(results.length + passes.at.length).toBe(counted.length);
           expect(results).toHaveLength(judged.length);
           if (attentive) expect(passes.at).toEqual([]);
           expect(watermarks.map(({ seq }) => seq)).toEqual(said.map(({ length }) => length));
-          round.adopt();
+          decisions.adopt();
           for (const [id, each] of expected) expect(withoutIds(monitors.stateOf(id))).toEqual(withoutIds(each));
           quiet += passes.at.length;
           loud += results.length;

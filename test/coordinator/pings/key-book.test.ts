@@ -1,13 +1,13 @@
 import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { openBeatBook } from '../../../coordinator/pings/key-book.ts';
-import { getBeatAddress } from '../../../shared/api/inner/beats.ts';
+import { openPingBook } from '../../../coordinator/pings/key-book.ts';
+import { getBeatAddress } from '../../../shared/api/inner/pings.ts';
 import { createMonitor } from '../../../shared/api/monitors.ts';
 import { type Bus, connectBus } from '../../../shared/bus/nats.ts';
-import { createBeatRecords } from '../../../shared/bus/ping-records.ts';
+import { createPingRecords } from '../../../shared/bus/ping-records.ts';
 import { streams } from '../../../shared/bus/streams.ts';
 import { lastTokenOf } from '../../../shared/bus/subjects.ts';
-import { beatFingerprint } from '../../../shared/checks/heartbeat/token.ts';
+import { pingFingerprint } from '../../../shared/checks/heartbeat/token.ts';
 import { gateBench } from '../../support/gate.ts';
 import { createHouse, type House } from '../../support/people.ts';
 import { createAccount } from '../../support/services.ts';
@@ -35,8 +35,8 @@ afterAll(() => bus.close());
 /** Opens the book, which looks after the bus first, and closes it; gives the keys that were published meanwhile. */
 const lookAfterBus = async (): Promise<string[]> => {
   const from = published.length;
-  const book = await openBeatBook({
-    ...{ sql: bench.sql, bus, log, records: createBeatRecords(bus), clock: { now: () => bench.now }, lookAgainMs: 3_600_000 },
+  const book = await openPingBook({
+    ...{ sql: bench.sql, bus, log, records: createPingRecords(bus), clock: { now: () => bench.now }, lookAgainMs: 3_600_000 },
   });
   await book.close();
   return published.slice(from);
@@ -45,7 +45,7 @@ const lookAfterBus = async (): Promise<string[]> => {
 const addHeartbeat = async (name: string): Promise<string> => {
   const { id } = await bench.call(createMonitor, house.owner, { type: 'heartbeat', name, interval_s: 300 });
   const { address } = await bench.call(getBeatAddress, house.owner, { monitor_id: id });
-  return beatFingerprint(address.slice(address.lastIndexOf('/') + 1));
+  return pingFingerprint(address.slice(address.lastIndexOf('/') + 1));
 };
 
 describe('the keys on the bus', () => {
@@ -55,7 +55,7 @@ describe('the keys on the bus', () => {
     const second = await addHeartbeat('second');
     expect(await lookAfterBus()).toEqual([second]);
     expect(await lookAfterBus()).toEqual([]);
-    await bus.purge(streams.beatKeys.name, 'beatkey.>');
+    await bus.purge(streams.pingKeys.name, 'beatkey.>');
     expect((await lookAfterBus()).toSorted()).toEqual([first, second].toSorted());
   });
 });

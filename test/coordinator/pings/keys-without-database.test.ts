@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type BeatBook, openBeatBook } from '../../../coordinator/pings/key-book.ts';
+import { openPingBook, type PingBook } from '../../../coordinator/pings/key-book.ts';
 import { systemClock } from '../../../shared/base/clock.ts';
 import { type Bus, connectBus } from '../../../shared/bus/nats.ts';
-import { createBeatRecords } from '../../../shared/bus/ping-records.ts';
-import { beatFingerprint, newBeatToken } from '../../../shared/checks/heartbeat/token.ts';
+import { createPingRecords } from '../../../shared/bus/ping-records.ts';
+import { newPingToken, pingFingerprint } from '../../../shared/checks/heartbeat/token.ts';
 import { eventually } from '../../support/eventually.ts';
 import { addHeartbeat } from '../../support/heartbeats.ts';
 import { createNetwork, type Network, testLog } from '../../support/network.ts';
@@ -12,13 +12,13 @@ import { createNetwork, type Network, testLog } from '../../support/network.ts';
 
 let network: Network;
 let bus: Bus;
-let book: BeatBook;
+let book: PingBook;
 beforeAll(async () => {
   network = await createNetwork();
   const log = testLog();
   const { url, coordinatorCredentials: credentials } = network.account;
   bus = await connectBus({ url, credentials, name: 'test of the book', log });
-  book = await openBeatBook({ sql: network.sql, bus, records: createBeatRecords(bus), clock: systemClock, log, lookAgainMs: 1_000 });
+  book = await openPingBook({ sql: network.sql, bus, records: createPingRecords(bus), clock: systemClock, log, lookAgainMs: 1_000 });
 });
 afterAll(async () => {
   await book?.close();
@@ -26,7 +26,7 @@ afterAll(async () => {
   await network?.close();
 });
 
-const madeUp = (): string => beatFingerprint(newBeatToken());
+const madeUp = (): string => pingFingerprint(newPingToken());
 
 describe('a heartbeat key', () => {
   test('that nobody knows is unknown also while the database says nothing, and those that are known stay so', async () => {

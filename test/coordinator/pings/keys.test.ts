@@ -9,20 +9,20 @@ const pages = async function* (...all: (readonly (readonly [string, KnownKey])[]
   yield* all;
 };
 
-/** As an ear sums up the keys it holds. */
-const earSays = (...keys: string[]) => {
+/** As a ping receiver sums up the keys it holds. */
+const receiverSays = (...keys: string[]) => {
   const digest = digestOf(keys.map((key) => elementOf(`${key}@0`)));
   return { count: digest.count(), digest: digest.text() };
 };
 
 const agree = (ring: KeyRing, own: string[], others: string[]): void => {
-  expect(ring.digestOf('own')).toEqual(earSays(...own));
-  expect(ring.digestOf('other')).toEqual(earSays(...others));
-  expect(ring.digestOf(null)).toEqual(earSays(...own, ...others));
+  expect(ring.digestOf('own')).toEqual(receiverSays(...own));
+  expect(ring.digestOf('other')).toEqual(receiverSays(...others));
+  expect(ring.digestOf(null)).toEqual(receiverSays(...own, ...others));
 };
 
 describe('the keys that a coordinator knows', () => {
-  test('sum up to what an ear says that has heard of the same changes', () => {
+  test('sum up to what a ping receiver says that has heard of the same changes', () => {
     const ring = createKeyRing();
     agree(ring, [], []);
     ring.put('a', known('own'));

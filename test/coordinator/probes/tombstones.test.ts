@@ -16,7 +16,7 @@ let later: number;
 beforeEach(async () => {
   const { url, coordinatorCredentials: credentials } = await createAccount();
   bus = await connectBus({ url, credentials, name: 'test', log });
-  for (const stream of [streams.assignments, streams.beatKeys]) await bus.ensureStream(stream);
+  for (const stream of [streams.assignments, streams.pingKeys]) await bus.ensureStream(stream);
   later = week + 60_000;
 });
 afterEach(() => bus.close());
@@ -29,10 +29,10 @@ const assignment = (monitor: string): string => subjects.assignment('Europe', mo
 describe('a tombstone', () => {
   test('goes after a week, of assignments and of heartbeat keys alike; what is no tombstone stays', async () => {
     for (const monitor of ['deleted', 'kept', 'paused']) await bus.store(assignment(monitor), '{}');
-    for (const key of ['ended', 'good']) await bus.store(subjects.beatKey('shop', key), '{}');
+    for (const key of ['ended', 'good']) await bus.store(subjects.pingKey('shop', key), '{}');
     await bus.store(subjects.roster, '{}');
     await bus.store(assignment('deleted'), '');
-    await bus.store(subjects.beatKey('shop', 'ended'), '');
+    await bus.store(subjects.pingKey('shop', 'ended'), '');
     const before = await held();
     const tombstones = tombstonesOn(bus);
     later = week - 60_000;

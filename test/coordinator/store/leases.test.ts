@@ -16,8 +16,8 @@ import { eventually } from '../../support/eventually.ts';
 import { ownDatabase } from '../../support/own-database.ts';
 
 const { database, sql } = await ownDatabase();
-const lane = wayOf(sql).openLane();
-afterAll(lane.end);
+const slot = wayOf(sql).openSlot();
+afterAll(slot.end);
 const [ada, bob] = [newId(), newId()];
 
 afterEach(async () => {
@@ -88,7 +88,7 @@ describe('leases', () => {
     const [newer] = await takeLeases(sql, ada, 1, 60_000);
     if (!older || !newer) throw new Error('no lease');
     expect(newer.epoch).toBeGreaterThan(older.epoch);
-    const commit = commitUnits({ sql, lane }, ada, [emptyUnit(older), emptyUnit(newer)]);
+    const commit = commitUnits({ sql, slot }, ada, [emptyUnit(older), emptyUnit(newer)]);
     await expect(commit).rejects.toMatchObject({ name: 'Fenced', partitions: [older.partition] });
   });
 
@@ -96,11 +96,11 @@ describe('leases', () => {
     const [lease] = await takeLeases(sql, ada, 1, 60_000);
     if (!lease) throw new Error('no lease');
     const unit = { ...emptyUnit(lease), staleHours: [3_600_000] };
-    await commitUnits({ sql, lane }, ada, [unit]);
+    await commitUnits({ sql, slot }, ada, [unit]);
     await expire();
     await takeLeases(sql, bob, 1, 60_000);
-    await expect(commitUnits({ sql, lane }, ada, [unit])).rejects.toThrow(Fenced);
-    await expect(commitUnits({ sql, lane }, bob, [{ ...unit, staleHours: [7_200_000] }])).rejects.toThrow(Fenced);
+    await expect(commitUnits({ sql, slot }, ada, [unit])).rejects.toThrow(Fenced);
+    await expect(commitUnits({ sql, slot }, bob, [{ ...unit, staleHours: [7_200_000] }])).rejects.toThrow(Fenced);
     expect(await sql`select hour from stale_hours`).toEqual([{ hour: new Date(3_600_000) }]);
   });
 

@@ -16,7 +16,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { connectBus } from '../../../shared/bus/nats.ts';
-import { beatsConsumer, partitionConsumer, streams } from '../../../shared/bus/streams.ts';
+import { partitionConsumer, pingsConsumer, streams } from '../../../shared/bus/streams.ts';
 import { partitionCount } from '../../../shared/bus/subjects.ts';
 import { createChance } from '../../simulation/chance.ts';
 import type { Network } from '../../support/network.ts';
@@ -152,11 +152,11 @@ const torment = async (stage: Stage, options: TormentOptions, problems: () => nu
 const leftOnBus = async ({ account, log }: Network): Promise<string[]> => {
   const bus = await connectBus({ url: account.url, credentials: account.coordinatorCredentials, name: 'torment', log });
   const lines: string[] = [];
-  for (const stream of [streams.results, streams.beats]) {
+  for (const stream of [streams.results, streams.pings]) {
     const state = await bus.streamState(stream.name);
     lines.push(`${stream.name}: ${state?.messages} messages are left`);
     for (let partition = 0; partition < partitionCount; partition += 1) {
-      const { name } = stream === streams.beats ? beatsConsumer(partition) : partitionConsumer(partition);
+      const { name } = stream === streams.pings ? pingsConsumer(partition) : partitionConsumer(partition);
       const left = await bus.consumerState(stream.name, name);
       if (left && left.pending + left.unacknowledged > 0)
         lines.push(`  ${name}: ${left.pending} pending, ${left.unacknowledged} unacknowledged`);

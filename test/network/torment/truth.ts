@@ -59,11 +59,11 @@ export const createTruth = async (chance: Chance, continents: readonly Continent
   const names = planOutages(chance, named, began);
 
   const stalls: { readonly from: number; readonly until: number }[] = [];
-  let beatAt = began;
+  let pingAt = began;
   const heart = setInterval(() => {
     const now = Date.now();
-    if (now - beatAt > stallMs) stalls.push({ from: beatAt, until: now });
-    beatAt = now;
+    if (now - pingAt > stallMs) stalls.push({ from: pingAt, until: now });
+    pingAt = now;
   }, 50);
 
   const target = await startTarget();

@@ -1,32 +1,32 @@
 import { expect, test } from 'vitest';
-import { createLanes, type Lane, type OnLane } from '../../../probe/checking/paces.ts';
+import { createPaces, type OnPace, type Pace } from '../../../probe/checking/paces.ts';
 
 /** Checks that say when they begin, and are over when the test says so. */
 const begin =
-  (lanes: ReturnType<typeof createLanes>, begun: string[]) =>
-  (name: string, lane: Lane, isOverAtOnce: () => boolean = () => false) => {
-    const check: OnLane = {
-      lane,
+  (paces: ReturnType<typeof createPaces>, begun: string[]) =>
+  (name: string, pace: Pace, isOverAtOnce: () => boolean = () => false) => {
+    const check: OnPace = {
+      pace,
       mode: 'queued',
       began: 0,
       begin: () => {
         check.began = performance.now();
         begun.push(name);
-        if (isOverAtOnce()) lanes.done(check);
+        if (isOverAtOnce()) paces.done(check);
       },
     };
-    lanes.run(check);
-    return { over: () => lanes.done(check) };
+    paces.run(check);
+    return { over: () => paces.done(check) };
   };
 
-test('a lane begins what it has room for at once, and the rest in order as room comes', () => {
-  const lanes = createLanes({ concurrency: 8 });
+test('a pace begins what it has room for at once, and the rest in order as room comes', () => {
+  const paces = createPaces({ concurrency: 8 });
   const begun: string[] = [];
-  const run = begin(lanes, begun);
+  const run = begin(paces, begun);
   const [first, second, third] = ['1', '2', '3', '4', '5'].map((name) => run(name, 'fast'));
   expect(begun).toEqual(['1', '2']);
-  expect(lanes.inFlight()).toBe(2);
-  // Another lane has room of its own.
+  expect(paces.inFlight()).toBe(2);
+  // Another pace has room of its own.
   const look = run('look', 'look');
   expect(begun).toEqual(['1', '2', 'look']);
   second?.over();
@@ -35,22 +35,22 @@ test('a lane begins what it has room for at once, and the rest in order as room 
   third?.over();
   expect(begun).toEqual(['1', '2', 'look', '3', '4', '5']);
   look.over();
-  expect(lanes.inFlight()).toBe(2);
-  lanes.close();
+  expect(paces.inFlight()).toBe(2);
+  paces.close();
 });
 
 test('any number of checks that are over as soon as they begin pass in order, and leave no place taken', () => {
-  const lanes = createLanes({ concurrency: 4 });
+  const paces = createPaces({ concurrency: 4 });
   const begun: string[] = [];
-  const run = begin(lanes, begun);
+  const run = begin(paces, begun);
   const first = run('first', 'fast');
   const names = Array.from({ length: 20_000 }, (_, nth) => String(nth));
   for (const name of names) run(name, 'fast', () => true);
   expect(begun).toEqual(['first']);
   first.over();
   expect(begun).toEqual(['first', ...names]);
-  expect(lanes.inFlight()).toBe(0);
+  expect(paces.inFlight()).toBe(0);
   run('last', 'fast');
   expect(begun.at(-1)).toBe('last');
-  lanes.close();
+  paces.close();
 });

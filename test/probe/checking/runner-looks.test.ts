@@ -85,7 +85,7 @@ describe('a look', () => {
     expect(hand.started).toHaveLength(3);
   });
 
-  test('has room although turns fill all lanes', async () => {
+  test('has room although turns fill all paces', async () => {
     await hand.close();
     hand = startHandRunner(8);
     for (let number = 0; number < 50; number += 1) hand.turn(assignmentOf(`https://busy-${number}.example/`, { timeout_ms: 60_000 }));

@@ -128,7 +128,7 @@ describe('a turn', () => {
   });
 });
 
-describe('lanes', () => {
+describe('paces', () => {
   test('keep the number of checks at once within bounds', async () => {
     await hand.close();
     hand = startHandRunner(40);
@@ -160,7 +160,7 @@ describe('lanes', () => {
     hand = startHandRunner(40);
     const slow = Array.from({ length: 30 }, (_, number) => assignmentOf(`https://slow-${number}.example/`, { timeout_ms: 1_100 }));
     for (const one of slow) hand.turn(one);
-    // They all run into their limit once; from then on they are known to be slow and have their own lane.
+    // They all run into their limit once; from then on they are known to be slow and have their own pace.
     await hand.untilReported(30);
     for (const one of slow) hand.turn(one);
     await hand.untilStarted(40);

@@ -1,7 +1,7 @@
 import { createServer } from 'node:net';
 import { describe, expect, test } from 'vitest';
-import { createWitness } from '../../../probe/checking/reachability.ts';
-import { createVouching, type Ended } from '../../../probe/checking/self-check.ts';
+import { createReachability } from '../../../probe/checking/reachability.ts';
+import { createSelfCheck, type Ended } from '../../../probe/checking/self-check.ts';
 import { createGuard } from '../../../probe/checks/guard.ts';
 import type { HeldUp } from '../../../probe/presence/held-up.ts';
 import type { Assignment } from '../../../shared/checks/assignment.ts';
@@ -11,9 +11,9 @@ const none = { longest: 0, inAll: 0 };
 
 /** Whose fault failures are, of a probe that reaches nothing but what its checks told of. */
 const probe = (heldUp: (since: number) => HeldUp = () => none, anchors: readonly string[] = []) =>
-  createVouching({
+  createSelfCheck({
     guard: createGuard({ allow: ['10.0.0.0/8'], bus: () => [], own: () => [] }),
-    witness: createWitness({ anchors: () => anchors, busCounts: () => false, busRoundTrip: () => Promise.resolve() }),
+    reachability: createReachability({ anchors: () => anchors, busCounts: () => false, busRoundTrip: () => Promise.resolve() }),
     pulse: { heldUp, stop: () => undefined },
   });
 
@@ -32,44 +32,44 @@ const failed = (name: string): Verdict => ({ ...passed, outcome: 'fail', cause: 
 
 describe('rule 2: a failure below http counts', () => {
   test('when another host has answered since the check began, and not by the same host', async () => {
-    const vouching = probe();
-    expect(vouching(passed, ended(shop, 1_000))).toBe(passed);
+    const selfCheck = probe();
+    expect(selfCheck(passed, ended(shop, 1_000))).toBe(passed);
     const same = assignment('https://shop.example:8443/other');
-    expect(await vouching(failed('timed_out'), ended(same, 1_050))).toMatchObject({
+    expect(await selfCheck(failed('timed_out'), ended(same, 1_050))).toMatchObject({
       outcome: 'unknown',
       cause: { class: 'probe_unvouched' },
     });
-    expect(await vouching(failed('timed_out'), ended(bank, 1_050))).toMatchObject({ outcome: 'fail' });
-    expect(await vouching(failed('timed_out'), ended(bank, 1_101))).toMatchObject({ outcome: 'unknown' });
+    expect(await selfCheck(failed('timed_out'), ended(bank, 1_050))).toMatchObject({ outcome: 'fail' });
+    expect(await selfCheck(failed('timed_out'), ended(bank, 1_101))).toMatchObject({ outcome: 'unknown' });
   });
 
   test('when a resolver has answered, and not by the same resolver, nor is a resolver the host of that name', async () => {
-    const vouching = probe();
-    vouching(passed, ended(dns('9.9.9.9'), 1_000));
-    expect(await vouching(failed('dns_silent'), ended(dns('9.9.9.9'), 1_000))).toMatchObject({ outcome: 'unknown' });
-    expect(await vouching(failed('dns_silent'), ended(dns('1.1.1.1'), 1_000))).toMatchObject({ outcome: 'fail' });
-    expect(await vouching(failed('timed_out'), ended(assignment('https://9.9.9.9/'), 1_000))).toMatchObject({ outcome: 'fail' });
+    const selfCheck = probe();
+    selfCheck(passed, ended(dns('9.9.9.9'), 1_000));
+    expect(await selfCheck(failed('dns_silent'), ended(dns('9.9.9.9'), 1_000))).toMatchObject({ outcome: 'unknown' });
+    expect(await selfCheck(failed('dns_silent'), ended(dns('1.1.1.1'), 1_000))).toMatchObject({ outcome: 'fail' });
+    expect(await selfCheck(failed('timed_out'), ended(assignment('https://9.9.9.9/'), 1_000))).toMatchObject({ outcome: 'fail' });
   });
 
   test('by a host that answered with a failure of its own, but by no check that went nowhere', async () => {
-    const vouching = probe();
-    vouching(passed, ended(assignment('', { kind: 'heartbeat' }), 1_000, []));
-    vouching(failed('connection_refused'), ended(shop, 1_000));
-    expect(await vouching(failed('timed_out'), ended(bank, 1_000))).toMatchObject({ outcome: 'unknown' });
-    vouching(failed('unexpected_status'), ended(shop, 1_000));
-    expect(await vouching(failed('timed_out'), ended(bank, 1_000))).toMatchObject({ outcome: 'fail' });
+    const selfCheck = probe();
+    selfCheck(passed, ended(assignment('', { kind: 'heartbeat' }), 1_000, []));
+    selfCheck(failed('connection_refused'), ended(shop, 1_000));
+    expect(await selfCheck(failed('timed_out'), ended(bank, 1_000))).toMatchObject({ outcome: 'unknown' });
+    selfCheck(failed('unexpected_status'), ended(shop, 1_000));
+    expect(await selfCheck(failed('timed_out'), ended(bank, 1_000))).toMatchObject({ outcome: 'fail' });
   });
 
   test('outside by what is outside in all that it asked, inside by what is inside too', async () => {
     const inside = ['10.0.0.7'];
     const both = ['10.0.0.7', '93.184.215.14'];
     for (const reached of [inside, both]) {
-      const vouching = probe();
-      vouching(passed, ended(shop, 1_000, reached));
-      expect(await vouching(failed('timed_out'), ended(bank, 1_000))).toMatchObject({ outcome: 'unknown' });
-      expect(await vouching(failed('timed_out'), ended(bank, 1_000, both))).toMatchObject({ outcome: 'unknown' });
-      expect(await vouching(failed('timed_out'), ended(bank, 1_000, []))).toMatchObject({ outcome: 'unknown' });
-      expect(await vouching(failed('timed_out'), ended(bank, 1_000, inside))).toMatchObject({ outcome: 'fail' });
+      const selfCheck = probe();
+      selfCheck(passed, ended(shop, 1_000, reached));
+      expect(await selfCheck(failed('timed_out'), ended(bank, 1_000))).toMatchObject({ outcome: 'unknown' });
+      expect(await selfCheck(failed('timed_out'), ended(bank, 1_000, both))).toMatchObject({ outcome: 'unknown' });
+      expect(await selfCheck(failed('timed_out'), ended(bank, 1_000, []))).toMatchObject({ outcome: 'unknown' });
+      expect(await selfCheck(failed('timed_out'), ended(bank, 1_000, inside))).toMatchObject({ outcome: 'fail' });
     }
   });
 
@@ -78,22 +78,22 @@ describe('rule 2: a failure below http counts', () => {
     await new Promise((resolve) => server.once('listening', resolve));
     const address = server.address();
     await new Promise((resolve) => server.close(resolve));
-    const vouching = probe(() => none, [`127.0.0.1:${typeof address === 'object' ? address?.port : 0}`]);
+    const selfCheck = probe(() => none, [`127.0.0.1:${typeof address === 'object' ? address?.port : 0}`]);
     const now = performance.now();
-    expect(await vouching(failed('timed_out'), ended(shop, now))).toMatchObject({ outcome: 'fail' });
-    expect(await vouching(failed('connection_refused'), ended(shop, now))).toMatchObject({ outcome: 'unknown' });
+    expect(await selfCheck(failed('timed_out'), ended(shop, now))).toMatchObject({ outcome: 'fail' });
+    expect(await selfCheck(failed('connection_refused'), ended(shop, now))).toMatchObject({ outcome: 'unknown' });
   });
 
   test('unless the probe was held up while it ran, or it ended long after its limit', async () => {
-    const vouching = probe((since) => (since >= 5_000 ? none : { longest: 2_001, inAll: 2_001 }));
-    vouching(passed, ended(shop, 90_000));
-    const failure = (began: number, took: number) => vouching(failed('timed_out'), { ...ended(bank, began), ended: began + took });
+    const selfCheck = probe((since) => (since >= 5_000 ? none : { longest: 2_001, inAll: 2_001 }));
+    selfCheck(passed, ended(shop, 90_000));
+    const failure = (began: number, took: number) => selfCheck(failed('timed_out'), { ...ended(bank, began), ended: began + took });
     expect(await failure(4_999, 10_000)).toMatchObject({ cause: { class: 'probe_held_up' } });
     expect(await failure(5_000, 11_000)).toMatchObject({ outcome: 'fail' });
     expect(await failure(5_000, 11_001)).toMatchObject({ cause: { class: 'probe_held_up' } });
   });
 
-  test('is told at once when no witness is needed', () => {
+  test('is told at once when no other host is needed', () => {
     const answered = failed('unexpected_status');
     expect(probe()(answered, ended(shop, 1_000))).toBe(answered);
   });

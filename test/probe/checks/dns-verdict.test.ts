@@ -27,14 +27,14 @@ const answered = (more: Partial<DnsMessage> = {}): Outcome => ({ is: 'answer', m
 const verdictOf = (
   config: Config,
   outcome: Outcome,
-  seen: { own?: boolean; vouched?: boolean; family?: 4 | 6; has_family?: boolean } = {},
+  seen: { own?: boolean; reached_other?: boolean; family?: 4 | 6; has_family?: boolean } = {},
 ) => {
   const terms = dnsTerms({ target: 'example.test', config });
   if (!terms) throw new Error('no terms');
-  const { own = false, vouched = false, family = 4, has_family = true } = seen;
+  const { own = false, reached_other = false, family = 4, has_family = true } = seen;
   const resolver = { address: '192.0.2.53', port: 53, family };
   const exchange: Exchange = { outcome, resolver, transport: terms.transport, attempts: 1, strays: 0, answered_ms: 3, connected_ms: null };
-  return judge(terms, { exchange, own, vouched, has_family, limit_ms: 5_000, evidence_wanted: false });
+  return judge(terms, { exchange, own, reached_other, has_family, limit_ms: 5_000, evidence_wanted: false });
 };
 
 describe('the verdict of a DNS check', () => {
@@ -101,14 +101,14 @@ describe('the verdict of a DNS check', () => {
       answered({ rcode: 5, answers: [] }),
     ] satisfies Outcome[]) {
       expect(verdictOf({}, outcome, { own: true })).toMatchObject({ outcome: 'unknown', cause: { class: 'probe_resolver' } });
-      expect(verdictOf({}, outcome, { own: true, vouched: true }).outcome).toBe('fail');
+      expect(verdictOf({}, outcome, { own: true, reached_other: true }).outcome).toBe('fail');
     }
     expect(verdictOf({}, answered({ rcode: 3, answers: [] }), { own: true }).outcome).toBe('fail');
     expect(verdictOf({ expected_values: ['192.0.2.9'] }, answered(), { own: true }).outcome).toBe('fail');
   });
 
   test('does not fail a resolver to which our own system sent nothing', () => {
-    const verdict = verdictOf({}, { is: 'failed' }, { vouched: true });
+    const verdict = verdictOf({}, { is: 'failed' }, { reached_other: true });
     expect(verdict).toMatchObject({ outcome: 'unknown', cause: { class: 'probe_not_sent' } });
     expect(verdict.cause && causeLayer(verdict.cause)).toBe('probe');
   });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { needsVouching, reachedTarget, settle } from '../../../probe/checks/fault.ts';
+import { needsSelfCheck, reachedTarget, settle } from '../../../probe/checks/fault.ts';
 import type { Cause } from '../../../shared/checks/cause.ts';
 import { causeLayer, causeSentence } from '../../../shared/checks/causes.ts';
 import { dnsCauses } from '../../../shared/checks/dns/causes.ts';
@@ -15,10 +15,10 @@ const verdict = (outcome: Outcome, name?: string): Verdict => {
 describe('a failure below http counts only if the probe vouches for itself', () => {
   test.each(['name_not_found', 'connection_refused', 'certificate_expired', 'timed_out'])('%s', (name) => {
     const failed = verdict('fail', name);
-    expect(needsVouching(failed)).toBe(true);
+    expect(needsSelfCheck(failed)).toBe(true);
     expect(reachedTarget(failed)).toBe(false);
-    expect(settle(failed, { vouched: true })).toBe(failed);
-    expect(settle(failed, { vouched: false })).toMatchObject({
+    expect(settle(failed, { reached_other: true })).toBe(failed);
+    expect(settle(failed, { reached_other: false })).toMatchObject({
       outcome: 'unknown',
       cause: { class: 'probe_unvouched' },
       evidence: { seen: 1, would_be: name },
@@ -27,22 +27,22 @@ describe('a failure below http counts only if the probe vouches for itself', () 
 
   test.each(['unexpected_status', 'response_malformed', 'body_lacks', 'redirect_loop'])('%s is an answer, and counts by itself', (name) => {
     const failed = verdict('fail', name);
-    expect(needsVouching(failed)).toBe(false);
+    expect(needsSelfCheck(failed)).toBe(false);
     expect(reachedTarget(failed)).toBe(true);
-    expect(settle(failed, { vouched: false, overrun_ms: 60_000 })).toBe(failed);
+    expect(settle(failed, { reached_other: false, overrun_ms: 60_000 })).toBe(failed);
   });
 
   test('what is fine or unknown already stays as it is', () => {
-    for (const one of [verdict('ok'), verdict('unknown', 'probe_internal')]) expect(settle(one, { vouched: false })).toBe(one);
+    for (const one of [verdict('ok'), verdict('unknown', 'probe_internal')]) expect(settle(one, { reached_other: false })).toBe(one);
     expect(reachedTarget(verdict('ok'))).toBe(true);
     expect(reachedTarget(verdict('unknown', 'probe_internal'))).toBe(false);
   });
 
   test('what is unknown, or a failure without a cause, is nobody’s word', () => {
     for (const one of [verdict('unknown', 'timed_out'), verdict('unknown', 'unexpected_status'), verdict('fail')]) {
-      expect(needsVouching(one)).toBe(false);
+      expect(needsSelfCheck(one)).toBe(false);
       expect(reachedTarget(one)).toBe(false);
-      expect(settle(one, { vouched: false })).toBe(one);
+      expect(settle(one, { reached_other: false })).toBe(one);
     }
   });
 
@@ -55,7 +55,7 @@ describe('a failure below http counts only if the probe vouches for itself', () 
   });
 
   test('what becomes unknown keeps all that was seen', () => {
-    expect(settle(verdict('fail', 'timed_out'), { vouched: false })).toEqual({
+    expect(settle(verdict('fail', 'timed_out'), { reached_other: false })).toEqual({
       outcome: 'unknown',
       cause: { class: 'probe_unvouched', params: {} },
       phases: noPhases,
@@ -65,11 +65,11 @@ describe('a failure below http counts only if the probe vouches for itself', () 
 
   test('a check that the probe itself held up says nothing about its target, whoever vouches', () => {
     const failed = verdict('fail', 'timed_out');
-    expect(settle(failed, { vouched: true, overrun_ms: 1_001 })).toMatchObject({
+    expect(settle(failed, { reached_other: true, overrun_ms: 1_001 })).toMatchObject({
       outcome: 'unknown',
       cause: { class: 'probe_held_up' },
     });
-    expect(settle(failed, { vouched: true, overrun_ms: 1_000 })).toBe(failed);
+    expect(settle(failed, { reached_other: true, overrun_ms: 1_000 })).toBe(failed);
   });
 });
 
@@ -77,19 +77,19 @@ const heldUp = { outcome: 'unknown', cause: { class: 'probe_held_up' } };
 
 test('a check in which the probe stood still for a fifth of the time limit says nothing either', () => {
   const refused = verdict('fail', 'connection_refused');
-  expect(settle(refused, { vouched: true, held_up: { longest: 2_001, inAll: 2_001, limit_ms: 10_000 } })).toMatchObject(heldUp);
-  expect(settle(refused, { vouched: true, held_up: { longest: 2_000, inAll: 2_000, limit_ms: 10_000 } })).toBe(refused);
+  expect(settle(refused, { reached_other: true, held_up: { longest: 2_001, inAll: 2_001, limit_ms: 10_000 } })).toMatchObject(heldUp);
+  expect(settle(refused, { reached_other: true, held_up: { longest: 2_000, inAll: 2_000, limit_ms: 10_000 } })).toBe(refused);
   const told = verdict('fail', 'unexpected_status');
-  expect(settle(told, { vouched: true, held_up: { longest: 9_000, inAll: 9_000, limit_ms: 10_000 } })).toBe(told);
+  expect(settle(told, { reached_other: true, held_up: { longest: 9_000, inAll: 9_000, limit_ms: 10_000 } })).toBe(told);
 });
 
 test('a silence is the probe’s own, too, when its steps waited for it as long together; what the target said in so many words counts', () => {
   const slow = { longest: 300, inAll: 2_001, limit_ms: 10_000 };
   for (const silence of ['timed_out', 'dns_silent'])
-    expect(settle(verdict('fail', silence), { vouched: true, held_up: slow })).toMatchObject(heldUp);
+    expect(settle(verdict('fail', silence), { reached_other: true, held_up: slow })).toMatchObject(heldUp);
   for (const said of ['connection_refused', 'connection_reset', 'certificate_self_signed']) {
     const failed = verdict('fail', said);
-    expect(settle(failed, { vouched: true, held_up: slow })).toBe(failed);
+    expect(settle(failed, { reached_other: true, held_up: slow })).toBe(failed);
   }
 });
 

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { createGuard } from '../../../probe/checks/guard.ts';
 import { createHeartbeatCheck } from '../../../probe/checks/heartbeat.ts';
 import { causeLayer, causeSentence } from '../../../shared/checks/causes.ts';
-import { type BeatState, noBeats } from '../../../shared/checks/heartbeat/state.ts';
+import { noPings, type PingState } from '../../../shared/checks/heartbeat/state.ts';
 import { assignmentOf } from '../support/assignment.ts';
 import { deadlineIn } from '../support/deadline-in.ts';
 
@@ -11,7 +11,7 @@ import { deadlineIn } from '../support/deadline-in.ts';
 const now = 1_800_000_000_000;
 const mark = (ago: number, exit_code: number | null = null) => ({ id: `beat ${ago}`, at: now - ago, exit_code });
 
-const judged = async (state: BeatState | undefined, config = {}) => {
+const judged = async (state: PingState | undefined, config = {}) => {
   const next: (number | null)[] = [];
   const check = createHeartbeatCheck({ view: { read: async () => state }, onJudged: (_, at) => next.push(at) });
   const { outcome, cause } = await check({
@@ -27,8 +27,8 @@ const judged = async (state: BeatState | undefined, config = {}) => {
 };
 
 describe('a heartbeat', () => {
-  const known: BeatState = { ...noBeats, terms: 3 };
-  test.each<readonly [string, BeatState | undefined, object, string]>([
+  const known: PingState = { ...noPings, terms: 3 };
+  test.each<readonly [string, PingState | undefined, object, string]>([
     ['without a view of the bus', undefined, {}, "unknown, probe: The probe's view of the bus was too old"],
     ['under other terms than its own', { ...known, terms: 4 }, {}, "unknown, probe: The probe's view of the bus was too old"],
     ['before its first beat', known, {}, 'unknown, probe: No heartbeat has come yet'],

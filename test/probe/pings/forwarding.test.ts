@@ -1,20 +1,20 @@
 import { createServer, type IncomingMessage, type Server } from 'node:http';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { createBeatDetour } from '../../../probe/pings/forwarding.ts';
+import { createPingForwarding } from '../../../probe/pings/forwarding.ts';
 import { newId } from '../../../shared/base/ids.ts';
 import { createKey } from '../../../shared/bus/identity.ts';
-import { keptBeatsMessage } from '../../../shared/bus/messages.ts';
-import type { SpooledBeat } from '../../../shared/bus/ping-spool.ts';
+import { forwardedPingsMessage } from '../../../shared/bus/messages.ts';
+import type { SpooledPing } from '../../../shared/bus/ping-spool.ts';
 import { isSignedBy } from '../../../shared/bus/signature.ts';
 
-type Heard = { readonly url: string; readonly beats: readonly string[]; readonly isSigned: boolean; readonly bytes: number };
+type Heard = { readonly url: string; readonly pings: readonly string[]; readonly isSigned: boolean; readonly bytes: number };
 
 const probe = newId();
 const key = createKey('user');
 let server: Server;
 let base: string;
 let heard: Heard[];
-/** What the coordinator says to the beats that it is given. */
+/** What the coordinator says to the pings that it is given. */
 let answer: (ids: readonly string[]) => { status?: number; body?: string } | 'cut' | 'nothing';
 
 const whole = async (request: IncomingMessage): Promise<Buffer> => Buffer.concat(await request.toArray());
@@ -26,9 +26,9 @@ beforeEach(async () => {
   answer = taken;
   server = createServer(async (request, response) => {
     const data = await whole(request);
-    const ids = keptBeatsMessage.parse(JSON.parse(data.toString())).beats.map(({ id }) => id);
+    const ids = forwardedPingsMessage.parse(JSON.parse(data.toString())).pings.map(({ id }) => id);
     const header = (name: string) => request.headers[`antipode-${name.toLowerCase()}`]?.toString();
-    heard.push({ url: request.url ?? '', beats: ids, isSigned: isSignedBy([key.id], { data, header }), bytes: data.length });
+    heard.push({ url: request.url ?? '', pings: ids, isSigned: isSignedBy([key.id], { data, header }), bytes: data.length });
     const said = answer(ids);
     if (said === 'cut') request.socket.destroy();
     else if (said !== 'nothing') response.writeHead(said.status ?? 200).end(said.body);
@@ -43,38 +43,38 @@ afterEach(async () => {
   await new Promise((resolve) => server.close(resolve));
 });
 
-const detour = (baseUrl = base, leaving = new AbortController().signal) => {
-  const way = createBeatDetour({ probe, key, baseUrl: () => baseUrl, clock: { now: () => 1_000 } });
-  return { ...way, handOver: (waiting: readonly SpooledBeat[]) => way.handOver(waiting, leaving) };
+const forwarding = (baseUrl = base, leaving = new AbortController().signal) => {
+  const way = createPingForwarding({ probe, key, baseUrl: () => baseUrl, clock: { now: () => 1_000 } });
+  return { ...way, handOver: (waiting: readonly SpooledPing[]) => way.handOver(waiting, leaving) };
 };
 
-const entry = (body = ''): SpooledBeat => ({
+const entry = (body = ''): SpooledPing => ({
   organisation: newId(),
   monitor: newId(),
-  beat: { v: 1, id: newId(), key: 'a'.repeat(64), kind: 'success', exit_code: null, at: 1, rid: null, method: 'GET', body, ear: 'eu' },
+  ping: { v: 1, id: newId(), key: 'a'.repeat(64), kind: 'success', exit_code: null, at: 1, rid: null, method: 'GET', body, ear: 'eu' },
 });
-const entries = (count: number, body?: string): SpooledBeat[] => Array.from({ length: count }, () => entry(body));
-const idsOf = (waiting: readonly SpooledBeat[]): string[] => waiting.map(({ beat }) => beat.id);
+const entries = (count: number, body?: string): SpooledPing[] => Array.from({ length: count }, () => entry(body));
+const idsOf = (waiting: readonly SpooledPing[]): string[] => waiting.map(({ ping }) => ping.id);
 
-describe('the detour', () => {
+describe('the forwarding', () => {
   test.each(['', '/', '/behind/a/prefix', '/behind/a/prefix/'])(
     'goes to the coordinator’s address%s, signed with the key of the probe',
     async (path) => {
       const waiting = entries(3, 'ünïcode \u0007 "quoted"');
-      const { handed, failures } = await detour(`${base}${path}`).handOver(waiting);
+      const { handed, failures } = await forwarding(`${base}${path}`).handOver(waiting);
       expect([...handed]).toEqual(idsOf(waiting));
       expect(failures).toEqual([]);
-      expect(heard).toMatchObject([{ url: `${path.replace(/\/$/, '')}/beat/kept/${probe}`, beats: idsOf(waiting), isSigned: true }]);
+      expect(heard).toMatchObject([{ url: `${path.replace(/\/$/, '')}/beat/kept/${probe}`, pings: idsOf(waiting), isSigned: true }]);
     },
   );
 
   test('takes the oldest first, no more than 500 and 256 KiB at a time, but one always', async () => {
     const many = entries(1_200);
-    expect((await detour().handOver(many)).handed.size).toBe(500);
-    expect(heard[0]?.beats).toEqual(idsOf(many.slice(0, 500)));
+    expect((await forwarding().handOver(many)).handed.size).toBe(500);
+    expect(heard[0]?.pings).toEqual(idsOf(many.slice(0, 500)));
     // Each control character is six bytes on the wire.
     const long = entries(20, '\u0001'.repeat(10_000));
-    const { handed } = await detour().handOver(long);
+    const { handed } = await forwarding().handOver(long);
     expect([...handed]).toEqual(idsOf(long.slice(0, handed.size)));
     expect(handed.size).toBe(4);
     expect(heard[1]?.bytes).toBeLessThan(257 * 1_024);
@@ -83,7 +83,7 @@ describe('the detour', () => {
   test('forgets only what the coordinator names', async () => {
     answer = (ids) => taken(ids.slice(0, 1));
     const waiting = entries(3);
-    expect([...(await detour().handOver(waiting)).handed]).toEqual(idsOf(waiting.slice(0, 1)));
+    expect([...(await forwarding().handOver(waiting)).handed]).toEqual(idsOf(waiting.slice(0, 1)));
   });
 
   test.each([
@@ -99,7 +99,7 @@ describe('the detour', () => {
     let now = 10_000;
     vi.spyOn(performance, 'now').mockImplementation(() => now);
     answer = said;
-    const way = detour();
+    const way = forwarding();
     for (const rest of [1_000, 2_000, 4_000, 8_000, 15_000, 15_000]) {
       expect(way.isOpen()).toBe(true);
       await expect(way.handOver(entries(2))).rejects.toThrow();
@@ -118,8 +118,8 @@ describe('the detour', () => {
 
   test('is none as long as nobody has told the coordinator’s address, and where nobody listens it fails', async () => {
     for (const nowhere of ['', 'rubbish', 'file:///etc/passwd', 'nats://127.0.0.1:1'])
-      expect(detour(nowhere).isOpen(), nowhere).toBe(false);
-    await expect(detour('http://127.0.0.1:1').handOver(entries(1))).rejects.toThrow('ECONNREFUSED');
+      expect(forwarding(nowhere).isOpen(), nowhere).toBe(false);
+    await expect(forwarding('http://127.0.0.1:1').handOver(entries(1))).rejects.toThrow('ECONNREFUSED');
   });
 
   test('does not rest because it was left for the bus', async () => {
@@ -128,7 +128,7 @@ describe('the detour', () => {
       leaving.abort();
       return 'nothing';
     };
-    const way = detour(base, leaving.signal);
+    const way = forwarding(base, leaving.signal);
     await expect(way.handOver(entries(1))).rejects.toThrow();
     expect(way.isOpen()).toBe(true);
   });
@@ -139,7 +139,7 @@ describe('the detour', () => {
       called.resolve();
       return 'nothing';
     };
-    const way = detour();
+    const way = forwarding();
     const handing = way.handOver(entries(1));
     await called.promise;
     way.close();

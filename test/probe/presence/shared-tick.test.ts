@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { atSharedBeat } from '../../../probe/presence/shared-tick.ts';
+import { atSharedTick } from '../../../probe/presence/shared-tick.ts';
 
 beforeEach(() => {
   vi.useFakeTimers({ now: 1_700_000_000_030 });
@@ -8,11 +8,11 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-test('beats of different length fall together wherever they can, a phase later where one is given, and end when they are stopped', () => {
+test('ticks of different length fall together wherever they can, a phase later where one is given, and end when they are stopped', () => {
   const seen: [string, number][] = [];
   const note = (name: string) => () => void seen.push([name, Date.now() - 1_700_000_000_000]);
-  const short = atSharedBeat(100, note('short'));
-  const long = atSharedBeat(250, note('long'), { phase: 50 });
+  const short = atSharedTick(100, note('short'));
+  const long = atSharedTick(250, note('long'), { phase: 50 });
   vi.advanceTimersByTime(470);
   expect(seen).toEqual([
     ['long', 50],
@@ -29,15 +29,15 @@ test('beats of different length fall together wherever they can, a phase later w
   expect(seen).toHaveLength(7);
 });
 
-test('a clock that goes back makes it wait no longer than a beat', () => {
-  let beats = 0;
-  const beat = atSharedBeat(100, () => {
-    beats += 1;
+test('a clock that goes back makes it wait no longer than a tick', () => {
+  let ticks = 0;
+  const tick = atSharedTick(100, () => {
+    ticks += 1;
   });
   vi.advanceTimersByTime(70);
-  expect(beats).toBe(1);
+  expect(ticks).toBe(1);
   vi.setSystemTime(1_600_000_000_000);
   vi.advanceTimersByTime(200);
-  expect(beats).toBeGreaterThanOrEqual(2);
-  beat.stop();
+  expect(ticks).toBeGreaterThanOrEqual(2);
+  tick.stop();
 });

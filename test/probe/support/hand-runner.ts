@@ -1,6 +1,6 @@
 import { isIP } from 'node:net';
 import { expect } from 'vitest';
-import { createWitness } from '../../../probe/checking/reachability.ts';
+import { createReachability } from '../../../probe/checking/reachability.ts';
 import { createRunner, type Runner } from '../../../probe/checking/runner.ts';
 import { type CheckContext, told } from '../../../probe/checks/check.ts';
 import { createGuard } from '../../../probe/checks/guard.ts';
@@ -65,7 +65,7 @@ export const startHandRunner = (concurrency = 40): HandRunner => {
     clock,
     guard: createGuard({ allow: [], bus: () => [], own: () => [] }),
     identity: () => ({ name: 'eu-1', continent: 'Europe', base_url: '', version: '1' }),
-    witness: createWitness({
+    reachability: createReachability({
       anchors: () => [],
       busRoundTrip: () => (world.isReachable ? Promise.resolve() : Promise.reject(new Error('away'))),
     }),

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { connect, createServer } from 'node:net';
 import { createGunzip } from 'node:zlib';
-import { createWitness } from '../../../probe/checking/reachability.ts';
+import { createReachability } from '../../../probe/checking/reachability.ts';
 import { createRunner } from '../../../probe/checking/runner.ts';
 import { newAlarm, setAlarm } from '../../../probe/checks/alarms.ts';
 import { type CheckContext, type ToldCheck, told } from '../../../probe/checks/check.ts';
@@ -69,7 +69,7 @@ const runner = createRunner({
   clock: systemClock,
   guard: createGuard({ allow: ['127.0.0.0/8'], bus: () => [], own: () => [] }),
   identity: () => ({ name: 'eu-1', continent: 'Europe', base_url: '', version: '1' }),
-  witness: createWitness({ anchors: () => [], busRoundTrip: () => Promise.resolve() }),
+  reachability: createReachability({ anchors: () => [], busRoundTrip: () => Promise.resolve() }),
   unseal: (assignment) => assignment,
   report: ({ monitor, outcome, cause }) => {
     const host = hosts.get(monitor);

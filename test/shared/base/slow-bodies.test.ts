@@ -2,8 +2,8 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { fastify } from 'fastify';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { beatRoutes } from '../../../coordinator/faces/beat/index.ts';
-import { startEar } from '../../../probe/pings/receiver.ts';
+import { pingRoutes } from '../../../coordinator/faces/pings/index.ts';
+import { startPingReceiver } from '../../../probe/pings/receiver.ts';
 import { createLog } from '../../../shared/base/log.ts';
 import { closed } from '../../support/closed.ts';
 import { eventually } from '../../support/eventually.ts';
@@ -23,10 +23,10 @@ const ends: (() => Promise<unknown>)[] = [];
 
 beforeAll(async () => {
   const log = createLog({ name: 'test', level: 'silent' });
-  const ear = await startEar({ host: '127.0.0.1', port: 0, take, log, patienceMs });
+  const ear = await startPingReceiver({ host: '127.0.0.1', port: 0, take, log, patienceMs });
   places.ear = Number(new URL(ear.address).port);
   const web = fastify();
-  beatRoutes(web, { take, patienceMs });
+  pingRoutes(web, { take, patienceMs });
   places.coordinator = Number(new URL(await web.listen({ host: '127.0.0.1', port: 0 })).port);
   ends.push(ear.close, () => web.close());
 });
@@ -39,7 +39,7 @@ const begin = (place: string, name: string): Socket => {
   return socket;
 };
 
-describe.each(['ear', 'coordinator'])('a beat at the %s', (place) => {
+describe.each(['ear', 'coordinator'])('a ping at the %s', (place) => {
   test('whose body stalls counts with the part that came, and its sender is answered and cut off', async () => {
     const socket = begin(place, `stalled-${place}`);
     let heard = '';
@@ -103,7 +103,7 @@ describe.each(['ear', 'coordinator'])('a beat at the %s', (place) => {
   });
 });
 
-test('a connection that says nothing, or no more, is not held open at an ear: many of them would shut it', async () => {
+test('a connection that says nothing, or no more, is not held open at a ping receiver: many of them would shut it', async () => {
   const silent = connect(places.ear ?? 0, '127.0.0.1').resume();
   const half = connect(places.ear ?? 0, '127.0.0.1').resume();
   half.write('GET /beat/half HTTP/1.1\r\nHost: a\r\n');

@@ -1,7 +1,7 @@
 import { listIncidents } from '../../../../shared/api/incidents.ts';
 import { listTold } from '../../../../shared/api/inner/alerts.ts';
-import { getBeatAddress, listBeats, rotateBeatAddress } from '../../../../shared/api/inner/beats.ts';
 import { explainUptime, listMonitorResults, resultWindows } from '../../../../shared/api/inner/monitors.ts';
+import { getBeatAddress, listBeats, rotateBeatAddress } from '../../../../shared/api/inner/pings.ts';
 import { deleteMonitor, getMonitor, getMonitorStatus, updateMonitor } from '../../../../shared/api/monitors.ts';
 import type { OutputOf } from '../../../../shared/api/operation.ts';
 import { durationText } from '../../../../shared/base/duration.ts';

@@ -1,4 +1,4 @@
-import type { listBeats } from '../../../../shared/api/inner/beats.ts';
+import type { listBeats } from '../../../../shared/api/inner/pings.ts';
 import type { OutputOf } from '../../../../shared/api/operation.ts';
 import { durationText } from '../../../../shared/base/duration.ts';
 import { type Html, html } from '../html.ts';

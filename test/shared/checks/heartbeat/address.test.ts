@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { parseBeatCall } from '../../../../shared/checks/heartbeat/address.ts';
+import { parsePingCall } from '../../../../shared/checks/heartbeat/address.ts';
 
 const token = 'abcdefghijklmnopqrstuvwx';
 const rid = '0198f6a0-1234-7abc-8def-0123456789ab';
@@ -22,24 +22,24 @@ describe('the ping address', () => {
     ['/start/', { ...call, kind: 'start' }],
     ['/0/', { ...call, exit_code: 0 }],
   ])('with %j behind the token is a beat', (more, expected) => {
-    expect(parseBeatCall(`/beat/${token}${more}`)).toEqual(expected);
+    expect(parsePingCall(`/beat/${token}${more}`)).toEqual(expected);
   });
 
   test.each(['http://antipode.example', 'HTTPS://[2001:db8::1]:8443'])('behind %s is the same, as proxies ask for it', (place) => {
-    expect(parseBeatCall(`${place}/beat/${token}/start?rid=${rid}`)).toEqual({ ...call, kind: 'start', rid });
-    expect(parseBeatCall(`${place}?/beat/${token}`)).toBe('no_such_address');
+    expect(parsePingCall(`${place}/beat/${token}/start?rid=${rid}`)).toEqual({ ...call, kind: 'start', rid });
+    expect(parsePingCall(`${place}?/beat/${token}`)).toBe('no_such_address');
   });
 
   test.each(['/256', '/999', '/1000', '/-1', '/1.5', '/START', '/begin', '//', '/start//', '/start/1', '//start', '%2Fstart'])(
     'with %j behind the token is none',
     (more) => {
-      expect(parseBeatCall(`/beat/${token}${more}`)).toBe('no_such_address');
+      expect(parsePingCall(`/beat/${token}${more}`)).toBe('no_such_address');
     },
   );
 
   test('takes nothing for a run id that is no UUID, and nothing for a token that cannot be one', () => {
     for (const odd of ['7', `${rid}0`, `{${rid}}`, rid.replaceAll('-', '')])
-      expect(parseBeatCall(`/beat/${token}?rid=${odd}`)).toBe('rid_malformed');
-    for (const odd of ['short', 'x'.repeat(65), `${token}!`, '']) expect(parseBeatCall(`/beat/${odd}`)).toBe('no_such_address');
+      expect(parsePingCall(`/beat/${token}?rid=${odd}`)).toBe('rid_malformed');
+    for (const odd of ['short', 'x'.repeat(65), `${token}!`, '']) expect(parsePingCall(`/beat/${odd}`)).toBe('no_such_address');
   });
 });

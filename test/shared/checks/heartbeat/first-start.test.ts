@@ -1,38 +1,38 @@
 import { describe, expect, test } from 'vitest';
-import { type BeatTerms, beatTerms } from '../../../../shared/checks/heartbeat/config.ts';
-import { judgeBeats } from '../../../../shared/checks/heartbeat/deadline.ts';
-import { type Beat, type BeatState, foldBeat, mergeBeats, noBeats, underTerms } from '../../../../shared/checks/heartbeat/state.ts';
+import { type PingTerms, pingTerms } from '../../../../shared/checks/heartbeat/config.ts';
+import { judgePings } from '../../../../shared/checks/heartbeat/deadline.ts';
+import { foldPing, mergePings, noPings, type Ping, type PingState, underTerms } from '../../../../shared/checks/heartbeat/state.ts';
 
 const minute = 60_000;
-const terms = (config: Parameters<typeof beatTerms>[0]['config'] = {}): BeatTerms => beatTerms({ interval_ms: 5 * minute, config });
+const terms = (config: Parameters<typeof pingTerms>[0]['config'] = {}): PingTerms => pingTerms({ interval_ms: 5 * minute, config });
 
 let made = 0;
-const beatAt = (at: number, kind: Beat['kind'] = 'success', more: Partial<Beat> = {}): Beat => {
+const pingAt = (at: number, kind: Ping['kind'] = 'success', more: Partial<Ping> = {}): Ping => {
   made += 1;
   return { id: `beat-${made}`, kind, exit_code: null, at, rid: null, ...more };
 };
-const stateAfter = (...beats: readonly Beat[]): BeatState => beats.reduce((state, beat) => foldBeat(state, beat).state, noBeats);
+const stateAfter = (...pings: readonly Ping[]): PingState => pings.reduce((state, ping) => foldPing(state, ping).state, noPings);
 
 describe('a job that only ever says that it begins', () => {
-  test('is late, before any good beat, when interval and grace are over since the first start, however many starts follow', () => {
-    const first = stateAfter(beatAt(1_000, 'start'));
-    expect(judgeBeats(first, terms(), 361_000 - 1)).toEqual({ is: 'good', until: 361_000 });
+  test('is late, before any good ping, when interval and grace are over since the first start, however many starts follow', () => {
+    const first = stateAfter(pingAt(1_000, 'start'));
+    expect(judgePings(first, terms(), 361_000 - 1)).toEqual({ is: 'good', until: 361_000 });
     const starts = Array.from({ length: 60 }, (_, index) =>
-      beatAt(1_000 + index * 6_000, 'start', { rid: index % 2 ? null : `run-${index}` }),
+      pingAt(1_000 + index * 6_000, 'start', { rid: index % 2 ? null : `run-${index}` }),
     );
-    for (const state of [first, stateAfter(...starts), mergeBeats(noBeats, stateAfter(...starts))])
-      expect(judgeBeats(state, terms(), 361_000)).toMatchObject({
+    for (const state of [first, stateAfter(...starts), mergePings(noPings, stateAfter(...starts))])
+      expect(judgePings(state, terms(), 361_000)).toMatchObject({
         is: 'failing',
         since: 361_000,
         cause: { class: 'heartbeat_late', params: { deadline: 361_000, after: 1_000, silent_ms: 360_000 } },
       });
-    expect(judgeBeats(stateAfter(...starts, beatAt(361_001)), terms(), 361_002)).toMatchObject({ is: 'good' });
+    expect(judgePings(stateAfter(...starts, pingAt(361_001)), terms(), 361_002)).toMatchObject({ is: 'good' });
   });
 
   test('has the limit of a first run that is under way, and its whole time anew after a pause', () => {
-    const first = underTerms(stateAfter(beatAt(0, 'start')), { version: 1, paused: false }, 0);
-    expect(judgeBeats(first, terms({ max_run_s: 3_600 }), 20 * minute)).toEqual({ is: 'good', until: 60 * minute });
+    const first = underTerms(stateAfter(pingAt(0, 'start')), { version: 1, paused: false }, 0);
+    expect(judgePings(first, terms({ max_run_s: 3_600 }), 20 * minute)).toEqual({ is: 'good', until: 60 * minute });
     const resumed = underTerms(underTerms(first, { version: 1, paused: true }, minute), { version: 1, paused: false }, 60 * minute);
-    expect(judgeBeats(resumed, terms(), 61 * minute)).toEqual({ is: 'good', until: 66 * minute });
+    expect(judgePings(resumed, terms(), 61 * minute)).toEqual({ is: 'good', until: 66 * minute });
   });
 });

@@ -197,9 +197,9 @@ describe('a cron schedule', () => {
   });
 });
 
-describe('a beat shortly before a scheduled time', () => {
+describe('a ping shortly before a scheduled time', () => {
   const left = (text: string, zone: string, at: string): string => new Date(nextDue(cron(text), zone, Date.parse(at)) ?? 0).toISOString();
-  const rows: readonly (readonly [what: string, text: string, zone: string, beat: string, due: string])[] = [
+  const rows: readonly (readonly [what: string, text: string, zone: string, ping: string, due: string])[] = [
     ['counts for it', '0 12 * * *', 'UTC', '2026-11-20T11:59:59.999Z', '2026-11-21T12:00:00.000Z'],
     ['counts for it half a minute before, at most', '0 12 * * *', 'UTC', '2026-11-20T11:59:30.000Z', '2026-11-21T12:00:00.000Z'],
     ['and not earlier', '0 12 * * *', 'UTC', '2026-11-20T11:59:29.999Z', '2026-11-20T12:00:00.000Z'],
@@ -224,11 +224,11 @@ describe('a beat shortly before a scheduled time', () => {
     ],
     ['counts for the last run there is', '30 2 29 2 *', 'UTC', '2028-02-29T02:29:59.000Z', '2032-02-29T02:30:00.000Z'],
   ];
-  test.for(rows)('%s', ([, text, zone, beat, due]) => {
-    expect(left(text, zone, beat)).toBe(due);
+  test.for(rows)('%s', ([, text, zone, ping, due]) => {
+    expect(left(text, zone, ping)).toBe(due);
   });
 
-  test('never leaves more than the one run out, nor less to be run for than a beat before it', () => {
+  test('never leaves more than the one run out, nor less to be run for than a ping before it', () => {
     const texts = fc.constantFrom('* * * * *', '*/2 * * * *', '0,1,3,30 * * * *', '30 2 * * *', '0,59 1-3 * * *', '15 */2 * * *');
     const zones = fc.constantFrom('UTC', 'Europe/Berlin', 'Australia/Lord_Howe');
     const changes = ['2026-03-28T22:00Z', '2026-10-24T22:00Z', '2026-04-04T12:00Z', '2026-10-03T12:00Z'].map((at) => Date.parse(at));

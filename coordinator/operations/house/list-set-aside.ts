@@ -1,0 +1,10 @@
+import type { listSetAside as operation } from '../../../shared/api/inner/house.ts';
+import type { OutputOf } from '../../../shared/api/operation.ts';
+import { allSetAside } from '../../store/set-aside.ts';
+import type { Answer, Context } from '../context.ts';
+import { setAsideOut } from './set-aside-out.ts';
+
+export const listSetAside = async ({ sql }: Context): Answer<OutputOf<typeof operation>> => {
+  const items = (await allSetAside(sql)).map(setAsideOut);
+  return { items, count: items.length };
+};
