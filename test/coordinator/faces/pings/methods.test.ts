@@ -9,7 +9,7 @@ import { startPingReceiver } from '../../../../probe/pings/receiver.ts';
 import { createLog } from '../../../../shared/base/log.ts';
 import { closed } from '../../../support/closed.ts';
 
-/** As the ping intake of pings refuses a method, and says which one reached it. */
+/** As the ping intake refuses a method, and says which one reached it. */
 const take = async ({ method }: { readonly method: string }) =>
   ['GET', 'HEAD', 'POST'].includes(method)
     ? { status: 200, text: 'OK', headers: {} }

@@ -37,16 +37,16 @@ describe('rule 20: a ping in order of time', () => {
   });
 
   test('that is a start tells of each good one that the limit of its run reaches to, and of the bad ones until the last of them', () => {
-    const start = beat(10, 'start', 'a');
-    expect(place(start, [beat(0), beat(12), beat(55, 'fail')])).toMatchObject({
+    const start = ping(10, 'start', 'a');
+    expect(place(start, [ping(0), ping(12), ping(55, 'fail')])).toMatchObject({
       next_good_at: 12_000,
       fails_at: null,
-      bad: [beat(55, 'fail')],
+      bad: [ping(55, 'fail')],
     });
-    expect(place(beat(55, 'fail'), [beat(0), beat(12), start]).began_at).toBe(40_000);
-    const made = place(start, [beat(0), beat(12), beat(55, 'fail'), beat(60), beat(65, 'fail')]);
-    expect(made).toMatchObject({ fails_at: null, later: [{ next_good_at: 60_000, fails_at: 40_000 }], bad: [beat(55, 'fail')] });
-    expect(place({ ...start, kind: 'success' }, [beat(0), beat(12), beat(55, 'fail')])).toMatchObject({ later: [], bad: [] });
+    expect(place(ping(55, 'fail'), [ping(0), ping(12), start]).began_at).toBe(40_000);
+    const made = place(start, [ping(0), ping(12), ping(55, 'fail'), ping(60), ping(65, 'fail')]);
+    expect(made).toMatchObject({ fails_at: null, later: [{ next_good_at: 60_000, fails_at: 40_000 }], bad: [ping(55, 'fail')] });
+    expect(place({ ...start, kind: 'success' }, [ping(0), ping(12), ping(55, 'fail')])).toMatchObject({ later: [], bad: [] });
   });
 
   test('counts nothing from before its monitor was resumed or agreed anew', () => {
