@@ -55,7 +55,7 @@ const pingOf = ({ key }: Pick<Heartbeat, 'key'>, more: Partial<PingMessage> = {}
 });
 
 const bodyOf = (probe: string, pings: readonly unknown[], more: object = {}): string =>
-  JSON.stringify({ v: 1, probe, sent_at: Date.now(), pings, ...more });
+  JSON.stringify({ v: 1, probe, sent_at: Date.now(), beats: pings, ...more });
 
 type Answer = { readonly status: number; readonly text: string };
 

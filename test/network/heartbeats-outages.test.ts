@@ -55,7 +55,7 @@ describe.concurrent('a heartbeat', () => {
     const all = await small(onTestFinished);
     const { network, probes } = all;
     const coordinator = await network.startCoordinator();
-    const quiet = await addHeartbeat(network, { grace_s: 4 }, 4);
+    const quiet = await addHeartbeat(network, { grace_s: 8 }, 4);
     const failed = await addHeartbeat(network, {}, 3_600);
     await ping(receiverOf(probes[0]), quiet);
     await ping(receiverOf(probes[0]), failed);
@@ -66,7 +66,7 @@ describe.concurrent('a heartbeat', () => {
     await ping(receiverOf(probes[0]), quiet);
     const taken = Date.now();
     // Longer than it may be silent for.
-    for (let round = 0; round < 5; round += 1) {
+    for (let round = 0; round < 7; round += 1) {
       await passed(2_000);
       await ping(receiverOf(probes[round % 2]), quiet);
     }
@@ -74,7 +74,7 @@ describe.concurrent('a heartbeat', () => {
     expect(await pingsWritten(network.sql, quiet.monitor, 1)).toHaveLength(1);
     const beating = keepTicking(receiverOf(probes[0]), quiet);
     await network.startCoordinator();
-    const pings = await pingsWritten(network.sql, quiet.monitor, 7);
+    const pings = await pingsWritten(network.sql, quiet.monitor, 9);
     expect(Number(pings[1]?.at)).toBeLessThan(taken + 1_000);
     expect(await incidentsOf(network.sql, quiet.monitor)).toEqual([]);
     await beating.stop();

@@ -41,7 +41,11 @@ export const keepTicking = (address: string, { token }: Pick<Heartbeat, 'token'>
   let isStopped = false;
   const run = async (): Promise<number> => {
     let taken = 0;
-    for (; !isStopped; await passed(500)) if ((await call(address, token)).status === 200) taken += 1;
+    for (; !isStopped; await passed(500)) {
+      // A job goes on when nobody takes its ping: whoever takes it ends and begins anew in these tests.
+      const answer = await call(address, token).catch(() => undefined);
+      if (answer?.status === 200) taken += 1;
+    }
     return taken;
   };
   const running = run();
