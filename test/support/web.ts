@@ -52,7 +52,7 @@ export type TestWeb = {
   /** Without following where it leads. */
   readonly get: (path: string, asked?: Asked) => Promise<Answer>;
   /** As a browser asks that knows it under another name. */
-  readonly hosted: (host: string, path: string) => Promise<{ readonly status: number; readonly text: string }>;
+  readonly hosted: (host: string, path: string, method?: string) => Promise<{ readonly status: number; readonly text: string }>;
   /** The cookie that says who somebody is. */
   readonly cookieOf: (person: Person) => Promise<string>;
   readonly post: (path: string, form: Readonly<Record<string, string | readonly string[]>>, asked?: Asked) => Promise<Answer>;
@@ -65,10 +65,10 @@ const bodyOf = (form: Readonly<Record<string, string | readonly string[]>>): URL
   );
 
 /** fetch() lets nobody choose the name of the host. */
-const hostedAt = (url: string, host: string, path: string): Promise<{ readonly status: number; readonly text: string }> =>
+const hostedAt = (url: string, host: string, path: string, method = 'GET'): Promise<{ readonly status: number; readonly text: string }> =>
   new Promise((resolve, reject) => {
     const { hostname, port } = new URL(url);
-    const asked = request({ hostname, port, path, headers: { host, accept: 'text/html' } }, (answer) => {
+    const asked = request({ hostname, port, path, method, headers: { host, accept: 'text/html' } }, (answer) => {
       let text = '';
       answer.setEncoding('utf8');
       answer.on('data', (piece: string) => {
@@ -148,7 +148,7 @@ export const startWeb = async ({
   };
   return {
     ...{ url, sql, house, gate, accountSecrets, cookieOf },
-    hosted: (name, path) => hostedAt(url, name, path),
+    hosted: (name, path, method) => hostedAt(url, name, path, method),
     get: (path, asked = {}) => ask(path, {}, asked),
     post: (path, form, asked = {}) => ask(path, { method: 'POST', body: bodyOf(form) }, asked),
     close: async () => {

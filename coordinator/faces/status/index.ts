@@ -23,6 +23,9 @@ export type StatusParts = {
   readonly log: Pick<Log, 'error'>;
 };
 
+/** Of one page, as it was read once: its services in four languages, its months, its badges. */
+const mostKept = 1_000;
+
 const htmlType = 'text/html; charset=utf-8';
 
 /**
@@ -44,7 +47,7 @@ export const onOwnDomain = (
 
 /** The public pages. What is shown was read before and lies in memory, in the form in which it is sent. */
 export const statusRoutes = (app: FastifyInstance, { publishing, baseUrl, hasMail, log }: StatusParts): void => {
-  const made = new WeakMap<ReadPage, Map<string, Rendered | null>>();
+  const made = new WeakMap<ReadPage, Map<string, Rendered>>();
   const bodies = new Map<string, Body>();
 
   /** Of documents of which there are few. */
@@ -86,17 +89,17 @@ export const statusRoutes = (app: FastifyInstance, { publishing, baseUrl, hasMai
     { value: read, isStale }: { value: ReadPage; isStale: boolean },
     asked: Asked,
     root: string,
-  ): Promise<Rendered | null> => {
+  ): Promise<Rendered | undefined> => {
     const key = `${asked.show} ${asked.of ?? ''} ${asked.badge ?? ''} ${asked.language ?? ''} ${root} ${isStale}`;
-    const kept = made.get(read) ?? new Map<string, Rendered | null>();
+    const kept = made.get(read) ?? new Map<string, Rendered>();
     made.set(read, kept);
     const known = kept.get(key);
     if (known !== undefined) return known;
     const view = viewOf(read.page, { root, origin: originFor(read), isStale, hasMail, language: asked.language });
     const incidents = (from: number, to: number) => publishing.incidents(read, from, to);
-    const fresh = (await shows[asked.show]({ view, asked, style: `${root}/${styleName}`, incidents })) ?? null;
-    // What others ask for may be without end; what a page has is not.
-    if (kept.size < 400 && asked.show !== 'history') kept.set(key, fresh);
+    const fresh = await shows[asked.show]({ view, asked, style: `${root}/${styleName}`, incidents });
+    // What somebody may ask for is without end; what a page has is not.
+    if (fresh !== undefined && kept.size < mostKept) kept.set(key, fresh);
     return fresh;
   };
 
@@ -107,7 +110,7 @@ export const statusRoutes = (app: FastifyInstance, { publishing, baseUrl, hasMai
     if (read === undefined) return gone(request, reply);
     if (!(await isIn(request, read))) return locked(request, reply, read, 'asked');
     const found = await rendered({ value: read, isStale }, asked, root);
-    if (found === null) return gone(request, reply, root);
+    if (found === undefined) return gone(request, reply, root);
     const isPublic = read.lock.access === 'public';
     return send(request, reply, { ...found, isPublic, isFound: found.isFound && !isStale });
   };
@@ -128,8 +131,9 @@ export const statusRoutes = (app: FastifyInstance, { publishing, baseUrl, hasMai
         const isJson = as === 'main' && request.params.slug.endsWith('.json');
         return await show(request, reply, {
           show: isJson ? 'json' : as,
-          of: request.params.of ?? query?.get('service') ?? undefined,
-          badge: query?.get('show') ?? undefined,
+          // What means nothing there makes no other answer.
+          of: request.params.of ?? (as === 'badge' ? (query?.get('service') ?? undefined) : undefined),
+          badge: as === 'badge' ? (query?.get('show') ?? undefined) : undefined,
           language: languageOf(query?.get('lang') ?? undefined),
         });
       } catch (error) {
@@ -241,5 +245,8 @@ export const statusRoutes = (app: FastifyInstance, { publishing, baseUrl, hasMai
       headers: { 'cache-control': 'public, max-age=31536000, immutable' },
     }),
   );
-  app.get('/status/:slug/*', async (request, reply) => gone(request, reply));
+  // The account's own page of what is not there is for nobody who came by a page's domain.
+  app.get('/status/:slug/*', { exposeHeadRoute: true }, async (request, reply) => gone(request, reply));
+  for (const url of ['/status/:slug', '/status/:slug/*'])
+    app.route({ method: ['POST', 'PUT', 'PATCH', 'DELETE'], url, handler: async (request, reply) => gone(request, reply) });
 };

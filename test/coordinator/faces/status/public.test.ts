@@ -230,6 +230,8 @@ describe('a domain of its own', () => {
       expect([path, (await get(path)).status]).toEqual([path, 404]);
     expect((await web.hosted('other.example', '/status/shop')).text).not.toContain('other.example');
     expect((await web.hosted('other.example', '/sign-in')).status).toBe(200);
+    const posted = await web.hosted('status.shop.example', '/sign-in', 'POST');
+    expect([posted.status, posted.text]).toEqual([404, (await get('/sign-in')).text]);
     await web.sql`update status_pages set enabled = false where id = ${id}`;
     later();
     expect([(await get('/')).status, (await get('/sign-in')).status]).toEqual([404, 404]);
