@@ -97,11 +97,12 @@ export const createTelling = ({ config, sql, clock, log, secrets, baseUrl }: Par
 
   const test: ChannelsPart['test'] = async (kind, settings, { key, name, channel, organisation }) => {
     const row = kindOf(kind);
-    const about = await linksOf({ id: key, channel, incidents: [], mayAcknowledge: false, isMail: row?.id === 'email' });
+    // Nothing is stored of a test, so that no link could end it.
+    const about = await linksOf({ id: key, channel, incidents: [], mayAcknowledge: false, isMail: false });
     const told: Told = {
       ...{ event: 'test', monitors: [], organisation, key, at: clock.now(), others_down: { count: 0, names: [] } },
       sentence: `This is a test${name === null ? '' : ` of the channel ${name}`}: alerts of ${organisation} reach you here.`,
-      // Nothing is stored of a test, so that there is nothing to explain.
+      // Nor is there anything to explain.
       links: { ...about, why: about.channel },
       thread: { key, reference: null, over: false },
     };

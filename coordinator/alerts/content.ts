@@ -42,7 +42,13 @@ const from = (probe: string | null, continent: string | null): string | null =>
   probe === null ? null : continent === null ? probe : `${probe}, ${continent}`;
 
 /** Causes are sentences of their own; within another they begin small and have no full stop. */
-const causeWords = (step: WaitingStep): string => (step.cause === null ? 'it failed' : causeSentence(step.cause).replace(/\.$/, ''));
+const causeWords = (step: WaitingStep): string =>
+  step.cause === null
+    ? 'it failed'
+    : causeSentence(step.cause)
+        .replace(/\.$/, '')
+        // A word, and no name in capitals as TLS is.
+        .replace(/^[A-Z](?=[a-z]|\s)/, (letter) => letter.toLowerCase());
 
 /** A step that leaves, with what there is to say of it. */
 export type Leaving = Item & { readonly step: WaitingStep; readonly said: Said; readonly monitor: ToldMonitor };

@@ -36,13 +36,13 @@ export type ChannelRow = {
 
 const weekMs = 7 * 86_400_000;
 
-/** A channel that is told after 5 min, or at its hours, is not slow: what a step waited for is no part of how long its message took. */
+/** A channel that is told after 5 min, or at its hours, is not slow: what a step waited for is no part of how long its message took. A reminder waits by itself. */
 const p95 = (sql: Queryable, now: number) => sql`
   (select percentile_cont(0.95) within group (order by greatest(0, extract(epoch from m.settled_at) * 1000 - greatest(
       extract(epoch from m.due_at) * 1000,
       (select min(coalesce((select max((hold ->> 2)::float8) from jsonb_array_elements(s.holds) as hold), extract(epoch from s.due_at) * 1000))
         from alert_steps s where s.message_id = m.id)))) from messages m
-    where m.channel_id = c.id and m.state = 'taken' and m.created_at > ${new Date(now - weekMs)})::float8`;
+    where m.channel_id = c.id and m.state = 'taken' and m.event <> 'reminder' and m.created_at > ${new Date(now - weekMs)})::float8`;
 
 const columns = (sql: Queryable) => sql`
   c.key, c.id, c.organisation_id, c.user_id, u.email as owner_email, c.kind, c.name, c.config, c.secrets, c.enabled, c.verified_at, c.unsubscribed_at,

@@ -5,12 +5,14 @@ const exampleId = '0190a7c4-5b1e-7c3d-9f42-6a8b1c2d3e4f';
 
 /** One command that somebody can copy, made from what the command needs. */
 const exampleOf = (command: Command): string => {
+  const isOfChannel = command.flags.some(({ key }) => key === 'kind');
   const values: Readonly<Record<string, string>> = {
+    kind: 'webhook',
     type: 'https',
     target: 'https://example.org/',
     name: "'Shop'",
     interval_s: '60',
-    config: `'{"expected_status": ["2xx"]}'`,
+    config: isOfChannel ? `'{"url": "https://hooks.example.org/antipode"}'` : `'{"expected_status": ["2xx"]}'`,
     starts_at: '2027-01-01T02:00',
     ends_at: '2027-01-01T03:00',
     days: '30',
@@ -26,7 +28,7 @@ const exampleOf = (command: Command): string => {
     : ['type', 'target', 'name', 'starts_at', 'ends_at', 'monitor', 'monitors', 'display_name', 'state', 'days'];
   const chosen = command.flags
     .filter((flag) => flag.required || wanted.includes(flag.key))
-    .filter((flag) => !(isUpdate && flag.key === 'enabled'));
+    .filter((flag) => !(isUpdate && flag.key === 'enabled') && !(isOfChannel && flag.key === 'monitors'));
   const text = (flag: Flag): string =>
     `--${flag.name} ${values[flag.key] ?? (/^(monitors?|groups?)$/.test(flag.key) ? exampleId : placeholderOf(flag))}`;
   return ['antipode', ...command.words, ...command.positionals.map(() => exampleId), ...chosen.map(text)].join(' ');

@@ -3,7 +3,7 @@ import { value } from './fields.ts';
 import { judgeFailure, later, taken } from './judging.ts';
 import type { ChannelKind } from './kind.ts';
 import { html } from './markup.ts';
-import { clean, cut, facts, fitting, type Link, links, listed, others, outcome, subject, title, toneOf } from './words.ts';
+import { clean, cut, facts, fitting, type Link, links, listed, others, subject, title, toneOf } from './words.ts';
 
 /** More than a mailbox shows without a click, and far less than any refuses. */
 const mostLetters = 60_000;
@@ -21,7 +21,7 @@ const textOf = (told: Told): string => {
   const last = others(told);
   const body =
     told.monitors.length === 1 && only !== undefined
-      ? [outcome(only, told.at), '', ...facts(only, told.at).map(({ label, value }) => `${label}: ${value}`)]
+      ? facts(only, told.at).map(({ label, value }) => `${label}: ${value}`)
       : lines(
           told,
           (name, what) => `- ${name}: ${what}`,

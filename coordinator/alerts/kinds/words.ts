@@ -109,7 +109,7 @@ export const facts = (monitor: ToldMonitor, at: number): Fact[] =>
     { label: 'Over', value: monitor.resolved_at === null ? null : `${instant(monitor.resolved_at)}, after ${lasted(monitor, at)}` },
     { label: 'Seen from', value: monitor.seen_from },
     { label: 'Confirmed from', value: monitor.confirmed_from },
-    { label: 'Elsewhere', value: monitor.matrix },
+    { label: 'By continent', value: monitor.matrix },
     { label: 'Group', value: monitor.group },
   ].flatMap(({ label, value }) => (value === null || clean(value) === '' ? [] : [{ label, value: clean(value) }]));
 
@@ -119,7 +119,7 @@ export type Link = { readonly label: string; readonly url: string };
 export const links = ({ links: given, event }: Told): Link[] => [
   ...(event === 'test' ? [] : [{ label: 'See what happened', url: given.incident }]),
   ...(given.acknowledge === null ? [] : [{ label: 'Acknowledge', url: given.acknowledge }]),
-  { label: 'Why you were told', url: given.why },
+  ...(event === 'test' ? [] : [{ label: 'Why you were told', url: given.why }]),
   { label: 'Settings of this channel', url: given.channel },
 ];
 

@@ -58,8 +58,8 @@ const one = ({ event, name, cause, scope, started_at, ended_at, acknowledged_as,
   if (event === 'flapping')
     return `${name} is flapping: it went down three times within 30 min. You hear of it again when it is steady, or down for 5 min.`;
   if (event === 'was_down') return `${name} was down for ${after}: ${cause}.`;
-  if (event === 'acknowledged') return `${name} is taken care of: acknowledged by ${acknowledged_as ?? 'somebody'}.`;
-  if (event === 'closed') return `${name} is watched no longer as it was: its incident was closed after ${after}.`;
+  if (event === 'acknowledged') return `${name} is taken care of: ${acknowledged_as ?? 'somebody'} is on it.`;
+  if (event === 'closed') return `${name} was paused, changed or deleted while it was down: its incident was closed after ${after}.`;
   return steady ? `${name} is up again, and has been steady for 15 min.` : `${name} is up again after ${after}.`;
 };
 

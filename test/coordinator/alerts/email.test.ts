@@ -95,7 +95,7 @@ test('the plain text stands alone: what, why, since when, seen from where, what 
     'Since: 2026-11-22 18:04:52 UTC',
     'Seen from: Frankfurt, Europe',
     'Confirmed from: Tokyo, Asia',
-    'Elsewhere: down from Europe, Asia; up from North America',
+    'By continent: down from Europe, Asia; up from North America',
     'Down as well: Search, Mail and 1 more.',
     'https://antipode.example/incidents/0190c0de-0000-7000-8000-00000000000a',
     'https://antipode.example/acknowledge/sva_3Nw8k2',

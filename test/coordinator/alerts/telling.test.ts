@@ -75,7 +75,7 @@ describe('who is told, and when', () => {
     await bench.up(incident);
     await bench.tell();
     expect(events('chat')).toEqual(['down', 'reminder', 'reminder', 'acknowledged', 'up']);
-    expect(bench.heard('chat')[3]?.sentence).toBe('Shop is taken care of: acknowledged by Ada.');
+    expect(bench.heard('chat')[3]?.sentence).toBe('Shop is taken care of: Ada is on it.');
   });
 
   test('rule 36: while all is muted, and outside hours, a "down" is held; what is over by then is told to nobody', async () => {

@@ -35,7 +35,7 @@ describe('rule 32: what leaves together', () => {
     ['Checkout is up again after 12 s.', [item({ event: 'up', ended_at: 12_000 })]],
     ['Checkout is up again, and has been steady for 15 min.', [item({ event: 'up', ended_at: 12_000, steady: true })]],
     ['Checkout is still down, for 10 min: status 503, expected 2xx.', [item({ event: 'reminder' })]],
-    ['Checkout is taken care of: acknowledged by Ada.', [item({ event: 'acknowledged', acknowledged_as: 'Ada' })]],
+    ['Checkout is taken care of: Ada is on it.', [item({ event: 'acknowledged', acknowledged_as: 'Ada' })]],
     ['2 monitors are down, 1 is up again.', [item({}), item({}), item({ event: 'up' })]],
   ] as const)('rules 31 and 32: it says %s', (sentence, items) => {
     expect(sentenceOf(items, 600_000)).toBe(sentence);
