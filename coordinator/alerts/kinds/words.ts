@@ -59,7 +59,9 @@ export const title = (told: Told): string => clean(told.sentence).replace(/\.$/,
 
 /** With how much is down in all, for a list of titles: a mailbox, a phone. */
 export const subject = (told: Told): string => {
-  const inAll = told.others_down.count + told.monitors.filter(({ event }) => event === 'down' || event === 'reminder').length;
+  // What somebody is on is down all the same.
+  const own = told.monitors.filter(({ event }) => event === 'down' || event === 'reminder' || event === 'acknowledged');
+  const inAll = told.others_down.count + own.length;
   return told.others_down.count > 0 ? `${title(told)} (${inAll} down in all)` : title(told);
 };
 

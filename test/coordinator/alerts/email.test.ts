@@ -6,6 +6,7 @@ import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { z } from 'zod';
 import { email } from '../../../coordinator/alerts/kinds/email.ts';
 import type { Verdict } from '../../../coordinator/alerts/kinds/kind.ts';
+import { subject } from '../../../coordinator/alerts/kinds/words.ts';
 import { createSender, mailsAtOnce, type Sender } from '../../../coordinator/alerts/send.ts';
 import type { Told } from '../../../coordinator/alerts/told.ts';
 import { createMailSender, type MailSender } from '../../../coordinator/mail/sender.ts';
@@ -57,6 +58,9 @@ test('a mail goes out over TLS, signed in, and is taken', async () => {
 test('the subject counts what else is down', async () => {
   await tell(toldOf({ others_down: { count: 1, names: ['Search'] } }));
   expect((await server.newest()).subject).toBe('Checkout is down: status 503, expected 2xx (2 down in all)');
+  // What somebody is on is down all the same.
+  const taken = monitorOf({ event: 'acknowledged' });
+  expect(subject(toldOf({ event: 'acknowledged', monitors: [taken], others_down: { count: 1, names: ['Search'] } }))).toContain('(2 down');
 });
 
 test('an outage and its end are one thread, and another attempt is the same mail', async () => {

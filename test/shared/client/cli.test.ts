@@ -234,9 +234,6 @@ describe('antipode', () => {
     for (const line of [['--help'], ['monitors', '--help'], ['help', 'monitors', 'create'], ['monitors', 'create', '--help']]) {
       expect(await run(line)).toMatchObject({ code: exits.done, err: '' });
     }
-    expect((await run(['channels', 'create', '--help'])).out).toContain(
-      `antipode channels create --kind webhook --name 'Shop' --config '{"url": "https://hooks.example.org/antipode"}'`,
-    );
     expect((await run(['maintenance', 'create', '--help'])).out).toMatch(
       /Example\n {2}antipode maintenance create .*--starts-at 2027-01-01T02:00/,
     );

@@ -36,6 +36,13 @@ describe('the help for config keys', () => {
     expect(() => configHelp('xyzzy', paint)).toThrow('There are: https, dns, heartbeat');
   });
 
+  test('is no business of channels, whose example is one of theirs', () => {
+    const channel = commands.find(({ words }) => words.join(' ') === 'channels create');
+    expect(channel && commandHelp(channel, paint)).toContain(
+      `antipode channels create --kind webhook --name 'Shop' --config '{"url": "https://hooks.example.org/antipode"}'`,
+    );
+  });
+
   test('is named where a config is given', () => {
     const told = commands.filter((command) => commandHelp(command, paint).includes('antipode help config TYPE'));
     expect(told.map(({ operation }) => operation.id)).toEqual(['createMonitor', 'updateMonitor']);
