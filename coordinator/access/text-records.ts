@@ -7,11 +7,11 @@ export type TextRecords = (name: string) => Promise<readonly string[]>;
 export const noTextRecords: TextRecords = async () => [];
 
 /** Two tries of three seconds: whoever pressed the button waits for it. */
-const patience = { timeout: 3_000, tries: 2 };
+const usual = { timeout: 3_000, tries: 2 };
 
 /** Asked by Node's own resolver, which keeps nothing; of these servers, or without any of those of the machine. */
 export const createTextRecords =
-  (servers: readonly string[]): TextRecords =>
+  (servers: readonly string[], patience = usual): TextRecords =>
   async (name) => {
     const resolver = new Resolver(patience);
     if (servers.length > 0) resolver.setServers([...servers]);

@@ -41,7 +41,7 @@ const rowOf = (each: Overview): Html => {
   return html`<tr id="page-${id}" data-row><th scope="row" class="page-name"><a href="/status-pages/${id}">${name}</a></th>
 <td data-label="Address" class="address">${domain ?? `/status/${slug}`}</td>
 <td data-label="Seen by">${seen(each)}</td>
-<td data-label="Monitors" class="number">${monitors}${offered > 0 && html` <a class="offer-mark" href="/status-pages/${id}#offered">${offered} offered</a>`}</td>
+<td data-label="Monitors" class="number"><span>${monitors}${offered > 0 && html`, <a class="offer-mark" href="/status-pages/${id}#offered">${offered} offered</a>`}</span></td>
 <td data-label="Subscribers" class="number">${subscribers}</td></tr>`;
 };
 
