@@ -28,7 +28,10 @@ import { listDashboard } from './dashboard/list-dashboard.ts';
 import { createGroup } from './groups/create-group.ts';
 import { deleteGroup } from './groups/delete-group.ts';
 import { getGroup } from './groups/get-group.ts';
+import { listGroupStandings } from './groups/list-group-standings.ts';
 import { listGroups } from './groups/list-groups.ts';
+import { listMonitorsOutside } from './groups/list-monitors-outside.ts';
+import { showGroup } from './groups/show-group.ts';
 import { updateGroup } from './groups/update-group.ts';
 import { statusPageHandlers } from './handlers-of-status-pages.ts';
 import { dropSetAside } from './house/drop-set-aside.ts';
@@ -105,6 +108,9 @@ export const organisationHandlers: { readonly [Id in keyof typeof operations | k
   createUser: bind(innerOperations.createUser, createUser),
   setMemberRole: bind(innerOperations.setMemberRole, setMemberRole),
   removeMember: bind(innerOperations.removeMember, removeMember),
+  listGroupStandings: bind(innerOperations.listGroupStandings, listGroupStandings),
+  showGroup: bind(innerOperations.showGroup, showGroup),
+  listMonitorsOutside: bind(innerOperations.listMonitorsOutside, listMonitorsOutside),
   listMaintenanceByTime: bind(innerOperations.listMaintenanceByTime, listMaintenanceByTime),
   showMaintenanceWindow: bind(innerOperations.showMaintenanceWindow, showMaintenanceWindow),
   startMaintenanceNow: bind(innerOperations.startMaintenanceNow, startMaintenanceNow),

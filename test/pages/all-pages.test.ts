@@ -25,6 +25,7 @@ const notLookedAt = [
 ];
 const nameless: Demo = {
   idOf: () => 'x',
+  groupOf: () => 'x',
   incident: 'x',
   share: 'x',
   page: { id: 'x', slug: 'x' },

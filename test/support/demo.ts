@@ -77,6 +77,7 @@ const wave = (seed: number, at: number): number => Math.sin(seed * 12.9898 + at 
 
 export type Demo = {
   readonly idOf: (name: string) => string;
+  readonly groupOf: (name: string) => string;
   readonly incident: string;
   /** The secret of the link that shows it to everybody. */
   readonly share: string;
@@ -103,6 +104,7 @@ export const seedDemo = async (sql: Sql, organisation: string, now: number): Pro
     ...{ id: newId(), organisation_id: organisation, name, name_folded: name.toLowerCase(), created_at: at(60 * day) },
   }));
   await sql`insert into groups ${sql(groups)}`;
+  const groupOf = (name: string): string => groups.find((each) => each.name === name)?.id ?? '';
 
   const rows = monitors.map(({ name, type, target, group, paused, age = 64 * day }) => {
     const id = newId();
@@ -231,14 +233,13 @@ export const seedDemo = async (sql: Sql, organisation: string, now: number): Pro
 
   const windows = await seedDemoWindows(sql, organisation, now, {
     monitor: idOf,
-    group: (name) => groups.find((each) => each.name === name)?.id ?? '',
+    group: groupOf,
   });
   const channels = await seedDemoChannels(sql, organisation, now, {
     ...{ incident, monitor: idOf('Checkout'), name: 'Checkout' },
     confirmed_ago: 6 * minute + 12 * second - 263,
   });
-  const groupOf = (name: string): string => groups.find((each) => each.name === name)?.id ?? '';
   const page = await seedDemoPage(sql, organisation, now, { idOf, groupOf, incident });
   await sql`analyze`;
-  return { idOf, incident, share, channels, page, windows };
+  return { idOf, groupOf, incident, share, channels, page, windows };
 };

@@ -13,6 +13,7 @@ export const entries: readonly Entry[] = [
   { place: 'monitors', href: '/', name: 'Monitors', icon: 'monitors', key: 'm' },
   { place: 'incidents', href: '/incidents', name: 'Incidents', icon: 'incidents', key: 'i' },
   { place: 'maintenance', href: '/maintenance', name: 'Maintenance', icon: 'maintenance', key: 'w' },
+  { place: 'groups', href: '/groups', name: 'Groups', icon: 'groups', key: 'g' },
   { place: 'status-pages', href: '/status-pages', name: 'Status pages', icon: 'status-pages', key: 's' },
   { place: 'alerts', href: '/alerts', name: 'Alerts', icon: 'alerts', key: 'a' },
   { place: 'members', href: '/members', name: 'Members', icon: 'members', key: 'e' },

@@ -5,6 +5,7 @@ import { askMailbox, getChannelChoices, listChannelKinds, testChannel, tryChanne
 import { createSignInLink, enter, finishSignIn, signIn } from './coming-in.ts';
 import { changeMonitors, countOpenIncidents, listDashboard } from './dashboard.ts';
 import { dropSetAside, listNotices, listRefused, listSetAside, retrySetAside, showSetAside } from './house.ts';
+import { listGroupStandings, listMonitorsOutside, showGroup } from './groups.ts';
 import { addIncidentNote, getIncidentEvidence, shareIncident, withdrawIncidentShare } from './incidents.ts';
 import { endMaintenanceNow, listMaintenanceByTime, showMaintenanceWindow, startMaintenanceNow } from './maintenance.ts';
 import { inviteMember, listInvitations, listMembers, withdrawInvitation } from './members.ts';
@@ -66,6 +67,9 @@ export const innerOperations = {
   createUser,
   setMemberRole,
   removeMember,
+  listGroupStandings,
+  showGroup,
+  listMonitorsOutside,
   listMaintenanceByTime,
   showMaintenanceWindow,
   startMaintenanceNow,

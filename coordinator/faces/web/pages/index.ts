@@ -5,6 +5,7 @@ import { changeChosen } from './dashboard/change.ts';
 import { dashboard } from './dashboard/index.ts';
 import { favicon, faviconOfOld } from './favicon.ts';
 import { robots } from './front.ts';
+import { pagesOfGroups } from './groups/index.ts';
 import { acknowledge, incident, share, withdrawShare, writeNote } from './incident.ts';
 import { incidents } from './incidents.ts';
 import { maintenancePages } from './maintenance/index.ts';
@@ -35,6 +36,7 @@ export const pages: readonly Page[] = [
   ...monitorPages,
   ...monitorActs,
   ...maintenancePages,
+  ...pagesOfGroups,
   ...alertPages,
   ...statusPages,
   sharedIncident,

@@ -16,7 +16,7 @@ export const changeChosen: Page = {
   needs: 'member',
   answer: async ({ form, ask }) => {
     const back = form.value('back') ?? '/';
-    const to = /^\/(?:\?|$)/.test(back) ? back : '/';
+    const to = /^\/(?:\?|$|groups\/[\w-]+$)/.test(back) ? back : '/';
     const monitors = form.values('monitors[]');
     if (monitors.length === 0) return seeOther(to, { said: 'Nothing was chosen: tick the monitors first.' });
     const [change, group] = [form.value('change'), form.value('group')];

@@ -43,7 +43,7 @@ const actionsOf = ({ state, window: { id, rrule } }: Shown, { may }: MembersRequ
 const covers = ({ groups, monitors }: Shown): Html => {
   const links = (items: Shown['groups'], folder: 'groups' | 'monitors'): readonly Part[] =>
     items.map(({ id, name }) =>
-      folder === 'groups' ? html`<a href="${safeUrl(`/?group=${id}`)}">${name}</a>` : html`<a href="/monitors/${id}">${name}</a>`,
+      folder === 'groups' ? html`<a href="${safeUrl(`/groups/${id}`)}">${name}</a>` : html`<a href="/monitors/${id}">${name}</a>`,
     );
   if (groups.length + monitors.length === 0) return html`<p class="soft">What it covered is deleted: it covers nothing any more.</p>`;
   return html`${groups.length > 0 && html`<p>${groups.length === 1 ? 'The group' : 'The groups'} ${joined(links(groups, 'groups'), ', ')}, with whatever is in ${groups.length === 1 ? 'it' : 'them'} then.</p>`}${monitors.length > 0 && html`<p>${joined(links(monitors, 'monitors'), ', ')}.</p>`}`;
