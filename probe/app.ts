@@ -206,6 +206,7 @@ export const createProbe = async (config: Config, overrides: Overrides = {}): Pr
         ear: ear?.address ?? null,
         spool: spool.status(),
         assignments: { ...assignments.state(), roster_epoch: assignments.roster()?.epoch ?? 0 },
+        ...(clock.isMeasured() ? { clock_offset_ms: Math.round(clock.offset()) } : {}),
         load: runner.load(),
         self_test: await reachability.selfTest(),
       }),

@@ -23,6 +23,7 @@ export type ListedProbe = {
   readonly version: string | null;
   readonly quarantined_at: Date | null;
   readonly quarantine_reason: string | null;
+  readonly clock_offset_ms: number | null;
 };
 
 export type ProbesPart = {

@@ -72,6 +72,7 @@ import { listBeats } from './monitors/list-pings.ts';
 import { rotateBeatAddress } from './monitors/rotate-ping-address.ts';
 import { updateMonitor } from './monitors/update-monitor.ts';
 import { createProbe } from './probes/create-probe.ts';
+import { listCheckers } from './probes/list-checkers.ts';
 import { listProbes } from './probes/list-probes.ts';
 import { revokeProbe } from './probes/revoke-probe.ts';
 import { rotateProbe } from './probes/rotate-probe.ts';
@@ -108,6 +109,7 @@ export const organisationHandlers: { readonly [Id in keyof typeof operations | k
   createUser: bind(innerOperations.createUser, createUser),
   setMemberRole: bind(innerOperations.setMemberRole, setMemberRole),
   removeMember: bind(innerOperations.removeMember, removeMember),
+  listCheckers: bind(innerOperations.listCheckers, listCheckers),
   listGroupStandings: bind(innerOperations.listGroupStandings, listGroupStandings),
   showGroup: bind(innerOperations.showGroup, showGroup),
   listMonitorsOutside: bind(innerOperations.listMonitorsOutside, listMonitorsOutside),

@@ -55,6 +55,7 @@ export const createProbeIdentities = ({ account, clock, natsUrl }: Parts) => {
         version: row.version,
         quarantined_at: row.quarantined_at,
         quarantine_reason: row.quarantine_reason,
+        clock_offset_ms: row.clock_offset_ms,
       })),
   };
 };

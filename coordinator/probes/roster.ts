@@ -203,8 +203,8 @@ export const createNetwork = async (parts: Parts): Promise<Network> => {
       const isNew = !heardAt.has(probe.id);
       heardAt.set(probe.id, performance.now());
       if (isNew && directory.all().every(({ id, revoked_at }) => revoked_at !== null || heardAt.has(id))) onAllHeard();
-      const { version, seal_key, ear, allowed_cidrs } = message;
-      unwritten.set(probe.id, { id: probe.id, at, version, seal_key, ear, allowed_cidrs });
+      const { version, seal_key, ear, allowed_cidrs, clock_offset_ms = null } = message;
+      unwritten.set(probe.id, { id: probe.id, at, version, seal_key, ear, allowed_cidrs, clock_offset_ms });
     },
     words,
     tick: async () => {

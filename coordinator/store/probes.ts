@@ -24,6 +24,8 @@ export type ProbeRow = {
   readonly last_seen_at: Date | null;
   readonly quarantined_at: Date | null;
   readonly quarantine_reason: string | null;
+  /** By how much it corrects the clock of its host. */
+  readonly clock_offset_ms: number | null;
 };
 
 export type ProbeKey = { readonly key: string; readonly until: number | null };
@@ -34,7 +36,7 @@ const keysShape = z.array(z.object({ key: z.string(), until: z.number().nullable
 export const allProbes = async (sql: Queryable, organisation?: string): Promise<ProbeRow[]> => {
   const rows = await sql<ProbeRow[]>`
     select id, key, organisation_id, name, continent, keys, allowed_cidrs, seal_key, ear, version, created_at, revoked_at, last_seen_at,
-      quarantined_at, quarantine_reason
+      quarantined_at, quarantine_reason, clock_offset_ms
     from probes ${organisation === undefined ? sql`` : sql`where organisation_id = ${organisation}`} order by key`;
   return rows.map((row) => ({ ...row, keys: keysShape.parse(row.keys) }));
 };
@@ -130,6 +132,7 @@ export type Seen = {
   readonly seal_key: string;
   readonly ear: string | null;
   readonly allowed_cidrs: readonly string[];
+  readonly clock_offset_ms: number | null;
 };
 
 /** Writes down what probes said of themselves, in bulk. */
@@ -137,9 +140,10 @@ export const writeSeen = async (sql: Queryable, seen: readonly Seen[]): Promise<
   if (seen.length === 0) return;
   const rows = seen.map((row) => ({ ...row, at: new Date(row.at).toISOString() }));
   await sql`
-    update probes p set last_seen_at = s.at, version = s.version, seal_key = s.seal_key, ear = s.ear, allowed_cidrs = s.allowed_cidrs
+    update probes p set last_seen_at = s.at, version = s.version, seal_key = s.seal_key, ear = s.ear, allowed_cidrs = s.allowed_cidrs,
+      clock_offset_ms = s.clock_offset_ms
     from json_to_recordset(${JSON.stringify(rows)}::text::json)
-      as s (id uuid, at timestamptz, version text, seal_key text, ear text, allowed_cidrs text[])
+      as s (id uuid, at timestamptz, version text, seal_key text, ear text, allowed_cidrs text[], clock_offset_ms int)
     where p.id = s.id`;
 };
 

@@ -122,6 +122,8 @@ export const presenceMessage = z.object({
     /** Of the roster that it goes by; 0 when it has none. */
     roster_epoch: z.int().min(0).exactOptional(),
   }),
+  /** By how much it corrects the clock of its host; left out until somebody has told it the time. */
+  clock_offset_ms: z.int().exactOptional(),
   load: z.object({ in_flight: z.int(), late_ms: z.number() }),
   self_test: z.object({ ok: z.boolean(), detail: z.string().max(200) }),
   /** How far the probe has handed over everything it saw while the bus or the coordinator was away (rule 4). */

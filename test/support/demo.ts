@@ -96,7 +96,15 @@ export const seedDemo = async (sql: Sql, organisation: string, now: number): Pro
     ['Frankfurt', 'Europe'],
     ['Virginia', 'North America'],
     ['Singapore', 'Asia'],
-  ].map(([name, continent]) => ({ id: newId(), name, continent, last_seen_at: at(2 * second), created_at: at(70 * day) }));
+  ].map(([name, continent]) => ({
+    id: newId(),
+    name,
+    continent,
+    last_seen_at: at(2 * second),
+    created_at: at(70 * day),
+    version: '0.1.0',
+    clock_offset_ms: 7,
+  }));
   await sql`insert into probes ${sql(probes)}`;
   const keys = await sql<{ key: number; continent: string }[]>`select key, continent from probes order by key`;
 

@@ -16,6 +16,7 @@ export const entries: readonly Entry[] = [
   { place: 'groups', href: '/groups', name: 'Groups', icon: 'groups', key: 'g' },
   { place: 'status-pages', href: '/status-pages', name: 'Status pages', icon: 'status-pages', key: 's' },
   { place: 'alerts', href: '/alerts', name: 'Alerts', icon: 'alerts', key: 'a' },
+  { place: 'probes', href: '/probes', name: 'Probes', icon: 'probes', key: 'p' },
   { place: 'members', href: '/members', name: 'Members', icon: 'members', key: 'e' },
   { place: 'tokens', href: '/tokens', name: 'Tokens', icon: 'tokens', key: 't' },
 ];

@@ -1,14 +1,15 @@
 import type { listProbes as operation } from '../../../shared/api/inner/probes.ts';
 import type { OutputOf } from '../../../shared/api/operation.ts';
+import { refutedShares } from '../../store/probe-trust.ts';
 import type { Answer, Context } from '../context.ts';
+import { trustOut } from './trust-out.ts';
 
-export const listProbes = async ({ sql, with: { probes } }: Context): Answer<OutputOf<typeof operation>> => {
-  const items = (await probes.listProbes(sql)).map(({ created_at, last_seen_at, revoked_at, quarantined_at, ...probe }) => ({
-    ...probe,
-    created_at: created_at.toISOString(),
-    last_seen_at: last_seen_at?.toISOString() ?? null,
-    revoked_at: revoked_at?.toISOString() ?? null,
-    quarantined: quarantined_at !== null,
+export const listProbes = async ({ sql, now, with: { probes } }: Context): Answer<OutputOf<typeof operation>> => {
+  const [listed, shares] = await Promise.all([probes.listProbes(sql), refutedShares(sql, now)]);
+  const items = listed.map((probe) => ({
+    ...trustOut(probe, shares),
+    organisation: probe.organisation,
+    revoked_at: probe.revoked_at?.toISOString() ?? null,
   }));
   return { items, count: items.length };
 };

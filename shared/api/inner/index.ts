@@ -35,7 +35,7 @@ import {
   updateProfile,
 } from './people.ts';
 import { getBeatAddress, listBeats, rotateBeatAddress } from './pings.ts';
-import { createProbe, listProbes, revokeProbe, rotateProbe } from './probes.ts';
+import { createProbe, listCheckers, listProbes, revokeProbe, rotateProbe } from './probes.ts';
 import { search } from './search.ts';
 import { endSecondFactor, proposeSecondFactor, replaceRecoveryCodes, showSecondFactor, startSecondFactor } from './second-factor.ts';
 import {
@@ -67,6 +67,7 @@ export const innerOperations = {
   createUser,
   setMemberRole,
   removeMember,
+  listCheckers,
   listGroupStandings,
   showGroup,
   listMonitorsOutside,

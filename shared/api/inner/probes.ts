@@ -37,26 +37,48 @@ export const revokeProbe = innerOperation({
   refusals: ['probe_not_found'],
 });
 
+/** What whoever relies on a probe may know of it: its health, and why to believe it or not. */
+const trust = {
+  id: uuid(),
+  name: string(),
+  continent: string(),
+  version: nullable(string()),
+  created_at: dateTime(),
+  last_seen_at: nullable(dateTime()),
+  quarantined: boolean(),
+  quarantine_reason: nullable(string()),
+  clock_offset_ms: nullable(integer(), { description: 'By how much it corrects the clock of its host.' }),
+  refuted: integer({}, { description: 'Hosts that it saw failing while other continents saw them well.' }),
+  targets: nullable(integer(), { description: 'Of how many hosts that is; null where nothing is refuted.' }),
+};
+
 export const listProbes = innerOperation({
   id: 'listProbes',
   access: 'manage',
   does: 'looks',
   summary: 'List probes, revoked ones included',
   response: object('ProbeListOut', {
+    items: array(object('ProbeOut', { ...trust, organisation: nullable(uuid()), revoked_at: nullable(dateTime()) })),
+    count: integer(),
+  }),
+});
+
+/** So far back it is counted what a probe did. */
+export const countedMinutes = 10;
+
+export const listCheckers = innerOperation({
+  id: 'listCheckers',
+  access: 'read',
+  summary: 'List who checks for the organisation: the public probes and its own, by continent, with their health and trust',
+  response: object('CheckersOut', {
     items: array(
-      object('ProbeOut', {
-        id: uuid(),
-        name: string(),
-        continent: string(),
-        organisation: nullable(uuid()),
-        version: nullable(string()),
-        created_at: dateTime(),
-        last_seen_at: nullable(dateTime()),
-        revoked_at: nullable(dateTime()),
-        quarantined: boolean(),
-        quarantine_reason: nullable(string()),
+      object('CheckerOut', {
+        ...trust,
+        private: boolean({ description: 'It checks for this organisation alone.' }),
+        state: string({ description: '`well`, `lost`, `quarantined` or `unseen`.' }),
+        monitors: integer({}, { description: 'How many monitors of the organisation it looked at in the last ten minutes.' }),
+        checks: integer({}, { description: 'How often.' }),
       }),
     ),
-    count: integer(),
   }),
 });

@@ -126,7 +126,7 @@ const inputFor = ({ id, params }: Operation, { ids }: Estate): object => ({
 const namesNothing = [
   ...['whoami', 'listMonitors', 'listMaintenanceWindows', 'listGroups', 'listStatusPages', 'createGroup', 'createUser', 'createToken'],
   ...['createStatusPage', 'setMemberRole', 'removeMember', 'listMembers', 'listInvitations', 'inviteMember', 'listTokens'],
-  ...['listGroupStandings', 'listStatusPageOverviews', 'listDashboard', 'countOpenIncidents', 'listMaintenanceByTime', 'search', 'getMonitorChoices'],
+  ...['listGroupStandings', 'listCheckers', 'listStatusPageOverviews', 'listDashboard', 'countOpenIncidents', 'listMaintenanceByTime', 'search', 'getMonitorChoices'],
   ...['listChannels', 'listChannelKinds', 'getChannelChoices', 'muteAlerts', 'unmuteAlerts', 'showMute'],
 ];
 

@@ -19,7 +19,14 @@ const now = 1_700_000_000_000;
 const probes = (['Asia', 'Europe', 'Africa'] as const).map(
   (continent, nth): ProbeRow => ({
     ...{ id: newId(), key: nth + 1, organisation_id: null, name: continent, continent, keys: [], created_at: new Date(now - 1e9) },
-    ...{ last_seen_at: new Date(now), quarantined_at: null, quarantine_reason: null, revoked_at: null, seal_key: null },
+    ...{
+      last_seen_at: new Date(now),
+      clock_offset_ms: null,
+      quarantined_at: null,
+      quarantine_reason: null,
+      revoked_at: null,
+      seal_key: null,
+    },
     ...{ allowed_cidrs: [], version: null, ear: null },
   }),
 );

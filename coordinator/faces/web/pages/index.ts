@@ -15,6 +15,7 @@ import { monitorPages } from './monitor.ts';
 import { monitorActs } from './monitor-acts.ts';
 import { monitorFormPages } from './monitor-form/index.ts';
 import { choosePreferences } from './preferences.ts';
+import { probesPage } from './probes.ts';
 import { ownPages } from './profile/index.ts';
 import { searchPage } from './search.ts';
 import { sharedIncident } from './shared-incident.ts';
@@ -37,6 +38,7 @@ export const pages: readonly Page[] = [
   ...monitorActs,
   ...maintenancePages,
   ...pagesOfGroups,
+  probesPage,
   ...alertPages,
   ...statusPages,
   sharedIncident,

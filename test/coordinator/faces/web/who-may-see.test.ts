@@ -73,6 +73,7 @@ const expected: Readonly<Record<string, string>> = {
   'GET /groups/:group_id/delete': writersOfOurs,
   // The first who may deletes it; after that there is none.
   'POST /groups/:group_id/delete': 'in 403 404 403 ok 404 404',
+  'GET /probes': members,
   'GET /alerts': members,
   'POST /alerts/mute': writers,
   'POST /alerts/unmute': writers,

@@ -1,0 +1,24 @@
+import { countedMinutes, type listCheckers as operation } from '../../../shared/api/inner/probes.ts';
+import type { OutputOf } from '../../../shared/api/operation.ts';
+import { type CheckerRow, checkersFor, refutedShares } from '../../store/probe-trust.ts';
+import type { Answer, InOrganisation } from '../context.ts';
+import { trustOut } from './trust-out.ts';
+
+/** What keeps it from being believed comes before whether it is heard. */
+const stateOf = ({ quarantined_at, last_seen_at, is_lost }: CheckerRow): 'well' | 'lost' | 'quarantined' | 'unseen' => {
+  if (last_seen_at === null) return 'unseen';
+  if (is_lost) return 'lost';
+  return quarantined_at === null ? 'well' : 'quarantined';
+};
+
+export const listCheckers = async ({ sql, organisation, now }: InOrganisation): Answer<OutputOf<typeof operation>> => {
+  const [rows, shares] = await Promise.all([
+    checkersFor(sql, organisation.id, new Date(now - countedMinutes * 60_000)),
+    refutedShares(sql, now),
+  ]);
+  const items = rows.map((row) => ({
+    ...trustOut(row, shares),
+    ...{ private: row.is_private, state: stateOf(row), monitors: row.monitors, checks: row.checks },
+  }));
+  return { items };
+};
