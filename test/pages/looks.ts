@@ -119,7 +119,6 @@ export const pageLooks: readonly PageLook[] = [
   { name: 'alerts-acknowledge', path: ({ channels }) => `/acknowledge/${channels.links.acknowledge}`, as: 'stranger' },
   { name: 'alerts-unsubscribe', path: ({ channels }) => `/unsubscribe/${channels.links.unsubscribe}`, as: 'stranger' },
   { name: 'alerts-confirm', path: `/confirm-channel/${'x'.repeat(43)}`, as: 'stranger' },
-<<<<<<< HEAD
   { name: 'status-pages', path: '/status-pages', as: 'owner' },
   { name: 'status-page-new', path: '/status-pages/new', as: 'owner' },
   { name: 'status-page', path: ({ page }) => `/status-pages/${page.id}`, as: 'owner' },
@@ -127,9 +126,7 @@ export const pageLooks: readonly PageLook[] = [
   { name: 'status-page-refused', path: ({ page }) => `/status-pages/${page.id}`, as: 'owner', first: chooseYellow },
   { name: 'status-page-post', path: ({ page, incident }) => `/status-pages/${page.id}/incidents/${incident}`, as: 'owner' },
   { name: 'status-page-delete', path: ({ page }) => `/status-pages/${page.id}/delete`, as: 'owner' },
-=======
   { name: 'probes', path: '/probes', as: 'owner' },
->>>>>>> 4b80a87 (Pages: probes, their health and why to believe them, by continent)
   { name: 'members', path: '/members', as: 'owner' },
   { name: 'members-of-a-viewer', path: '/members', as: 'viewer' },
   { name: 'invite', path: '/members/invite', as: 'owner' },

@@ -53,7 +53,17 @@ export type MembersRequest = PersonsRequest & {
 };
 
 /** The places of the rail, and what has none there. */
-export type Place = 'monitors' | 'incidents' | 'maintenance' | 'groups' | 'status-pages' | 'alerts' | 'probes' | 'members' | 'tokens' | 'profile';
+export type Place =
+  | 'monitors'
+  | 'incidents'
+  | 'maintenance'
+  | 'groups'
+  | 'status-pages'
+  | 'alerts'
+  | 'probes'
+  | 'members'
+  | 'tokens'
+  | 'profile';
 
 /** A page to look at. */
 export type Shown = {

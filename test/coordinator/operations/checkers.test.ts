@@ -30,7 +30,7 @@ beforeAll(async () => {
   await makeResultDays(bench.sql, bench.now - 86_400_000, bench.now + 86_400_000);
   frankfurt = await probe('Frankfurt', { clock_offset_ms: -12, version: '1.2.0' });
   const lost = await probe('Oslo');
-  await bench.sql`insert into notices (kind, subject, text) values ('probe_lost', ${lost.id}, 'It is lost')`;
+  await bench.sql`insert into notices (kind, subject, message) values ('probe_lost', ${lost.id}, 'It is lost')`;
   await probe('Singapore', { continent: 'Asia', quarantined_at: new Date(bench.now), quarantine_reason: 'Too much was refuted' });
   await probe('Ours', { organisation_id: house.organisation, last_seen_at: null });
   await probe('Theirs', { organisation_id: elsewhere.organisation });
@@ -76,7 +76,7 @@ test('rule 16: the share that others refuted is that of all coordinators togethe
   const tell = async (hosts: readonly number[], refuted: readonly number[], seen_at: Date): Promise<void> => {
     const coordinator = newId();
     const share = JSON.stringify({ hosts, refuted: refuted.map((host) => [host, bench.now + 60_000]) });
-    await bench.sql`insert into coordinators (id, seen_at) values (${coordinator}, ${seen_at})`;
+    await bench.sql`insert into coordinators (id, version, seen_at) values (${coordinator}, '1', ${seen_at})`;
     await bench.sql`insert into refutations (coordinator_id, probe_id, share) values (${coordinator}, ${frankfurt.id}, ${share}::text::jsonb)`;
   };
   await tell([1, 2, 3], [2], new Date(bench.now));

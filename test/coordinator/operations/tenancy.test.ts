@@ -126,7 +126,16 @@ const inputFor = ({ id, params }: Operation, { ids }: Estate): object => ({
 const namesNothing = [
   ...['whoami', 'listMonitors', 'listMaintenanceWindows', 'listGroups', 'listStatusPages', 'createGroup', 'createUser', 'createToken'],
   ...['createStatusPage', 'setMemberRole', 'removeMember', 'listMembers', 'listInvitations', 'inviteMember', 'listTokens'],
-  ...['listGroupStandings', 'listCheckers', 'listStatusPageOverviews', 'listDashboard', 'countOpenIncidents', 'listMaintenanceByTime', 'search', 'getMonitorChoices'],
+  ...[
+    'listGroupStandings',
+    'listCheckers',
+    'listStatusPageOverviews',
+    'listDashboard',
+    'countOpenIncidents',
+    'listMaintenanceByTime',
+    'search',
+    'getMonitorChoices',
+  ],
   ...['listChannels', 'listChannelKinds', 'getChannelChoices', 'muteAlerts', 'unmuteAlerts', 'showMute'],
 ];
 
