@@ -72,7 +72,7 @@ const pointsOf = (continents: ReadonlyMap<string, readonly Checker[]>): readonly
       continent,
       outcome: well > 0 ? 'ok' : 'unknown',
       label: continent,
-      below: well === items.length ? (well === 1 ? 'one probe, well' : `${well} probes, all well`) : `${well} of ${items.length} well`,
+      below: well === items.length ? `${well} well` : `${well} of ${items.length} well`,
     };
   });
 
