@@ -4,8 +4,8 @@ import { explainAlerts, listMessages, listTold, listWouldBeTold, muteAlerts, sho
 import { askMailbox, getChannelChoices, listChannelKinds, testChannel, tryChannel } from './channels.ts';
 import { createSignInLink, enter, finishSignIn, signIn } from './coming-in.ts';
 import { changeMonitors, countOpenIncidents, listDashboard } from './dashboard.ts';
-import { dropSetAside, listNotices, listRefused, listSetAside, retrySetAside, showSetAside } from './house.ts';
 import { listGroupStandings, listMonitorsOutside, showGroup } from './groups.ts';
+import { dropSetAside, listNotices, listRefused, listSetAside, retrySetAside, showSetAside } from './house.ts';
 import { addIncidentNote, getIncidentEvidence, shareIncident, withdrawIncidentShare } from './incidents.ts';
 import { endMaintenanceNow, listMaintenanceByTime, showMaintenanceWindow, startMaintenanceNow } from './maintenance.ts';
 import { inviteMember, listInvitations, listMembers, withdrawInvitation } from './members.ts';
