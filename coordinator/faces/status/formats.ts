@@ -7,6 +7,8 @@ export type Formats = {
   /** `14:02`; with the day when that is not today. Machines find the whole moment in its `datetime`. */
   readonly moment: (at: number) => Html;
   readonly momentText: (at: number) => string;
+  /** `20:03–20:51 CET`; with the day when that is not today. */
+  readonly range: (from: number, to: number) => string;
   /** `22 November 2026 at 14:02 CET`. */
   readonly whole: (at: number) => string;
   readonly day: (at: number) => string;
@@ -68,7 +70,8 @@ const keptFor = (language: PageLanguage, zone: string): Kept => {
 export const formatsOf = (language: PageLanguage, zone: string, now: number): Formats => {
   const kept = keptFor(language, zone);
   const today = kept.day.format(now);
-  const momentText = (at: number): string => (kept.day.format(at) === today ? kept.clock : kept.soon).format(at);
+  const isToday = (at: number): boolean => kept.day.format(at) === today;
+  const momentText = (at: number): string => (isToday(at) ? kept.clock : kept.soon).format(at);
   const duration = (ms: number): string => {
     const left = Math.max(1_000, ms);
     const first = kept.units.findIndex(([size]) => left >= size);
@@ -84,6 +87,7 @@ export const formatsOf = (language: PageLanguage, zone: string, now: number): Fo
   return {
     ...{ zone, momentText, duration },
     moment: (at) => html`<time datetime="${new Date(at).toISOString()}">${momentText(at)}</time>`,
+    range: (from, to) => (isToday(from) && isToday(to) ? kept.clock : kept.soon).formatRange(from, to),
     whole: (at) => kept.whole.format(at),
     day: (at) => kept.day.format(at),
     shortDay: (at) => kept.shortDay.format(at),

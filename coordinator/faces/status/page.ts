@@ -69,7 +69,7 @@ export const incidentBlock = (incident: PublicIncident, view: View, level: 2 | 3
   const span =
     resolvedAt === null
       ? words.sinceFor(formats.momentText(startedAt), formats.duration(page.now - startedAt))
-      : html`${words.fromTo(formats.momentText(startedAt), formats.momentText(resolvedAt))}. ${words.incidentOver(formats.duration(resolvedAt - startedAt))}`;
+      : html`${formats.range(startedAt, resolvedAt)}. ${words.incidentOver(formats.duration(resolvedAt - startedAt))}`;
   return html`<article class="incident${resolvedAt === null && ' open'}" id="i-${incident.id}">${level === 2 ? html`<h2>${title}</h2>` : html`<h3>${title}</h3>`}${!isSaid && html`<p class="soft">${span}</p>`}${
     posts.length > 0 &&
     html`<ol class="posts">${posts.toReversed().map(({ kind, text, at }) => html`<li><b>${words.posts[kind]}</b> <span class="soft">${formats.moment(at)}</span><p>${text}</p></li>`)}</ol>`
@@ -78,7 +78,7 @@ export const incidentBlock = (incident: PublicIncident, view: View, level: 2 | 3
 
 const maintenanceLine = ({ names, startsAt, endsAt }: PublicMaintenance, { words, formats, page }: View): Html => {
   const isRunning = startsAt <= page.now;
-  return html`<li><b>${formats.list(names)}</b> <span class="soft">${isRunning ? words.running : words.coming}</span><p class="soft">${words.fromTo(formats.momentText(startsAt), formats.momentText(endsAt))}</p></li>`;
+  return html`<li><b>${formats.list(names)}</b> <span class="soft">${isRunning ? words.running : words.coming}</span><p class="soft">${formats.range(startsAt, endsAt)}</p></li>`;
 };
 
 export const mainPage = (view: View, style: string): string => {

@@ -59,6 +59,26 @@ describe('times and numbers', () => {
     expect(seen.map((text) => /<span class="percent">([^<]*)</.exec(text)?.[1])).toEqual(['12.5%', '12,5 %', '12,5 %', '12,5 %']);
   });
 
+  test('say a day once of what began and ended on it', () => {
+    const monitor = publicMonitor('Checkout');
+    const over = (startedAt: number, resolvedAt: number) => publicIncident(monitor, { startedAt, resolvedAt });
+    const past = publicPage({
+      rows: [monitor],
+      incidents: [over(pageNow - 60 * minute, pageNow), over(pageNow - day - 60 * minute, pageNow - day)],
+    });
+    const spans = pageLanguages.map((language) =>
+      [...mainPage(publicView(past, { language }), style).matchAll(/<p class="soft">([^<]*?14:08[^<]*?)\. /g)].map(([, span]) =>
+        plain(span ?? ''),
+      ),
+    );
+    expect(spans).toEqual([
+      ['13:08–14:08 CET', '21 Nov, 13:08–14:08 CET'],
+      ['13:08–14:08 Uhr MEZ', '21. Nov., 13:08–14:08 Uhr MEZ'],
+      ['13:08 – 14:08 UTC+1', '21 nov., 13:08 – 14:08 UTC+1'],
+      ['13:08–14:08 CET', '21 nov, 13:08–14:08 CET'],
+    ]);
+  });
+
   test('are never rounded up', () => {
     const text = plain(servicePage(publicView(page), style, down.id) ?? '');
     expect([...text.matchAll(/<dd>([^<]*)<\/dd>/g)].map(([, value]) => value)).toEqual(['99.99%', '99.98%', '12.5%']);
