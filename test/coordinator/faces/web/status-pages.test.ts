@@ -66,6 +66,8 @@ describe('the editor of a status page', () => {
     const up = await post(`${at}/rows`, { ...typed, act: `up:${outside}` });
     expect(up.headers.get('location')).toBe(`${at}?moved=${encodeURIComponent(`up:${outside}`)}`);
     expect(await names()).toEqual(['Search', 'The shop', 'Checkout']);
+    // It is the first now: the focus is on the button that still does something.
+    expect(await get(up.headers.get('location') ?? '')).toMatch(new RegExp(`value="down:${outside}" autofocus`));
     const refused = await post(`${at}/rows`, { ...typed, [`names.${inside}`]: ' ', act: 'save:' });
     expect([refused.status, refused.text.includes(`id="row-${inside}-fault"`)]).toEqual([400, true]);
     await post(`${at}/rows`, { ...typed, act: `remove:${outside}` });
