@@ -34,7 +34,7 @@ afterAll(async () => {
 describe('A client generated from the API document', () => {
   it('is the one in the repository: run `node test/client/generate.ts` after a change of the contract', async () => {
     expect(await generateClient()).toBe(await readFile(generated, 'utf8'));
-  }, 60_000);
+  });
 
   it('compiles with the strictest checks, and finds mistakes in its use', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'antipode-tsc-'));
@@ -48,7 +48,7 @@ describe('A client generated from the API document', () => {
     } finally {
       await rm(folder, { recursive: true });
     }
-  }, 60_000);
+  });
 
   it('works against the running service', async () => {
     const client = clientOf(baseUrl, house.member.readWrite);

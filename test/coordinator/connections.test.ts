@@ -30,4 +30,4 @@ test('a coordinator never has more connections to the database than it may, what
   await app.close();
   expect(most).toBeGreaterThan(5);
   expect(most).toBeLessThanOrEqual(12);
-}, 60_000);
+});

@@ -101,14 +101,14 @@ describe('a coordinator whose database is not there yet', () => {
     const relay = await relayTo(database.url);
     relay.silence();
     const begun = await begin({ DATABASE_URL: relay.through(database.url) });
-    await eventually(() => begun.said().includes('waits for the database'), 20_000);
+    await eventually(() => begun.said().includes('waits for the database'));
     expect(await partsOf(begun.url)).toMatchObject([503, { database: false, partitions: false }]);
     const called = await fetch(`${begun.url}/api/v1/monitors`, { headers: { authorization: `Bearer ${house.owner.readWrite}` } });
     expect([called.status, await called.json()]).toMatchObject([503, { error: { code: 'database_unavailable' } }]);
     relay.heal();
     await begun.up;
     await eventually(async () => (await fetch(`${begun.url}/health`)).ok);
-  }, 60_000);
+  });
 
   test('and refuses connections waits for it, and says where it looked', async () => {
     const port = await freePort();
@@ -127,7 +127,7 @@ describe('a coordinator whose database is not there yet', () => {
     const waiting = await startChildProgram([process.execPath, main], env, (output) => output.includes('waits for the database'));
     waiting.signal('SIGTERM');
     expect(await waiting.exited).toBe(0);
-  }, 60_000);
+  });
 
   test('ends where waiting helps nobody', async () => {
     const url = new URL(database.url);
@@ -148,7 +148,7 @@ describe('a coordinator whose database is not there yet', () => {
     relay.delay(125);
     const coordinator = await startCoordinatorProcess({ ...environment, DATABASE_URL: relay.through(database.url) });
     await coordinator.close();
-  }, 60_000);
+  });
 });
 
 describe('a coordinator whose bus is not there yet', () => {
@@ -179,8 +179,8 @@ describe('a coordinator whose bus is not there yet', () => {
     const relay = await relayTo(environment.NATS_URL ?? '');
     relay.silence();
     const begun = await begin({ NATS_URL: relay.url });
-    await eventually(() => begun.said().includes('the bus cannot be reached'), 20_000);
+    await eventually(() => begun.said().includes('the bus cannot be reached'));
     await begun.app.close();
     expect(begun.isUp()).toBe(false);
-  }, 30_000);
+  });
 });

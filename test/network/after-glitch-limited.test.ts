@@ -53,4 +53,4 @@ test('an outage that began during a glitch is confirmed when those are back who 
   expect(others).toEqual([]);
   expect(incident).toMatchObject({ id, seen_continent: first?.continent, confirmed_continent: second?.continent });
   expect([Number(incident?.started_at), Number(incident?.confirmed_at)]).toEqual([Number(first?.at), Number(second?.at)]);
-}, 120_000);
+});

@@ -44,9 +44,9 @@ test('a "down" that came due meanwhile is dropped when the outage ended meanwhil
   const monitor = await outageWhileAway(fine);
   await incidentThat(network.sql, monitor, isResolved, 40_000);
   expect(await alertsOf(network.sql, monitor)).toEqual([{ event: 'down', state: 'dropped' }]);
-}, 120_000);
+});
 
 test('a "down" that came due meanwhile goes out when the outage lasts', async () => {
   const monitor = await outageWhileAway(broken);
   await eventually(async () => (await alertsOf(network.sql, monitor))[0]?.state === 'due', 40_000);
-}, 120_000);
+});

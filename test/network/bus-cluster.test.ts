@@ -20,12 +20,12 @@ beforeAll(async () => {
   own = await startOwnBus({ nodes: 3 });
   network = await createNetwork({ services: { ...inject('services'), nats: own.nats } });
   bus = await connectBus({ url: own.nats.url, credentials: network.account.coordinatorCredentials, name: 'test', log: testLog() });
-}, 60_000);
+});
 afterAll(async () => {
   await bus?.close();
   await network?.close();
   await own?.stop();
-}, 60_000);
+});
 
 const infoShape = z.object({ config: z.object({ num_replicas: z.number() }) });
 
@@ -47,7 +47,7 @@ describe.runIf(hasBinaries())('a coordinator on a bus of three servers', () => {
     expect(await replicas()).toEqual([3, 3, 3, 3, 3]);
     coordinator = await network.startCoordinatorProcess();
     expect(await replicas()).toEqual([3, 3, 3, 3, 3]);
-  }, 60_000);
+  });
 
   test('is not healthy while its streams have no leader, however well it reaches the bus', async () => {
     await eventually(async () => (await fetch(`${coordinator.url}/health`)).status === 200, 30_000);
@@ -61,5 +61,5 @@ describe.runIf(hasBinaries())('a coordinator on a bus of three servers', () => {
       return now.bus && !now.streams ? now : undefined;
     }, 30_000);
     expect(seen).toEqual({ status: 503, bus: true, streams: false });
-  }, 90_000);
+  });
 });

@@ -20,7 +20,8 @@ test('a clock ten minutes ahead is a notice for as long as it is, and what is da
   const hostClock = { now: () => Date.now() + aheadMs };
   await network.startCoordinator({ hostClock });
   await eventually(async () => (await notices()).length === 1);
-  expect((await notices())[0]?.message).toContain("600 s ahead of the database's");
+  // It may have stood still between the two looks at the two clocks.
+  expect((await notices())[0]?.message).toMatch(/\b60\d s ahead of the database's/);
   // A probe takes the time from the coordinator: what it sees is dated as wrong as that is.
   const target = await network.startTarget();
   await network.addProbe('Europe');
@@ -33,7 +34,7 @@ test('a clock ten minutes ahead is a notice for as long as it is, and what is da
   aheadMs = 0;
   await eventually(async () => (await notices()).every(({ is_over }) => is_over));
   expect(await notices()).toHaveLength(1);
-}, 120_000);
+});
 
 test('what a coordinator said of its clock ends with it', async () => {
   const wrong = await network.startCoordinator({ hostClock: { now: () => Date.now() - 30_000 } });
@@ -41,4 +42,4 @@ test('what a coordinator said of its clock ends with it', async () => {
   await wrong.close();
   await network.startCoordinator();
   await eventually(async () => (await notices()).every(({ is_over }) => is_over));
-}, 120_000);
+});

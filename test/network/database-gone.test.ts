@@ -30,11 +30,11 @@ describe('connections to the database that nobody answers any more', () => {
     expect(relay.freeze()).toBeGreaterThan(2);
     target.answer(broken);
     await incidentThat(network.sql, monitor, isConfirmed, 60_000);
-    await eventually(async () => (await alertsOf(network.sql, monitor)).length > 0, 20_000);
-    await eventually(async () => (await fetch(`${coordinator.url}/health`)).status === 200, 20_000);
+    await eventually(async () => (await alertsOf(network.sql, monitor)).length > 0);
+    await eventually(async () => (await fetch(`${coordinator.url}/health`)).status === 200);
     // What asks to be told of changes is connected anew, too.
     target.answer(fine);
     const other = await network.addMonitor({ target: target.url('/other'), interval_s: 1 });
     await seenFrom(network.sql, other, 2);
-  }, 180_000);
+  });
 });

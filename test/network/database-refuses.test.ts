@@ -54,7 +54,7 @@ describe('while the database refuses writes', () => {
     expect(Number(found.started_at)).toBeLessThan(target.hits.at(-1)?.at ?? 0);
     target.answer(fine);
     await incidentThat(network.sql, monitor, isResolved, 30_000);
-  }, 120_000);
+  });
 
   test('rule 13: an outage that was written down before gets its turns and its samples, and in no second more', async () => {
     const { target, monitor } = await watch();
@@ -68,7 +68,7 @@ describe('while the database refuses writes', () => {
     await takeAgain();
     target.answer(fine);
     await incidentThat(network.sql, monitor, isResolved, 30_000);
-  }, 120_000);
+  });
 
   test('rule 20: a /fail that was answered 200 leaves its incident, though the success after it is worked on first', async () => {
     const heartbeat = await addHeartbeat(network, {}, 3_600);
@@ -86,5 +86,5 @@ describe('while the database refuses writes', () => {
       [failed, failed, made].map((each) => Number(each?.at)),
     );
     expect(failed?.kind).toBe('fail');
-  }, 60_000);
+  });
 });

@@ -56,7 +56,7 @@ describe('a probe', () => {
     await network.sql`update monitors set interval_s = 1 where id = ${monitor}`;
     await eventually(() => target.hits.length > from + 4, 90_000);
     await probe.close();
-  }, 180_000);
+  });
 
   test('that missed a message for good gets it all the same', async () => {
     const probe = await network.addProbe('Asia');
@@ -81,7 +81,7 @@ describe('a probe', () => {
     const again = await network.startProbe(probe.made);
     await eventually(() => target.hits.length > from + 3, 90_000);
     await again.close();
-  }, 180_000);
+  });
 
   test('that was given a monitor of which the database knows nothing has it taken away', async () => {
     const [target, known] = [await network.startTarget(), await network.startTarget()];
@@ -105,5 +105,5 @@ describe('a probe', () => {
     await eventually(() => known.hits.length > from + 4, 40_000);
     expect(target.hits.length).toBeLessThanOrEqual(settled);
     await probe.close();
-  }, 180_000);
+  });
 });

@@ -23,7 +23,7 @@ beforeAll(async () => {
   target = await network.startTarget();
   await network.startCoordinator({ timing: { digestMs: 2_000 } });
   await network.addProbe('Europe');
-}, 120_000);
+});
 afterAll(async () => {
   await network.close();
   await mortal.stop();
@@ -67,7 +67,7 @@ describe.runIf(hasBinaries() && canMakeDisks())('a full disk', () => {
     // Otherwise it would be counted on until it is taken for lost.
     await network.revokeProbe(made.id);
     small.close();
-  }, 120_000);
+  });
 
   test('at the database: probes keep what it cannot take, and all of it is there, in its time, when there is room again', async () => {
     await network.addProbe('Asia');
@@ -100,7 +100,7 @@ describe.runIf(hasBinaries() && canMakeDisks())('a full disk', () => {
     await network.sql.unsafe(`alter table results_${name} set tablespace pg_default`);
     await network.sql.unsafe('drop tablespace small');
     await network.deleteMonitor(monitor);
-  }, 180_000);
+  });
 });
 
 describe.runIf(hasBinaries())('a bus that was wiped', () => {
@@ -114,5 +114,5 @@ describe.runIf(hasBinaries())('a bus that was wiped', () => {
     await mortal.nats.start();
     // Two turns of everybody without a single check.
     await eventually(() => (target.hits.findLast(({ url }) => url === '/last')?.at ?? 0) < Date.now() - 5_000, 60_000);
-  }, 180_000);
+  });
 });

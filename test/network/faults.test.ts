@@ -26,7 +26,7 @@ beforeAll(async () => {
   for (const continent of ['Asia', 'Europe'] as const) await network.addProbe(continent);
   monitor = await network.addMonitor({ target: target.url(), interval_s: 1 });
   await seenFrom(network.sql, monitor, 2);
-}, 120_000);
+});
 afterAll(async () => {
   await network.close();
   await mortal.stop();
@@ -51,7 +51,7 @@ describe.runIf(hasBinaries())('the network survives', () => {
     await moreHits(4);
     await mortal.nats.start();
     await everythingArrives();
-  }, 120_000);
+  });
 
   test('a bus whose store is wiped: assignments and unsent results come back from Postgres and the disks', async () => {
     await mortal.nats.kill();
@@ -66,7 +66,7 @@ describe.runIf(hasBinaries())('the network survives', () => {
     await seenFrom(network.sql, added, 3);
     await network.deleteMonitor(added);
     await fresh.close();
-  }, 120_000);
+  });
 
   test('a Postgres that is killed: nothing that was seen is lost, and the outage of that time is dated right', async () => {
     await mortal.postgres.kill();
@@ -79,7 +79,7 @@ describe.runIf(hasBinaries())('the network survives', () => {
     await everythingArrives();
     target.answer(fine);
     await incidentThat(network.sql, monitor, isResolved, 40_000);
-  }, 180_000);
+  });
 
   test('both at once, and the coordinator too', async () => {
     await Promise.all([mortal.nats.kill(), mortal.postgres.kill()]);
@@ -88,7 +88,7 @@ describe.runIf(hasBinaries())('the network survives', () => {
     await Promise.all([mortal.postgres.start(), mortal.nats.start()]);
     coordinator = await network.startCoordinator();
     await everythingArrives();
-  }, 180_000);
+  });
 
   test('a message that cannot be worked on: it is set aside and shown, those behind it are not held up, and it counts once when it is retried in the end', async () => {
     const voice = await speakAs(await network.makeProbe('Europe'));
@@ -118,5 +118,5 @@ describe.runIf(hasBinaries())('the network survives', () => {
     await eventually(async () => (await network.sql`select 1 from set_aside`).length === 0);
     expect((await poison()).length).toBe(1);
     await voice.close();
-  }, 120_000);
+  });
 });

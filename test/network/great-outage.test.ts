@@ -31,4 +31,4 @@ test('when everything goes down at once, each outage is confirmed, and no probe 
   expect(await network.sql`select kind, message from notices where kind = 'probe_quarantined'`).toEqual([]);
   expect(await network.sql`select name from probes where quarantined_at is not null`).toEqual([]);
   expect(await open()).toHaveLength(count);
-}, 180_000);
+});

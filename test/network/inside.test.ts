@@ -30,7 +30,7 @@ beforeAll(async () => {
   await network.startCoordinator();
   await network.addProbe('Asia', 'Asia', { allow: ['127.0.0.0/8', ...(home === undefined ? [] : [home])].join() });
   for (const continent of strangers) await network.addProbe(continent, continent, { allow: '' });
-}, 240_000);
+});
 afterAll(() => network.close());
 
 test('a private address is checked by the probe that may, as often as was asked for, and its outage confirmed by it alone', async () => {
@@ -45,7 +45,7 @@ test('a private address is checked by the probe that may, as often as was asked 
   const results = await resultsOf(network.sql, monitor);
   expect(new Set(results.map(({ continent }) => continent))).toEqual(new Set(['Asia']));
   expect((await alertsOf(network.sql, monitor)).map(({ event }) => event)).toEqual(['down', 'up']);
-}, 240_000);
+});
 
 test('a private probe whose host allows it no longer says nothing about its target: nothing is confirmed by it alone, and the operator is shown', async () => {
   const made = await network.makeProbe('Asia', 'office', network.organisation);
@@ -63,7 +63,7 @@ test('a private probe whose host allows it no longer says nothing about its targ
   expect(await seen(1)).toBe(0);
   expect(await incidentsOf(network.sql, monitor)).toEqual([]);
   await after.close();
-}, 240_000);
+});
 
 test.skipIf(!home)(
   'a name that leads to one is unknown to those who may not: no incident, and none to be confirmed',

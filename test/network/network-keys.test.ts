@@ -113,7 +113,7 @@ describe('the key of a place', () => {
     await bus.store(subjects.assignment('Europe', monitor), JSON.stringify(before));
     await eventually(async () => (await keyOfBox('Europe', monitor)) === key, 90_000);
     await stays.close();
-  }, 180_000);
+  });
 
   test('is another one when rotated-out credentials end, because whoever had only those may hold it', async () => {
     const made = await network.makeProbe('Africa');
@@ -125,7 +125,7 @@ describe('the key of a place', () => {
     await eventually(async () => (await keysOnDisk(made.folder)).join() === (await keyInUse('Africa')));
     await probe.close();
     await Promise.all(coordinators.map(({ close }) => close()));
-  }, 30_000);
+  });
 
   test('is in use everywhere in the end, whenever coordinators are killed on the way', async () => {
     let coordinator = await startCoordinatorProcess(network.environment);
@@ -148,7 +148,7 @@ describe('the key of a place', () => {
       await eventually(() => allUnder(key), 30_000);
     }
     await coordinator.stop();
-  }, 180_000);
+  });
 
   test('is derived from the new SECRET_KEY once that has replaced the old one, and checks go on throughout', async () => {
     const next = 'the key that comes after, which has enough characters';
@@ -180,5 +180,5 @@ describe('the key of a place', () => {
     expect(await eventually(() => keyOfBox('Oceania', later))).toBe(key);
     await last.stop();
     await probe.close();
-  }, 120_000);
+  });
 });

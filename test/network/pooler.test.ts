@@ -44,7 +44,7 @@ describe.runIf(program !== undefined)('a coordinator behind pgbouncer', () => {
     expect(leases?.owned).toBe(32);
     expect((await fetch(`${coordinator.url}/health`)).status).toBe(200);
     await coordinator.close();
-  }, 120_000);
+  });
 
   test('that pools transactions ends at the start, and says what to do', async () => {
     const url = await pooler('transaction');
@@ -54,7 +54,7 @@ describe.runIf(program !== undefined)('a coordinator behind pgbouncer', () => {
     expect(said).toBeInstanceOf(ConfigurationFault);
     expect(said).toMatchObject({ message: expect.stringContaining(`the pooler at ${new URL(url).host}`) });
     expect(said).toMatchObject({ message: expect.stringContaining('set pool_mode = session') });
-  }, 60_000);
+  });
 
   test.each([{ mode: 'session' as const }, { mode: undefined }])(
     'is told from one that is not by what happens, also while others work: $mode',
@@ -89,5 +89,5 @@ describe.runIf(program !== undefined)('a coordinator behind pgbouncer', () => {
     isDone = true;
     await Promise.all(working);
     await Promise.all([sql.end(), busy.end()]);
-  }, 60_000);
+  });
 });

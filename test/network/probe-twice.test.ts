@@ -57,7 +57,7 @@ describe('a probe that runs twice', () => {
   test('is told to the operator, the older process ends by itself and well, and the later one goes on', async () => {
     const made = await network.makeProbe('Europe');
     const older = await startProbeProcess(made);
-    await eventually(() => older.output().includes('a coordinator hears this probe'), 20_000);
+    await eventually(() => older.output().includes('a coordinator hears this probe'));
     const later = await startProbeProcess(elsewhere(made));
     expect(await older.exited).toBe(0);
     expect(older.output()).toContain('a process that was started later speaks as this probe');
@@ -75,7 +75,7 @@ describe('a probe that runs twice', () => {
     expect((await notices('probe_twice', made.id)).length).toBe(1);
     later.signal('SIGTERM');
     expect(await later.exited).toBe(0);
-  }, 240_000);
+  });
 
   test('is nobody’s notice when it was only started again', async () => {
     const made = await network.makeProbe('Europe');
@@ -85,7 +85,7 @@ describe('a probe that runs twice', () => {
       await probe.close();
     }
     expect(await notices('probe_twice', made.id)).toEqual([]);
-  }, 120_000);
+  });
 
   test('is nobody’s notice when it was killed, started again, and a word that it had spoken before comes late', async () => {
     const made = await network.makeProbe('Europe');
@@ -103,7 +103,7 @@ describe('a probe that runs twice', () => {
     expect(await say(killed, 1_100_000)).toBe(true);
     await eventually(async () => (await notices('probe_twice', made.id)).length > 0);
     await voice.close();
-  }, 60_000);
+  });
 
   test('is no notice any more once it is revoked', async () => {
     const made = await network.makeProbe('Europe');
@@ -114,7 +114,7 @@ describe('a probe that runs twice', () => {
     await eventually(async () => (await notices('probe_twice', made.id)).every(({ is_over }) => is_over));
     await one.close();
     await two.close();
-  }, 120_000);
+  });
 });
 
 describe('results that a probe had to drop', () => {
@@ -146,7 +146,7 @@ describe('results that a probe had to drop', () => {
     await say(2_001);
     await eventually(async () => (await notices('results_dropped', made.id)).length === 2);
     await voice.close();
-  }, 120_000);
+  });
 
   test('are counted by a real probe whose disk has spoilt one', async () => {
     const made = await network.makeProbe('Africa');
@@ -156,7 +156,7 @@ describe('results that a probe had to drop', () => {
     const generation = (await readdir(spool, { withFileTypes: true })).find((entry) => entry.isDirectory())?.name ?? '';
     await writeFile(join(spool, generation, '0000000999.jsonl'), 'this was a result once\n');
     const again = await network.startProbe(made);
-    await eventually(async () => (await notices('results_dropped', made.id)).some(({ message }) => message.includes('(1)')), 20_000);
+    await eventually(async () => (await notices('results_dropped', made.id)).some(({ message }) => message.includes('(1)')));
     await again.close();
-  }, 120_000);
+  });
 });

@@ -59,4 +59,4 @@ test('a page that is read all the time shows what goes down and comes back, and 
   await eventually(async () => (await text()).includes('Everything is up.'), 60_000);
   const statuses = await stop();
   expect([...statuses.keys()]).toEqual([200]);
-}, 240_000);
+});

@@ -69,8 +69,8 @@ test('stay what they are when a mask is sent back, and change when a new one is'
   const made = await call('POST', '/monitors', { type: 'https', target: target.url(), interval_s: 10, config: { bearer_token: secret } });
   await call('PATCH', `/monitors/${made.id}`, { config: { bearer_token: '***', expected_status: [200] } });
   seen.length = 0;
-  await eventually(() => seen.length > 1, 25_000);
+  await eventually(() => seen.length > 1);
   expect(new Set(seen)).toEqual(new Set([`Bearer ${secret}`]));
   await call('PATCH', `/monitors/${made.id}`, { config: { bearer_token: `${secret}-2` } });
   await eventually(() => seen.includes(`Bearer ${secret}-2`), 40_000);
-}, 120_000);
+});

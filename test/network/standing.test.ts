@@ -39,10 +39,10 @@ test('a partition whose message stands is given up and begun anew, the health sa
   });
   await isHeld.promise;
   target.answer(broken);
-  await eventually(async () => (await health()) === 503, 20_000);
-  await eventually(async () => (await epochs()) > before, 20_000);
+  await eventually(async () => (await health()) === 503);
+  await eventually(async () => (await epochs()) > before);
   isFreed.resolve();
   await held;
   await incidentThat(sql, monitor, isConfirmed, 30_000);
-  await eventually(async () => (await health()) === 200, 20_000);
-}, 120_000);
+  await eventually(async () => (await health()) === 200);
+});

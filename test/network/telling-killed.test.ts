@@ -62,4 +62,4 @@ test('rules 28 and 31: kill -9 in the middle of delivery loses nothing, and send
   // What was taken is not sent again, and nothing is sent under another key.
   expect(keysAt('/quick').filter((each) => each === quick[0])).toEqual(quick);
   expect([new Set(keysAt('/held')).size, new Set(keysAt('/quick')).size]).toEqual([2, 2]);
-}, 240_000);
+});

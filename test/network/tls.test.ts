@@ -40,12 +40,12 @@ beforeAll(async () => {
   const close = network.close;
   network = { ...network, close: () => close().finally(plain.close) };
   secured = own.nats.url.replace('nats:', 'tls:');
-}, 60_000);
+});
 afterAll(async () => {
   await network?.close();
   await relay?.close();
   await own?.stop();
-}, 60_000);
+});
 
 const healthShape = z.object({ parts: z.object({ probes: z.array(z.object({ name: z.string(), present: z.boolean() })) }) });
 
@@ -64,7 +64,7 @@ describe.runIf(hasBinaries())('coordinators and probes on a bus at tls://', () =
     await eventually(() => relay.calls() > 3);
     expect(await presentAt(coordinator)).toEqual(['safe']);
     expect(said).toBe('');
-  }, 60_000);
+  });
 
   test('a coordinator whose way takes TLS away does not come to work, and says nothing to the bus', async () => {
     const dialled = relay.calls();
@@ -73,5 +73,5 @@ describe.runIf(hasBinaries())('coordinators and probes on a bus at tls://', () =
     program.signal('SIGKILL');
     await program.exited;
     expect(said).toBe('');
-  }, 60_000);
+  });
 });

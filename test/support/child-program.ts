@@ -29,6 +29,7 @@ export const startChildProgram = async (
   const endedEarly = exited.then(() => {
     throw new Error(`ended before it was up: ${output}`);
   });
-  await Promise.race([eventually(() => isUp(output), 40_000), endedEarly]);
+  // One that will never be up ends, or the test does: on a full machine a start may take a minute.
+  await Promise.race([eventually(() => isUp(output), 120_000), endedEarly]);
   return { pid: child.pid ?? 0, signal: (name) => void child.kill(name), exited, output: () => output };
 };

@@ -73,7 +73,7 @@ describe('the housekeeper', () => {
     await executeAll(insertResults(sql, [resultAt(now + 3 * day)]));
     const [index] = await sql`select 1 from pg_indexes where tablename = 'results_20261124' and indexdef like '%(monitor_key, at)%'`;
     expect(index).toBeDefined();
-  }, 30_000);
+  });
 
   test('deletes what is over on the one coordinator that leads, and once an hour', async () => {
     let [now, leads] = [noon, false];

@@ -94,13 +94,13 @@ const neverSettled = async (sql: Sql): Promise<{ asked: number; answered: number
   for (let resets = 0; resets < 15; resets += 1) {
     const before = answered;
     // Reset in the midst of answers: only those who hear them can be caught between two.
-    await eventually(() => answered > before + 200, 20_000);
+    await eventually(() => answered > before + 200);
     expect(relay.reset()).toBeGreaterThan(0);
   }
   const before = answered;
-  await eventually(() => answered > before + 200, 20_000);
+  await eventually(() => answered > before + 200);
   isOver = true;
-  await Promise.race([Promise.all(askers), pause(5_000)]);
+  await Promise.race([Promise.all(askers), pause(30_000)]);
   return { asked, answered, left };
 };
 
@@ -108,12 +108,12 @@ describe('connections to the database that are reset under load', () => {
   test('leave no question without an end, and are made anew', async () => {
     const { left } = await neverSettled(pool(relay.url));
     expect(left).toBe(0);
-  }, 120_000);
+  });
 
   test('nor under TLS', async () => {
     const { left } = await neverSettled(pool(by(await serveTls('S'), '?sslmode=require')));
     expect(left).toBe(0);
-  }, 120_000);
+  });
 });
 
 describe('a database that should speak TLS', () => {

@@ -22,4 +22,4 @@ test('a connection that only asks whether the database is there can be ended at 
   }
   process.off('unhandledRejection', note);
   expect(left).toEqual([]);
-}, 60_000);
+});

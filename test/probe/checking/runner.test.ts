@@ -135,7 +135,7 @@ describe('paces', () => {
     for (let number = 0; number < 500; number += 1) hand.turn(assignmentOf(`https://t-${number}.example/`, { timeout_ms: 60_000 }));
     await hand.untilStarted(10);
     // Overdue checks give their places back, up to as many again.
-    await expect.poll(() => hand.started.length, { timeout: 20_000, interval: 20 }).toBe(20);
+    await expect.poll(() => hand.started.length, { timeout: 30_000, interval: 20 }).toBe(20);
     expect(hand.runner.load().in_flight).toBe(20);
   });
 

@@ -78,7 +78,7 @@ describe('the sockets', () => {
     for (let round = 0; round < 2; round += 1) {
       expect(new Set(await many())).toEqual(new Set(['ok']));
       expect(own.open()).toBeGreaterThan(4);
-      await expect.poll(() => own.open(), { timeout: 10_000 }).toBeLessThanOrEqual(4);
+      await expect.poll(() => own.open()).toBeLessThanOrEqual(4);
     }
     own.close();
     expect(own.open()).toBe(0);

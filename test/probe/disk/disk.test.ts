@@ -34,7 +34,7 @@ describe('a log file', () => {
     const shell = ['-c', 'ulimit -n 64; exec "$@"', 'sh', process.execPath, ...node];
     const { stdout } = await promisify(execFile)('/bin/sh', shell, { timeout: 20_000 });
     expect(stdout).toBe('EMFILE');
-  }, 30_000);
+  });
 });
 
 describe.runIf(canMakeDisks())('a journal on a disk that is nearly full', () => {

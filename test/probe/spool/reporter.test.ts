@@ -62,7 +62,7 @@ describe('the reporter', () => {
   test('has what it was given on disk at once, not only when it sends it: a probe may be killed in between', async () => {
     fill(0, 40);
     // As soon as what it had to do in this turn is done, and long before anything would be sent.
-    await expect.poll(() => spool.status().bytes, { timeout: 20_000, interval: 5 }).toBeGreaterThan(0);
+    await expect.poll(() => spool.status().bytes, { timeout: 30_000, interval: 5 }).toBeGreaterThan(0);
     const again = await openSpool({ folder, mostBytes: 16 * 1024 * 1024, log: silentLog });
     expect(again.status().waiting).toBe(40);
     await again.close();

@@ -108,4 +108,4 @@ test('a connection that says nothing, or no more, is not held open at a ping rec
   const half = connect(places.ear ?? 0, '127.0.0.1').resume();
   half.write('GET /beat/half HTTP/1.1\r\nHost: a\r\n');
   await Promise.all([silent, half].map((socket) => closed(socket)));
-}, 15_000);
+});

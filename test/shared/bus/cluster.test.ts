@@ -23,7 +23,7 @@ const join = async (keeping: StreamKeeping = {}): Promise<Bus> => {
 beforeAll(async () => {
   if (!hasBinaries()) return;
   own = await startOwnBus({ nodes: 3 });
-}, 60_000);
+});
 afterAll(async () => {
   for (const bus of opened) await bus.close();
   await own?.stop();
@@ -59,7 +59,7 @@ describe.runIf(hasBinaries())('on a bus of three servers', () => {
     await (await join()).ensureStream({ ...stream, maxBytes: 2 ** 20 });
     expect((await look(first, 'MOVES')).config.placement).toEqual({ tags: ['node:2'] });
     await (await join({ replicas: 3, placement: { tags: ['kind:bus'] } })).ensureStream(stream);
-    await eventually(async () => (await look(first, 'MOVES')).config.num_replicas === 3, 20_000);
+    await eventually(async () => (await look(first, 'MOVES')).config.num_replicas === 3);
     expect((await look(first, 'MOVES')).config.placement).toEqual({ tags: ['kind:bus'] });
   });
 

@@ -119,8 +119,8 @@ describe('a ping intake with a forwarding', () => {
     expect(bus.tried).toBe(tried);
     // A bus that fails for a moment only is gone back to.
     bus.state = 'well';
-    await eventually(async () => (await say('later')) === 200 && bus.came.length > 0, 15_000, 200);
-  }, 30_000);
+    await eventually(async () => (await say('later')) === 200 && bus.came.length > 0, 30_000, 200);
+  });
 
   test('keeps all while neither is there, in order, and hands it over by whichever comes first, some at a time', async () => {
     const { bus, forwarding, open, takeAtMost } = await setUp();
@@ -158,7 +158,7 @@ describe('a ping intake with a forwarding', () => {
     expect(await say('one')).toBe(200);
     await eventually(() => forwarding.tried === 1);
     bus.state = 'well';
-    await eventually(() => bus.came.length === 1, 5_000);
+    await eventually(() => bus.came.length === 1);
     expect([bodies(forwarding), bodies(bus)]).toEqual([[], ['one']]);
     expect(await say('two')).toBe(200);
     expect(bodies(bus)).toEqual(['one', 'two']);
@@ -180,12 +180,14 @@ describe('a ping intake with a forwarding', () => {
   test('keeps what neither took, and tries the bus as ever when it is the only way', async () => {
     const { bus, forwarding, open } = await setUp();
     [bus.state, forwarding.state] = ['failing', 'failing'];
-    const { say } = await open();
+    const { say, catchUp } = await open();
     expect(await say('one')).toBe(200);
     await eventually(() => forwarding.tried > 0);
     forwarding.state = 'away';
     bus.state = 'well';
-    await eventually(() => bus.came.length === 1, 2_000);
+    // One may be under way that began before; the next finds the bus, which was in doubt a moment ago.
+    await catchUp();
+    await catchUp();
     expect(bodies(bus)).toEqual(['one']);
   });
 

@@ -102,17 +102,17 @@ describe.runIf(hasBinaries())('a bus at tls://', () => {
   test('is not entered where the server has no TLS, which is said with its reason', async () => {
     const of = await bus();
     const { came, lines } = dial(of, { url: of.nats.url.replace('nats:', 'tls:') });
-    await eventually(async () => lines().includes('offers no TLS'), 10_000);
+    await eventually(async () => lines().includes('offers no TLS'));
     expect(came()).toBeUndefined();
   });
 
   test('is not entered where its certificate is signed by nobody we trust, or is another’s', async () => {
     const of = await bus({ tls: { shows: server } });
     const stranger = dial(of, { ca: mintAuthority('somebody else').certificate });
-    await eventually(async () => /certificate|signature|issuer/.test(stranger.lines()), 10_000);
+    await eventually(async () => /certificate|signature|issuer/.test(stranger.lines()));
     const other = await bus({ tls: { shows: mint({ names: ['other.example'], issuer: authority }) } });
     const mistaken = dial(other, { ca });
-    await eventually(async () => mistaken.lines().includes('other.example'), 10_000);
+    await eventually(async () => mistaken.lines().includes('other.example'));
     expect([stranger.came(), mistaken.came()]).toEqual([undefined, undefined]);
   });
 
@@ -126,7 +126,7 @@ describe.runIf(hasBinaries())('a bus at tls://', () => {
       const of = await bus({ tls: { shows: server, way: 'optional' } });
       const { relay, said } = await tamper(of, () => lie);
       const { came, lines } = dial(of, { url: relay.through('tls://bus'), ca });
-      await eventually(async () => relay.calls() > 2 && lines().includes('offers no TLS'), 20_000);
+      await eventually(async () => relay.calls() > 2 && lines().includes('offers no TLS'));
       expect(came()).toBeUndefined();
       expect(said()).toBe('');
     });
@@ -138,13 +138,13 @@ describe.runIf(hasBinaries())('a bus at tls://', () => {
     const entered = await reach(of, { url: relay.through('tls://bus'), ca });
     strip(true);
     relay.reset();
-    await eventually(async () => !entered.isConnected(), 10_000);
+    await eventually(async () => !entered.isConnected());
     const before = said();
     const tried = relay.calls();
-    await eventually(async () => relay.calls() > tried + 1, 20_000);
+    await eventually(async () => relay.calls() > tried + 1);
     expect(said()).toBe(before);
     strip(false);
-    await eventually(async () => entered.isConnected(), 20_000);
+    await eventually(async () => entered.isConnected());
   });
 
   test('is not left for a stranger whom a forged greeting names, whatever certificate he has', async () => {
@@ -158,10 +158,10 @@ describe.runIf(hasBinaries())('a bus at tls://', () => {
     const { log, lines } = listen();
     const entered = await reach(of, { url: relay.through('tls://bus'), ca: `${ca}${strangers.certificate}`, log });
     relay.cut();
-    await eventually(async () => lines().includes(`localhost:${port}`), 20_000);
+    await eventually(async () => lines().includes(`localhost:${port}`));
     expect(entered.isConnected()).toBe(false);
     relay.heal();
-    await eventually(async () => entered.isConnected(), 20_000);
+    await eventually(async () => entered.isConnected());
   });
 });
 
@@ -176,7 +176,7 @@ describe.runIf(hasFirst())('a bus that takes TLS first', () => {
     const entered = await reach(of, { ca, tlsFirst: true });
     expect(entered.isConnected()).toBe(true);
     const { came, lines } = dial(of, { ca });
-    await eventually(async () => lines().includes('TLS first'), 20_000);
+    await eventually(async () => lines().includes('TLS first'));
     expect(came()).toBeUndefined();
   });
 

@@ -269,5 +269,5 @@ describeInBrowser('people', (browser) => {
         }
         for (const { close } of [signedIn, nobody, anyone]) await close();
       }
-  }, 180_000);
+  });
 });
