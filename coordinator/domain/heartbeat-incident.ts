@@ -53,16 +53,23 @@ const toldOf = (draft: Draft, incident: Incident, { began_at, at }: SeenPing): I
   return isSooner ? confirm(draft, { ...moved, confirmed_at: null, confirmed: null }, null, at) : moved;
 };
 
+/** The good ping that made up for this bad one before it was told; null when none has. After a restart it may be known from the record alone. */
+const madeUpAt = ({ state: { incident, beat_at } }: Draft, { at, next_good_at }: SeenPing): number | null => {
+  if (beat_at !== null && at < beat_at) return next_good_at ?? beat_at;
+  return next_good_at !== null && next_good_at <= (incident?.started_at ?? next_good_at) ? next_good_at : null;
+};
+
 const bad = (draft: Draft, ping: SeenPing): void => {
-  const { incident, beat_at } = draft.state;
+  const { incident } = draft.state;
   const { began_at, at, id, cause, evidence } = ping;
   const failure: Failure = { began_at, took_ms: 0, cause, phases: null, evidence };
-  if (beat_at !== null && at < beat_at) {
-    badThatCameLate(draft, ping, failure, ping.next_good_at ?? beat_at);
-    return;
-  }
+  const until = madeUpAt(draft, ping);
   // Told once more, after an older good ping has parted it from the outage that it had confirmed.
   const own = draft.state.closed.some((other) => other.id === id) ? draft.moment.newId() : id;
+  if (until !== null) {
+    badThatCameLate(draft, { ...ping, id: own }, failure, until);
+    return;
+  }
   const told = incident ? toldOf(draft, incident, ping) : confirm(draft, open(draft, null, at, failure, own), null, at);
   if (told === incident) return;
   // What the job said, often why it failed: a probe that judged by the record has not heard that.

@@ -59,7 +59,9 @@ export const goodThatCameLate = (draft: Draft, { at, covers_until, fails_at }: S
   const confirmed_at = over ? confirmedBefore(found, at) : found.confirmed_at;
   const resolved_at = Math.max(over ? at : started_at, confirmed_at ?? started_at);
   write(draft, { ...found, note: over ? null : notes.pingWasOnTime, confirmed_at, resolved_at }, 'moved');
-  if (fails_at !== null && fails_at < endOf(found)) lateFrom(draft, fails_at, at, endOf(found));
+  // It may be known already, from a failure that was told before this.
+  const isKnown = draft.state.closed.some((other) => other.started_at === fails_at);
+  if (fails_at !== null && fails_at < endOf(found) && !isKnown) lateFrom(draft, fails_at, at, endOf(found));
 };
 
 /**

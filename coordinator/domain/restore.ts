@@ -1,5 +1,5 @@
 import type { Roster } from '../../shared/checks/assignment.ts';
-import type { Checkpoint, MonitorState, Restoring, SeenResult, Watched } from './incident-types.ts';
+import type { Checkpoint, Incident, MonitorState, Restoring, SeenResult, Watched } from './incident-types.ts';
 import { allowedSilence, gapNoticed } from './ledger.ts';
 import { mayCheck, reachOf } from './reach.ts';
 import { sightingOf, sightingsAfterRestart } from './sightings.ts';
@@ -21,10 +21,17 @@ export const createState = (watched: Watched): MonitorState => ({
   restored: false,
 });
 
+/** The newest good ping that is known: a checkpoint is written behind, and those that ended an incident since say so by its end. */
+const beatAtOf = (checkpoint: Checkpoint | null, closed: readonly Incident[]): number | null => {
+  const ends = closed.flatMap(({ note, resolved_at }) => (note === null && resolved_at !== null ? [resolved_at] : []));
+  return Math.max(checkpoint?.beat_at ?? 0, ...ends) || null;
+};
+
 /** The state as it was, from what the database holds. What was being asked is asked again with the next tick. */
 export const restore = ({ watched, checkpoint, results, told = [], resumed_at, incident, closed = [], gaps }: Restoring): MonitorState => {
   const fresh = createState(watched);
-  const state: MonitorState = { ...fresh, ...checkpoint, gaps, incident, closed, restored: incident !== null };
+  const beat_at = beatAtOf(checkpoint, closed);
+  const state: MonitorState = { ...fresh, ...checkpoint, beat_at, gaps, incident, closed, restored: incident !== null };
   const decides_from = Math.max(state.decides_from, resumed_at ?? 0);
   const decided = (at: number) => at >= decides_from;
   const counts = ({ at, config_version, from }: SeenResult) =>
