@@ -180,6 +180,8 @@ export const startPingRelay = ({ sql, bus, records, clock, log, refusals, owns, 
       consumer: consumer.name,
       batch: atOnce,
       mayAsk: () => owns(partition),
+      // An owner before us asks for half a minute more, and would give each back only after a while.
+      onBegin: () => bus.renewConsumer(streams.beats.name, consumer),
       onMissing: async () => {
         await bus.ensureStream(streams.pings);
         await bus.ensureConsumer(streams.pings.name, consumer);

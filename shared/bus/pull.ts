@@ -35,6 +35,8 @@ export type PullOptions = {
   readonly onMissing?: () => Promise<void>;
   /** Asked before each poll; while it says no, nothing is asked for. */
   readonly mayAsk?: () => boolean;
+  /** Before the first poll of each time in which it may ask: what another still asks for can be ended here. A rejection is logged. */
+  readonly onBegin?: () => Promise<void>;
 };
 
 export type Pull = { readonly stop: () => Promise<void> };
@@ -78,6 +80,7 @@ export const startPull = (connection: Connection, options: PullOptions): Pull =>
   let poll = 0;
   let outstanding = 0;
   let missing = false;
+  let begun = false;
   let connected = true;
   let waiting: Delivered[] = [];
   let heardAt = performance.now();
@@ -126,6 +129,15 @@ export const startPull = (connection: Connection, options: PullOptions): Pull =>
     connection.publish(`$JS.API.CONSUMER.MSG.NEXT.${options.stream}.${options.consumer}`, JSON.stringify(body), `${inbox}.${poll}`);
   };
 
+  const begin = async (): Promise<void> => {
+    begun = true;
+    try {
+      await options.onBegin?.();
+    } catch (error) {
+      log.warn({ err: error, consumer: options.consumer }, 'what another asks for could not be ended');
+    }
+  };
+
   const loop = async () => {
     let failures = 0;
     while (!signal.aborted) {
@@ -142,9 +154,11 @@ export const startPull = (connection: Connection, options: PullOptions): Pull =>
       if (waiting.length === 0 && outstanding <= 0) {
         if (signal.aborted) return;
         if (options.mayAsk && !options.mayAsk()) {
+          begun = false;
           await pause(100, signal);
           continue;
         }
+        if (!begun) await begin();
         ask();
       }
       if (waiting.length === 0) await something(Math.max(100, heardAt + silentMs - performance.now()));

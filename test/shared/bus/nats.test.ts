@@ -132,4 +132,33 @@ describe('the bus', () => {
     expect((await all).map((message) => text(message.data))).toEqual(['one', 'two']);
     await pull.stop();
   });
+
+  test('whoever may ask from now on gets all of it, though another has asked before him and still waits', async () => {
+    await bus.ensureConsumer('RESULTS', partitionConsumer(4));
+    let owner = 'first';
+    const { all, take } = collect(5);
+    const [taken, begun]: [string[], string[]] = [[], []];
+    const pullOf = (name: string) =>
+      bus.pull({
+        ...{ stream: 'RESULTS', consumer: 'partition-4', batch: 10, mayAsk: () => owner === name },
+        onBegin: async () => {
+          await bus.renewConsumer('RESULTS', partitionConsumer(4));
+          begun.push(name);
+        },
+        onMessages: async (messages) => {
+          for (const message of messages) message.ack();
+          taken.push(...messages.map(() => name));
+          take(messages);
+        },
+      });
+    const pulls = [pullOf('first'), pullOf('second')];
+    await bus.store('result.europe.4.p', '1');
+    await expect.poll(() => taken, { timeout: 30_000 }).toEqual(['first']);
+    owner = 'second';
+    await expect.poll(() => begun, { timeout: 30_000 }).toEqual(['first', 'second']);
+    for (const n of [2, 3, 4, 5]) await bus.store('result.europe.4.p', `${n}`);
+    expect((await all).map((message) => text(message.data))).toEqual(['1', '2', '3', '4', '5']);
+    expect(taken).toEqual(['first', 'second', 'second', 'second', 'second']);
+    await Promise.all(pulls.map((pull) => pull.stop()));
+  });
 });
