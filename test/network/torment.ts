@@ -1,7 +1,7 @@
 /** `npm run torment -- --seconds 600 --seed 7 --coordinators 3 --faults all`: everything goes wrong at random, and what is stored is compared with what was. */
 import { endWithUsage, numberOf, readCommandLine } from '../support/command-line.ts';
 import { type FaultKind, faultKinds } from './torment/faults.ts';
-import { holds, linesOf } from './torment/report.ts';
+import { holds } from './torment/report.ts';
 import { runTorment } from './torment/run.ts';
 
 const usage = `npm run torment -- [--seconds N] [--seed S] [--coordinators N] [--faults all|kind,kind]
@@ -25,5 +25,4 @@ const { faults: words = 'all' } = values;
 const faults = words === 'all' ? faultKinds : words.split(',').map((word) => kindOf(word.trim()));
 const [seed, seconds, coordinators] = [given('seed', Date.now() % 1_000_000), given('seconds', 120), given('coordinators', 2)];
 const report = await runTorment({ seed, seconds, coordinators, faults, say });
-for (const line of linesOf(report)) say(line);
 process.exit(holds(report) ? 0 : 1);

@@ -270,7 +270,8 @@ export const createNetwork = async ({ busVia, services, baseUrl }: NetworkOption
     close: async () => {
       for (const part of [...running].toReversed()) await part.close();
       for (const target of targets) await target.close();
-      await sql.end();
+      // Without a limit it waits for ever where a server was killed while a connection was being made.
+      await sql.end({ timeout: 5 });
       await database.drop();
       await rm(folder, { recursive: true, force: true });
     },

@@ -72,6 +72,21 @@ describe('the verdict', () => {
   });
 });
 
+test('what was confirmed by failures of two outages, and told to nobody, is none of them', () => {
+  const next: Outage = { place, from: 140_000, until: 160_000, onlyFrom: null };
+  const later = [row(139_000, 'Asia', true), row(139_100, 'Europe', true), ...[141_000, 150_000].map((at) => row(at, 'Asia', false))];
+  const of = [...rows, ...later, ...[141_500, 150_500].map((at) => row(at, 'Europe', false))];
+  const across = { started_at: 129_900, confirmed_at: 141_000, resolved_at: 141_000 };
+  const all = (downs: number) => [
+    incident(),
+    incident({ ...across, downs, ups: downs }),
+    incident({ started_at: 141_500, confirmed_at: 141_500, resolved_at: 161_000 }),
+  ];
+  expect(judged(all(0), [outage, next], of)).toMatchObject({ outages: 2, missed: [], crooked: [], confirmed: 2 });
+  expect(crookedDates(all(0).slice(1, 2), [outage], of)).toEqual([]);
+  expect(judged(all(1), [outage, next], of).crooked.join()).toContain('several outages for one');
+});
+
 describe('dates', () => {
   const faults = (more: Partial<Incident>, of: readonly Row[] = rows) =>
     crookedDates([incident(more)], [outage], of)
@@ -98,6 +113,13 @@ describe('dates', () => {
     const gaveUp = incident({ confirmed_at: null, confirmed_continent: null, resolved_at: 103_000 });
     const since = incident({ started_at: 104_000, confirmed_at: 107_000, resolved_at: null });
     expect(crookedDates([gaveUp, since], [outage], before)).toEqual([]);
+  });
+
+  test('of what one confirms who failed shortly before, and told nothing since, are those of the beginning', () => {
+    const atOnce = { confirmed_at: 101_000, confirmed_continent: 'Asia' as const, resolved_at: null };
+    expect(faults(atOnce, [row(90_000, 'Asia', false), row(101_000, 'Europe', false)])).toBe('');
+    expect(faults(atOnce, [row(90_000, 'Asia', true), row(101_000, 'Europe', false)])).toContain('was not confirmed when');
+    expect(faults(atOnce, [row(40_000, 'Asia', false), row(101_000, 'Europe', false)])).toContain('was not confirmed when');
   });
 
   test('of what a continent tells late, when others have seen the outage end, are its own: it lies beside the other incident', () => {

@@ -5,11 +5,13 @@
 import type { Continent } from '../../../shared/base/continents.ts';
 import type { Row } from './ledger.ts';
 import type { Outage } from './outages.ts';
-import type { Incident } from './records.ts';
+import { type Incident, isUnmade } from './records.ts';
 import { tellIncident } from './verdict.ts';
 
 /** A check that began before the target changed may have been answered after it. */
 const checkMs = 3_000;
+/** Failures that far apart confirm one another. */
+const togetherMs = 60_000;
 /** Two turns of a continent: a view is no older (see RULES.md). */
 const viewMs = 2 * 9_000;
 
@@ -26,8 +28,9 @@ const newestOf = (rows: readonly Row[]): ReadonlyMap<Continent, Row> => {
  * Failures that an incident before it was about, which closed since, are not its own; unless it began with one: what a continent tells only after
  * others have seen the outage end is an incident beside that one (rules 3 and 12).
  */
-const faultOf = (incident: Incident, outage: Outage, rows: readonly Row[], closedBefore: number): string | undefined => {
+const faultOf = (incident: Incident, outage: Outage, unsorted: readonly Row[], closedBefore: number): string | undefined => {
   const { started_at, confirmed_at, resolved_at, seen_continent, confirmed_continent } = incident;
+  const rows = unsorted.toSorted((a, b) => a.at - b.at);
   const failures = rows.filter(({ ok, at }) => ok === false && at >= outage.from - checkMs && at <= outage.until);
   const isStart = (at: number, of: Continent | null) => failures.some((row) => row.at === at && row.continent === of);
   if (!isStart(started_at, seen_continent)) return `did not start when ${seen_continent} began a check that failed`;
@@ -36,7 +39,11 @@ const faultOf = (incident: Incident, outage: Outage, rows: readonly Row[], close
   if (resolved_at === null && first < started_at) return `started later than the first failure, ${new Date(first).toISOString()}`;
   if (confirmed_at === null) return undefined;
   if (confirmed_continent === seen_continent) return `was confirmed from where it was seen`;
-  if (!isStart(confirmed_at, confirmed_continent)) return `was not confirmed when ${confirmed_continent} began a check that failed`;
+  // Who had failed shortly before, and told nothing since, confirms it in the moment in which it begins (rule 10).
+  const seenBefore = rows.findLast(({ continent, at }) => continent === confirmed_continent && at < started_at);
+  const isAtOnce = confirmed_at === started_at && seenBefore?.ok === false && started_at - seenBefore.at <= togetherMs;
+  if (!isAtOnce && !isStart(confirmed_at, confirmed_continent))
+    return `was not confirmed when ${confirmed_continent} began a check that failed`;
   const second = Math.min(...own.filter(({ continent }) => continent !== seen_continent).map(({ at }) => at));
   if (resolved_at === null && second < confirmed_at)
     return `was confirmed later than by the second continent, ${new Date(second).toISOString()}`;
@@ -66,7 +73,7 @@ export const crookedDates = (incidents: readonly Incident[], outages: readonly O
         onlyFrom === null && place === incident.place && incident.started_at >= from - checkMs && incident.started_at <= until,
     );
     const [outage] = touched;
-    if (!outage || touched.length > 1) return [];
+    if (!outage || touched.length > 1 || isUnmade(incident)) return [];
     const before = incidents.filter(({ place, started_at }) => place === incident.place && started_at < incident.started_at);
     const closedBefore = Math.max(0, ...before.map(({ resolved_at }) => resolved_at ?? 0));
     const fault = faultOf(incident, outage, byPlace.get(incident.place) ?? [], closedBefore);

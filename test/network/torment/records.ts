@@ -15,6 +15,13 @@ export type Incident = {
   readonly ups: number;
 };
 
+/**
+ * Confirmed by what was known, and over in the same moment by what was told late: two failures that lay in two outages. Nobody was told of it, and what
+ * was confirmed stays so (rule 3).
+ */
+export const isUnmade = ({ confirmed_at, resolved_at, downs }: Incident): boolean =>
+  confirmed_at !== null && resolved_at === confirmed_at && downs === 0;
+
 /** A ping of a job that is written down. */
 export type StoredPing = {
   readonly id: string;
@@ -57,6 +64,15 @@ const readRows = async (sql: Transaction, placeOf: PlaceOf, since: number): Prom
     const place = placeOf(monitor);
     return place === undefined ? [] : [{ probe, continent, place, at: Math.round(at), took_ms, ok: outcome === 2 ? null : outcome === 0 }];
   });
+};
+
+/** What probes judged of jobs. */
+export const readJudged = async (sql: Sql, placeOf: PlaceOf) => {
+  const rows = await sql<{ probe: string; monitor: string; at: number; outcome: number }[]>`
+    select p.name as probe, m.id as monitor, (extract(epoch from r.at) * 1000)::float8 as at, r.outcome
+    from results r join probes p on p.key = r.probe_key join monitors m on m.key = r.monitor_key
+    where m.type = 'heartbeat' order by r.at`;
+  return rows.map(({ monitor, at, outcome, probe }) => ({ probe, place: placeOf(monitor), at, ok: outcome === 2 ? null : outcome === 0 }));
 };
 
 /** One moment of the database; of the results those that began since then. */

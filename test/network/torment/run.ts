@@ -25,8 +25,8 @@ import { allFaults, choose, type Fault, type FaultKind, faultKinds } from './fau
 import { balance } from './ledger.ts';
 import type { Outage } from './outages.ts';
 import { judgePings } from './pings.ts';
-import { type Moment, readMoment, readPings, type StoredPing } from './records.ts';
-import { holds, isAtRest, type Report } from './report.ts';
+import { type Moment, readJudged, readMoment, readPings, type StoredPing } from './records.ts';
+import { holds, isAtRest, linesOf, type Report } from './report.ts';
 import { floods, type Upheaval } from './requests.ts';
 import { deadlineMs, intervalMs, keepLogs, poll, type Stage, setStage } from './stage.ts';
 import { findStanding } from './standing.ts';
@@ -56,6 +56,13 @@ const momentOf = (wanted: string, { incidents, rows }: Moment, outages: readonly
   outages: outages.filter(({ place }) => place === wanted),
   incidents: incidents.filter(({ place }) => place === wanted),
   rows: rows.filter(({ place }) => place === wanted).toSorted((a, b) => a.at - b.at),
+});
+
+/** All that there is to say of the jobs at the end. */
+const jobsAtEnd = async ({ network, placeOf, jobPlaces }: Stage, pings: readonly StoredPing[]) => ({
+  incidents: (await readMoment(network.sql, placeOf)).incidents.filter(({ place }) => jobPlaces.includes(place)),
+  judged: await readJudged(network.sql, placeOf),
+  pings,
 });
 
 /** Looks at the database once a second, for what must be right at every moment and for what is not kept long. */
@@ -221,9 +228,11 @@ export const runTorment = async (options: TormentOptions): Promise<Report> => {
     const done = await torment(stage, options, () => watch.found().length).finally(watch.stop);
     say('everything is up again; waiting until it has come to rest');
     const report = await settle(stage, watch, done, options);
+    for (const line of linesOf(report)) say(line);
     if (!holds(report)) {
       const kept = await keepLogs(stage.mortal.folder, seed);
       await writeFile(join(kept, 'dates.json'), JSON.stringify(watch.moments(), null, 1));
+      await writeFile(join(kept, 'jobs.json'), JSON.stringify(await jobsAtEnd(stage, watch.pings()), null, 1));
       say(`the logs of this run, and what was known where a date was wrong, are in ${kept}`);
     }
     return report;

@@ -2,7 +2,7 @@
 import type { Continent } from '../../../shared/base/continents.ts';
 import type { Row } from './ledger.ts';
 import type { Outage } from './outages.ts';
-import type { Incident } from './records.ts';
+import { type Incident, isUnmade } from './records.ts';
 
 export type Verdict = {
   /** Outages that two continents saw twice and more. */
@@ -65,7 +65,7 @@ export const judge = (
   rows: readonly Row[],
   stalls: readonly Span[],
 ): Verdict => {
-  const confirmed = incidents.filter(({ confirmed_at }) => confirmed_at !== null);
+  const confirmed = incidents.filter((one) => one.confirmed_at !== null && !isUnmade(one));
   const real = outages.filter(({ onlyFrom }) => onlyFrom === null);
   const isReal = (incident: Incident) =>
     real.some((outage) => outage.place === incident.place && touches(incident, outage)) ||
