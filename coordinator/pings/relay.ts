@@ -181,7 +181,7 @@ export const startPingRelay = ({ sql, bus, records, clock, log, refusals, owns, 
       batch: atOnce,
       mayAsk: () => owns(partition),
       // An owner before us asks for half a minute more, and would give each back only after a while.
-      onBegin: () => bus.renewConsumer(streams.beats.name, consumer),
+      onBegin: () => bus.renewConsumer(streams.pings.name, consumer),
       onMissing: async () => {
         await bus.ensureStream(streams.pings);
         await bus.ensureConsumer(streams.pings.name, consumer);
