@@ -63,6 +63,19 @@ describe('the verdict', () => {
     expect(judged([incident({ resolved_at: 171_000 })], [outage, next], unseen).crooked).toEqual([]);
   });
 
+  test('has nothing against an end that is seen only shortly before the next outage', () => {
+    const next: Outage = { ...outage, from: 140_000, until: 170_000 };
+    const of = [
+      ...rows,
+      row(141_000, 'Europe', false),
+      row(142_000, 'Asia', false),
+      row(144_000, 'Europe', false),
+      row(145_000, 'Asia', false),
+    ];
+    const two = [incident({ resolved_at: 138_900 }), incident({ started_at: 141_000, confirmed_at: 142_000, resolved_at: 171_000 })];
+    expect(judged(two, [outage, next], of)).toMatchObject({ outages: 2, crooked: [] });
+  });
+
   test('finds what is told twice, and a beginning or an end that is told without the other', () => {
     expect(judged([incident({ downs: 2 })]).unpaired.join()).toContain('was told 2 times');
     expect(judged([incident({ ups: 2 })]).unpaired.join()).toContain('its end was told 2 times');

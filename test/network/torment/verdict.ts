@@ -25,8 +25,9 @@ const ever = Number.POSITIVE_INFINITY;
 
 type Span = { readonly from: number; readonly until: number };
 
+/** What ended before the target changed was about something else, however shortly before. */
 const touches = ({ started_at, resolved_at }: Incident, { from, until }: Span): boolean =>
-  started_at <= until + slack && (resolved_at ?? ever) >= from - slack;
+  started_at <= until + slack && (resolved_at ?? ever) >= from;
 
 export const tellIncident = ({ place, started_at, confirmed_at, resolved_at }: Incident): string =>
   `${place} ${[started_at, confirmed_at, resolved_at].map((at) => (at === null ? '–' : new Date(at).toISOString())).join(' … ')}`;
