@@ -9,7 +9,7 @@ import { readChannelConfig, shownChannelConfig, splitChannelConfig } from './ale
 import { classOf } from './alerts/courier.ts';
 import { hostOf } from './alerts/host.ts';
 import { channelKinds, kindOf } from './alerts/kinds.ts';
-import { createSender, mailsAtOnce, type Sender } from './alerts/send.ts';
+import { createSender, mailsAtOnce, prepareSending, type Sender } from './alerts/send.ts';
 import { createTeller, type Teller } from './alerts/teller.ts';
 import type { Told, ToldLinks } from './alerts/told.ts';
 import { type Config, dkimOf } from './config.ts';
@@ -37,6 +37,8 @@ type Parts = {
   readonly secrets: SecretsAtRest;
   readonly baseUrl: () => string;
 };
+
+const prepareAfterMs = 3_000;
 
 const secretsShape = z.record(z.string(), z.string());
 
@@ -136,12 +138,26 @@ export const createTelling = ({ config, sql, clock, log, secrets, baseUrl }: Par
       },
       pushKey: async () => (await vapid()).public_key,
     },
-    startTeller: ({ everyMs, rescueMs }) =>
-      createTeller({
+    startTeller: ({ everyMs, rescueMs }) => {
+      const teller = createTeller({
         ...{ sql, clock, log, kindOf, send, linksOf, everyMs, rescueMs },
         hasMail: mail !== undefined,
         openSecrets: async (channel, box) => secretsShape.parse(JSON.parse(await secrets.open(sql, box, channelSecretsOf(channel)))),
-      }),
+      });
+      // Not at once: whoever starts has more urgent things to do, and no outage is confirmed sooner.
+      const preparing = setTimeout(() => {
+        prepareSending().catch((error: unknown) =>
+          log.warn({ err: error }, 'what sends messages could not be made ready; the first one loads it'),
+        );
+      }, prepareAfterMs).unref();
+      return {
+        ...teller,
+        close: async () => {
+          clearTimeout(preparing);
+          await teller.close();
+        },
+      };
+    },
     close: async () => {
       await (await made?.catch(() => undefined))?.close();
       mail?.close();

@@ -76,10 +76,15 @@ const readBody = async (body: Dispatcher.ResponseData['body']): Promise<string> 
   return Buffer.concat(chunks).toString();
 };
 
+const load = () => import('undici');
+
+/** Makes ready what the first message would else wait for: it is large, and takes a moment on a small machine. */
+export const prepareSending = async (): Promise<void> => void (await load());
+
 export const createSender = ({ clock, allow, mail, vapid, limitMs = usualLimitMs, lookup = createLookup() }: SenderParts): Sender => {
   const agentMade = async (): Promise<Agent> => {
-    // Loaded with the first message: it is large, and most starts send none. A connection each: none is old, and each is judged.
-    const undici = await import('undici');
+    const undici = await load();
+    // A connection each: none is old, and each is judged.
     return new undici.Agent({
       connect: createConnector(undici.buildConnector, { allow, lookup }),
       pipelining: 0,
