@@ -1,7 +1,7 @@
 import { durationText } from '../../shared/base/duration.ts';
 import { latestBegun, type Planned, plannedIn, type Schedule, searched } from './maintenance.ts';
 import { ruleFrom } from './maintenance-rule.ts';
-import { isShownTwice, localOf } from './zone-clock.ts';
+import { clockOf } from './zone-clock.ts';
 
 const day = 86_400_000;
 
@@ -18,11 +18,11 @@ export type Ahead = {
 const clockText = (local: number): string => new Date(local).toISOString().slice(11, 16);
 
 /** What the change of a clock does to an occurrence, in words. `before`: the one before it, which it may have moved against. */
-const notesOn = ({ from, to, local }: Planned, before: Planned | undefined, zone: string): string[] => {
-  const [begins, ends] = [localOf(from, zone), localOf(to, zone)];
+const notesOn = ({ from, to, local }: Planned, before: Planned | undefined, clock: ReturnType<typeof clockOf>): string[] => {
+  const [begins, ends] = [clock.local(from), clock.local(to)];
   const notes: string[] = [];
   if (begins !== local) notes.push(`The clock is put forward over ${clockText(local)} that night, so it begins at ${clockText(begins)}.`);
-  else if (isShownTwice(local, zone)) notes.push(`The clock shows ${clockText(local)} twice that night; it begins at the first.`);
+  else if (clock.isTwice(local, from)) notes.push(`The clock shows ${clockText(local)} twice that night; it begins at the first.`);
   const change = ends - begins - (to - from);
   if (change !== 0)
     notes.push(
@@ -57,14 +57,15 @@ const plannedAhead = (schedule: Schedule, now: number, most: number): readonly P
  * nothing of that.
  */
 export const occurrencesAhead = (schedule: Schedule, now: number, { most = 10, cut_at = null }: Limits = {}): readonly Ahead[] => {
-  const { time_zone } = schedule;
-  const planned = plannedAhead(schedule, now, most);
+  const clock = clockOf(schedule.time_zone);
+  // One more than is wanted, because the one that runs may have been ended.
+  const planned = plannedAhead(schedule, now, most).slice(0, most + 1);
   return planned
     .flatMap((one, index) => {
       const to = cut_at !== null && one.from <= cut_at ? Math.min(one.to, cut_at) : one.to;
       if (to <= now) return [];
-      const notes = notesOn(one, planned[index - 1], time_zone);
-      return [{ from: one.from, to, local_from: localOf(one.from, time_zone), local_to: localOf(to, time_zone), notes }];
+      const notes = notesOn(one, planned[index - 1], clock);
+      return [{ from: one.from, to, local_from: clock.local(one.from), local_to: clock.local(to), notes }];
     })
     .slice(0, most);
 };

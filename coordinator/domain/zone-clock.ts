@@ -12,12 +12,10 @@ export const instantOf = (local: number, zone: string): number =>
   Temporal.PlainDateTime.from(new Date(local).toISOString().slice(0, -1)).toZonedDateTime(zone, { disambiguation: 'compatible' })
     .epochMilliseconds;
 
-export const localOf = (at: number, zone: string): number => at + offsetAt(at, zone);
-
 /** A stretch of instants within which the clock of a zone does not change. */
 type Steady = { readonly from: number; readonly to: number; readonly offset: number };
 
-const steadyAround = (at: number, zone: string): Steady => {
+const measured = (at: number, zone: string): Steady => {
   // The change at this very moment began the stretch, so that it is looked for from a moment later.
   const began = zoned(at + 1, zone).getTimeZoneTransition('previous');
   const ends = zoned(at, zone).getTimeZoneTransition('next');
@@ -27,6 +25,21 @@ const steadyAround = (at: number, zone: string): Steady => {
     offset: offsetAt(at, zone),
   };
 };
+
+/** What the calendar said before: it is slow, and its answer never changes. */
+const known = new Map<string, Steady[]>();
+const mostKept = 200;
+
+const steadyAround = (at: number, zone: string): Steady => {
+  const stretches = known.get(zone) ?? [];
+  const found = stretches.find(({ from, to }) => at >= from && at < to);
+  if (found) return found;
+  const steady = measured(at, zone);
+  known.set(zone, [...stretches.slice(1 - mostKept), steady]);
+  return steady;
+};
+
+export const localOf = (at: number, zone: string): number => at + steadyAround(at, zone).offset;
 
 /** instantOf() for many local times of one zone: only those near a change of its clock need the calendar, which is slow. */
 export const instantsIn = (zone: string): ((local: number) => number) => {
@@ -41,8 +54,26 @@ export const instantsIn = (zone: string): ((local: number) => number) => {
 };
 
 /** Whether the clock shows this local time twice, being put back over it. */
-export const isShownTwice = (local: number, zone: string): boolean => {
+const isShownTwice = (local: number, zone: string): boolean => {
   const first = instantOf(local, zone);
   const later = Temporal.PlainDateTime.from(new Date(local).toISOString().slice(0, -1)).toZonedDateTime(zone, { disambiguation: 'later' });
   return localOf(first, zone) === local && later.epochMilliseconds !== first;
+};
+
+/** localOf() and isShownTwice() for many moments of one zone: only those near a change of its clock need the calendar, which is slow. */
+export const clockOf = (
+  zone: string,
+): { readonly local: (at: number) => number; readonly isTwice: (local: number, at: number) => boolean } => {
+  let steady: Steady | undefined;
+  const around = (at: number): Steady => {
+    if (!steady || at < steady.from || at >= steady.to) steady = steadyAround(at, zone);
+    return steady;
+  };
+  return {
+    local: (at) => at + around(at).offset,
+    isTwice: (local, at) => {
+      const { from, to } = around(at);
+      return (at - day < from || at + day >= to) && isShownTwice(local, zone);
+    },
+  };
 };
