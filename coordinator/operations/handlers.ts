@@ -71,6 +71,9 @@ import { listMonitors } from './monitors/list-monitors.ts';
 import { listBeats } from './monitors/list-pings.ts';
 import { rotateBeatAddress } from './monitors/rotate-ping-address.ts';
 import { updateMonitor } from './monitors/update-monitor.ts';
+import { beginExport, readExport } from './organisation/export.ts';
+import { getAuditChoices, listAudit } from './organisation/list-audit.ts';
+import { showOrganisation, updateOrganisation } from './organisation/organisation.ts';
 import { createProbe } from './probes/create-probe.ts';
 import { listCheckers } from './probes/list-checkers.ts';
 import { listProbes } from './probes/list-probes.ts';
@@ -121,6 +124,12 @@ export const organisationHandlers: { readonly [Id in keyof typeof operations | k
   listInvitations: bind(innerOperations.listInvitations, listInvitations),
   inviteMember: bind(innerOperations.inviteMember, inviteMember),
   withdrawInvitation: bind(innerOperations.withdrawInvitation, withdrawInvitation),
+  showOrganisation: bind(innerOperations.showOrganisation, showOrganisation),
+  updateOrganisation: bind(innerOperations.updateOrganisation, updateOrganisation),
+  beginExport: bind(innerOperations.beginExport, beginExport),
+  readExport: bind(innerOperations.readExport, readExport),
+  listAudit: bind(innerOperations.listAudit, listAudit),
+  getAuditChoices: bind(innerOperations.getAuditChoices, getAuditChoices),
   listTokens: bind(innerOperations.listTokens, listTokens),
   getToken: bind(innerOperations.getToken, getToken),
   createToken: bind(innerOperations.createToken, createToken),

@@ -17,6 +17,38 @@ export const organisationsNamed = (sql: Queryable, name: string): Promise<Organi
   sql<OrganisationRow[]>`select id, name, plan, time_zone from organisations where lower(name) = lower(${name})
     order by name = ${name} desc, key limit 2`;
 
+export const writeOrganisation = async (
+  sql: Queryable,
+  id: string,
+  { name, time_zone }: Pick<OrganisationRow, 'name' | 'time_zone'>,
+): Promise<void> => {
+  await sql`update organisations set name = ${name}, time_zone = ${time_zone} where id = ${id}`;
+};
+
+export const createdAt = async (sql: Queryable, id: string): Promise<Date> => {
+  const [row] = await sql<{ created_at: Date }[]>`select created_at from organisations where id = ${id}`;
+  return row?.created_at ?? new Date(0);
+};
+
+export type Usage = {
+  readonly monitors: number;
+  readonly status_pages: number;
+  readonly members: number;
+  readonly private_probes: number;
+  readonly channels: number;
+};
+
+/** How many it has of what its plan counts. */
+export const usageOf = async (sql: Queryable, id: string): Promise<Usage> => {
+  const [row] = await sql<Usage[]>`
+    select (select count(*) from monitors where organisation_id = ${id}) as monitors,
+      (select count(*) from status_pages where organisation_id = ${id}) as status_pages,
+      (select count(*) from memberships where organisation_id = ${id}) as members,
+      (select count(*) from probes where organisation_id = ${id} and revoked_at is null) as private_probes,
+      (select count(*) from channels where organisation_id = ${id} and deleted_at is null) as channels`;
+  return row ?? { monitors: 0, status_pages: 0, members: 0, private_probes: 0, channels: 0 };
+};
+
 /**
  * One writer of an organisation at a time, until the end of the transaction: what it counts stays true (plan limits), and keys of its
  * rows grow in the order of commit, so that pages by key skip nothing.

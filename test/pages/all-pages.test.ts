@@ -18,6 +18,7 @@ const notLookedAt = [
   '/finish/:secret',
   '/reset/:secret',
   '/verify/:secret',
+  '/audit.csv',
   '/favicon.svg',
   '/favicon.ico',
   '/robots.txt',

@@ -2,7 +2,7 @@
 
 import type { Tab } from '../support/browser.ts';
 import type { Demo } from '../support/demo.ts';
-import { ownPasskey, ownToken } from '../support/own-things.ts';
+import { ownInvitation, ownMember, ownPasskey, ownToken } from '../support/own-things.ts';
 
 export type PageLook = {
   /** Names the picture. */
@@ -130,6 +130,16 @@ export const pageLooks: readonly PageLook[] = [
   { name: 'members', path: '/members', as: 'owner' },
   { name: 'members-of-a-viewer', path: '/members', as: 'viewer' },
   { name: 'invite', path: '/members/invite', as: 'owner' },
+  { name: 'invitation-renew', path: `/members/invitations/${ownInvitation}/renew`, as: 'owner' },
+  { name: 'member-role', path: `/members/${ownMember}/role`, as: 'owner' },
+  { name: 'member-remove', path: `/members/${ownMember}/remove`, as: 'owner' },
+  { name: 'organisation', path: '/organisation', as: 'owner' },
+  { name: 'organisation-of-a-viewer', path: '/organisation', as: 'viewer' },
+  { name: 'organisation-edit', path: '/organisation/edit', as: 'owner' },
+  { name: 'organisation-export', path: '/organisation/export', as: 'owner' },
+  { name: 'audit', path: '/audit', as: 'owner' },
+  { name: 'audit-of-nobody', path: '/audit?who=nobody@shop.example&from=2026-11-01', as: 'owner' },
+  { name: 'audit-of-a-viewer', path: '/audit', as: 'viewer' },
   { name: 'tokens', path: '/tokens', as: 'owner' },
   { name: 'tokens-of-a-viewer', path: '/tokens', as: 'viewer' },
   { name: 'token-new', path: '/tokens/new', as: 'viewer' },

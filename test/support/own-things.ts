@@ -8,6 +8,52 @@ export const ownPasskey = '01900000-0000-7000-8000-000000000001';
 /** One of the owner's tokens. */
 export const ownToken = '01900000-0000-7000-8000-000000000002';
 
+/** A viewer, and somebody who was asked in. */
+export const ownMember = '01900000-0000-7000-8000-000000000003';
+export const ownInvitation = '01900000-0000-7000-8000-000000000004';
+
+/** People come and go, and what they did stands in the log. */
+const seedPeople = async ({ sql, house }: Pick<TestWeb, 'sql' | 'house'>, now: number): Promise<void> => {
+  const { organisation, owner } = house;
+  const at = (ago: number): Date => new Date(now - ago);
+  await sql`insert into users (id, email, name, password_hash) values (${ownMember}, 'dana@shop.example', 'Dana Wolf', 'none')`;
+  await sql`insert into memberships (organisation_id, user_id, role) values (${organisation}, ${ownMember}, 'viewer')`;
+  await sql`insert into invitations (id, organisation_id, email, role, invited_by, created_at, expires_at)
+    values (${ownInvitation}, ${organisation}, 'eli@shop.example', 'member', ${owner.user}, ${at(86_400_000)}, ${at(-6 * 86_400_000)})`;
+  const did = (operation: string, changed: object, ago: number, who = owner.email) => ({
+    ...{
+      at: at(ago),
+      organisation_id: organisation,
+      who,
+      through: 'page',
+      operation,
+      changed: sql.json({ ...changed }),
+      address: '192.0.2.1',
+    },
+  });
+  const log = [
+    did(
+      'createMonitor',
+      { about: {}, sent: { type: 'https', target: 'https://shop.example/checkout', name: 'Checkout', interval_s: 60 } },
+      9_000_000,
+    ),
+    did('inviteMember', { about: {}, after: { email: 'eli@shop.example', role: 'member' } }, 4_000_000, 'ben@shop.example'),
+    did('setMemberRole', { about: {}, before: { role: 'member' }, after: { role: 'viewer' } }, 3_000_000),
+    did(
+      'updateMonitor',
+      {
+        about: {},
+        before: { interval_s: 60, config: { expected_status: [200] } },
+        after: { interval_s: 30, config: { expected_status: ['2xx'] } },
+      },
+      60_000,
+    ),
+  ];
+  await sql`insert into audit_log ${sql(log)}`;
+  await sql`insert into audit_log (at, organisation_id, who, through, token_name, operation, changed)
+    values (${at(120_000)}, ${organisation}, ${house.member.email}, 'api', 'Terraform', 'deleteGroup', '{"about": {}, "before": {"name": "Old shop"}}')`;
+};
+
 /** Programs of three members; none of the viewer's. */
 const seedTokens = async ({ sql, house }: Pick<TestWeb, 'sql' | 'house'>, now: number): Promise<void> => {
   const at = (ago: number): Date => new Date(now - ago);
@@ -39,6 +85,7 @@ const seedTokens = async ({ sql, house }: Pick<TestWeb, 'sql' | 'house'>, now: n
 
 /** Tokens; and the viewer signs in with a second step, of whose recovery codes three are left, and has two passkeys. */
 export const seedOwnThings = async ({ sql, house }: Pick<TestWeb, 'sql' | 'house'>, now: number): Promise<void> => {
+  await seedPeople({ sql, house }, now);
   await seedTokens({ sql, house }, now);
   const { user } = house.viewer;
   await sql`insert into second_factors (user_id, secret, created_at, last_step) values (${user}, ${Buffer.alloc(60)}, ${new Date(now - 20 * 86_400_000)}, 0)`;

@@ -32,6 +32,8 @@ export const spoilNames = async (sql: Sql, { organisation, owner }: House): Prom
   await sql`update messages set told = jsonb_set(jsonb_set(told, '{sentence}', to_jsonb(${badOf(1)}::text)), '{monitors,0,name}', to_jsonb(${badOf(3)}::text))
     where organisation_id = ${organisation}`;
   await sql`update users set name = ${badOf(0)} where id = ${owner.user}`;
+  await sql`update audit_log set changed = jsonb_build_object('about', '{}'::jsonb, 'before', jsonb_build_object('name', ${badOf(0)}::text), 'after', jsonb_build_object('name', ${badOf(1)}::text)), token_name = ${badOf(1)}, who = ${badOf(3)}
+    where organisation_id = ${organisation}`;
   await sql`update tokens set name = ${badOf(1)} where organisation_id = ${organisation}`;
   await sql`update passkeys set name = ${badOf(1)}`;
   await sql`update organisations set name = ${badOf(1)} where id = ${organisation}`;

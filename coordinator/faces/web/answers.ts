@@ -91,6 +91,16 @@ export const createAnswers = (parts: WebParts, assets: AssetStore) => {
     return { openIncidents: open, mute: until === null ? undefined : { until, by, mayEnd: isAllowed(caller, unmuteAlerts) } };
   };
 
+  /** Told to the log before it cuts the connection. */
+  async function* watched(pieces: AsyncIterable<string>): AsyncGenerator<string> {
+    try {
+      yield* pieces;
+    } catch (error) {
+      parts.log.error({ err: error }, 'a file failed while it was sent');
+      throw error;
+    }
+  }
+
   /** A document whose end comes later. A failure there is too late for another status: the document is ended, and the log told. */
   async function* inPieces(text: string, { pieces, broken }: NonNullable<Shown['later']>): AsyncGenerator<string> {
     const [before = '', after = ''] = text.split(laterMark);
@@ -114,7 +124,8 @@ export const createAnswers = (parts: WebParts, assets: AssetStore) => {
     reply.headers({ ...securityHeaders, ...answer.headers });
     if (answer.is === 'sent') {
       reply.code(answer.status ?? 200).type(answer.type);
-      return typeof answer.body === 'string' ? sendSmall(request, reply, answer.body) : reply.send(answer.body);
+      if (typeof answer.body === 'string') return sendSmall(request, reply, answer.body);
+      return answer.body instanceof Uint8Array ? reply.send(answer.body) : sendAsItComes(request, reply, watched(answer.body));
     }
     if (answer.is === 'see-other') {
       if (answer.said !== undefined) reply.header('set-cookie', cookie(saidCookie, answer.said, { seconds: 60, secure: isSecure() }));

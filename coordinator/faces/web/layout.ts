@@ -6,7 +6,13 @@ import { type Html, html, type Part, safeUrl } from './html.ts';
 import { type IconName, icon } from './icons.ts';
 import type { PageRequest, Place, Shown } from './page.ts';
 
-type Entry = { readonly place: Place; readonly href: string; readonly name: string; readonly icon: IconName; readonly key?: string };
+type Entry = {
+  readonly place: Place;
+  readonly href: string;
+  readonly name: string;
+  readonly icon: IconName;
+  readonly key?: string;
+};
 
 /** The rail. `key`: what is pressed after `g`. */
 export const entries: readonly Entry[] = [
@@ -19,6 +25,7 @@ export const entries: readonly Entry[] = [
   { place: 'probes', href: '/probes', name: 'Probes', icon: 'probes', key: 'p' },
   { place: 'members', href: '/members', name: 'Members', icon: 'members', key: 'e' },
   { place: 'tokens', href: '/tokens', name: 'Tokens', icon: 'tokens', key: 't' },
+  { place: 'organisation', href: '/organisation', name: 'Organisation', icon: 'organisation', key: 'o' },
 ];
 
 /** What frames a page. */

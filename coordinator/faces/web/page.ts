@@ -63,6 +63,7 @@ export type Place =
   | 'probes'
   | 'members'
   | 'tokens'
+  | 'organisation'
   | 'profile';
 
 /** A page to look at. */
@@ -99,7 +100,8 @@ export type Sent = {
   readonly is: 'sent';
   readonly status?: number;
   readonly type: string;
-  readonly body: string | Uint8Array;
+  /** What comes in pieces is sent as it comes; when they fail, the connection is cut, so that nobody takes a part for the whole. */
+  readonly body: string | Uint8Array | AsyncIterable<string>;
   readonly headers?: Readonly<Record<string, string | readonly string[]>>;
 };
 

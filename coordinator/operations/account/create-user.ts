@@ -7,14 +7,14 @@ import { mayHaveOneMore } from '../../domain/plan.ts';
 import { insertFirstChannel } from '../../store/channels.ts';
 import { countMembers, insertMember, insertUser } from '../../store/users.ts';
 import type { Answer, InOrganisation } from '../context.ts';
+import { refuseUnlessOwner } from './last-owner.ts';
 
-export const createUser = async (
-  { sql, organisation, now }: InOrganisation,
-  input: InputOf<typeof operation>,
-): Answer<OutputOf<typeof operation>> => {
+export const createUser = async (context: InOrganisation, input: InputOf<typeof operation>): Answer<OutputOf<typeof operation>> => {
+  const { sql, organisation, now } = context;
   const email = emailFrom(input.email);
   const password = passwordFrom(input.password);
   const role = roleFrom(input.role);
+  refuseUnlessOwner(context, role);
   mayHaveOneMore('members', organisation.plan, await countMembers(sql, organisation.id));
   const id = newId();
   await insertUser(sql, { id, email, password_hash: await hashPassword(password) });

@@ -3,12 +3,14 @@ import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
 import { deleteMember, memberByEmail } from '../../store/users.ts';
 import type { Answer, InOrganisation } from '../context.ts';
 import { found } from '../not-found.ts';
-import { refuseLastOwner } from './last-owner.ts';
+import { refuseLastOwner, refuseUnlessOwner } from './last-owner.ts';
 
 export const removeMember = async (context: InOrganisation, input: InputOf<typeof operation>): Answer<OutputOf<typeof operation>> => {
   const { sql, organisation } = context;
   const member = found(await memberByEmail(sql, organisation.id, input.email.trim()), 'member_not_found');
   await refuseLastOwner(context, member);
+  refuseUnlessOwner(context, member.role);
+  context.note({ before: { email: member.email, role: member.role } });
   await deleteMember(sql, organisation.id, member.user_id);
   return { id: member.user_id };
 };

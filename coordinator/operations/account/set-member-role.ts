@@ -6,7 +6,7 @@ import { deleteTokensOf } from '../../store/tokens.ts';
 import { countMembers, insertMember, memberByEmail, userByEmail, writeRole } from '../../store/users.ts';
 import type { Answer, InOrganisation } from '../context.ts';
 import { found, notFound } from '../not-found.ts';
-import { refuseLastOwner } from './last-owner.ts';
+import { refuseLastOwner, refuseUnlessOwner } from './last-owner.ts';
 
 /** A change of role ends the member's tokens. The operator may also take in a user who belongs to other organisations only. */
 export const setMemberRole = async (context: InOrganisation, input: InputOf<typeof operation>): Answer<OutputOf<typeof operation>> => {
@@ -23,6 +23,7 @@ export const setMemberRole = async (context: InOrganisation, input: InputOf<type
   context.note({ before: { email: member.email, role: member.role }, after: { email: member.email, role } });
   if (member.role !== role) {
     await refuseLastOwner(context, member);
+    refuseUnlessOwner(context, member.role, role);
     await writeRole(sql, organisation.id, member.user_id, role);
     await deleteTokensOf(sql, organisation.id, member.user_id);
   }

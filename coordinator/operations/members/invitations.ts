@@ -12,6 +12,7 @@ import { linkLives } from '../../domain/session.ts';
 import { insertInvitation, invitationsOf, useInvitation } from '../../store/links.ts';
 import { postMail } from '../../store/mails.ts';
 import { countMembers, memberByEmail } from '../../store/users.ts';
+import { refuseUnlessOwner } from '../account/last-owner.ts';
 import type { Answer, InOrganisation } from '../context.ts';
 import { notFound } from '../not-found.ts';
 
@@ -24,10 +25,13 @@ export const listInvitations = async ({ sql, organisation, now }: InOrganisation
 
 /** Inviting an address once more takes the place of the earlier invitation. Whether there is an account with it makes no difference. */
 export const inviteMember = async (
-  { sql, organisation, caller, now, note, with: { accountSecrets, baseUrl, door } }: InOrganisation,
+  context: InOrganisation,
   input: InputOf<typeof inviteOperation>,
 ): Answer<OutputOf<typeof inviteOperation>> => {
+  const { sql, organisation, caller, now, note } = context;
+  const { accountSecrets, baseUrl, door } = context.with;
   const [email, role] = [emailFrom(input.email), roleFrom(input.role)];
+  refuseUnlessOwner(context, role);
   if (await memberByEmail(sql, organisation.id, email)) throw new Refusal('already_member', `email: ${email} is a member already.`);
   mayHaveOneMore('members', organisation.plan, await countMembers(sql, organisation.id));
   const [id, at, expires_at] = [newId(), new Date(now), new Date(now + linkLives.invitation)];

@@ -2,17 +2,13 @@ import type { createToken as operation } from '../../../shared/api/inner/tokens.
 import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
 import { newId } from '../../../shared/base/ids.ts';
 import { Refusal } from '../../../shared/base/refusal.ts';
-import type { Moment } from '../../domain/maintenance.ts';
+import { epochOf } from '../../domain/moment.ts';
 import { nameFrom } from '../../domain/name.ts';
 import { scopeFrom } from '../../domain/organisation.ts';
-import { instantOf } from '../../domain/zone-clock.ts';
 import { insertToken } from '../../store/tokens.ts';
 import { memberByEmail } from '../../store/users.ts';
 import type { Answer, InOrganisation } from '../context.ts';
 import { found } from '../not-found.ts';
-
-const endOf = (moment: Moment | null, zone: string): Date | null =>
-  moment && new Date(moment.is === 'instant' ? moment.at : instantOf(Date.parse(`${moment.local}Z`), zone));
 
 /** A token belongs to the user who makes it. Its scope does not depend on the role, which is asked for with every call. */
 export const createToken = async (
@@ -23,7 +19,7 @@ export const createToken = async (
   if (input.email !== null && caller.is !== 'operator')
     throw new Refusal('role_insufficient', 'email: tokens are made by the user whom they belong to.');
   const user = caller.user ?? found(await memberByEmail(sql, organisation.id, (input.email ?? '').trim()), 'member_not_found').user_id;
-  const expires_at = endOf(input.expires_at, organisation.time_zone);
+  const expires_at = input.expires_at && new Date(epochOf(input.expires_at, organisation.time_zone));
   if (expires_at !== null && expires_at.getTime() <= now)
     throw new Refusal('expiry_invalid', 'expires_at: has passed already; give a later one, or none for a token that does not end.');
   const { token, fingerprint, shown } = await mintToken();

@@ -1,6 +1,7 @@
 import { createOrganisation, createUser, removeMember, setMemberRole } from './account.ts';
 import { acknowledgeByLink, confirmChannel, showAcknowledgement, showConfirmation, showUnsubscribing, unsubscribe } from './alert-links.ts';
 import { explainAlerts, listMessages, listTold, listWouldBeTold, muteAlerts, showMessage, showMute, unmuteAlerts } from './alerts.ts';
+import { getAuditChoices, listAudit } from './audit.ts';
 import { askMailbox, getChannelChoices, listChannelKinds, testChannel, tryChannel } from './channels.ts';
 import { createSignInLink, enter, finishSignIn, signIn } from './coming-in.ts';
 import { changeMonitors, countOpenIncidents, listDashboard } from './dashboard.ts';
@@ -10,6 +11,7 @@ import { addIncidentNote, getIncidentEvidence, shareIncident, withdrawIncidentSh
 import { endMaintenanceNow, listMaintenanceByTime, showMaintenanceWindow, startMaintenanceNow } from './maintenance.ts';
 import { inviteMember, listInvitations, listMembers, withdrawInvitation } from './members.ts';
 import { explainUptime, getMonitorChoices, listMonitorResults } from './monitors.ts';
+import { beginExport, readExport, showOrganisation, updateOrganisation } from './organisation.ts';
 import {
   addPasskey,
   beginPasskey,
@@ -79,6 +81,12 @@ export const innerOperations = {
   listInvitations,
   inviteMember,
   withdrawInvitation,
+  showOrganisation,
+  updateOrganisation,
+  beginExport,
+  readExport,
+  listAudit,
+  getAuditChoices,
   listTokens,
   getToken,
   createToken,

@@ -100,6 +100,8 @@ const bodies = (ids: Readonly<Record<string, string>>): Readonly<Record<string, 
   updateGroup: { name: 'x' },
   addStatusPageMonitor: { monitor: ids.monitor_id },
   addStatusPageGroup: { group: ids.group_id },
+  updateOrganisation: {},
+  readExport: { part: 'monitors' },
   createUser: { email: 'x@example.org', password: 'long enough', role: 'viewer' },
   setMemberRole: { email: 'x@example.org', role: 'viewer' },
   removeMember: { email: 'x@example.org' },
@@ -136,6 +138,8 @@ const namesNothing = [
     'search',
     'getMonitorChoices',
   ],
+  ...['listAudit', 'getAuditChoices', 'showOrganisation', 'updateOrganisation', 'beginExport', 'readExport'],
+  ...['listStatusPageOverviews', 'listDashboard', 'countOpenIncidents', 'listMaintenanceByTime', 'search', 'getMonitorChoices'],
   ...['listChannels', 'listChannelKinds', 'getChannelChoices', 'muteAlerts', 'unmuteAlerts', 'showMute'],
 ];
 

@@ -14,6 +14,7 @@ import { memberPages } from './members.ts';
 import { monitorPages } from './monitor.ts';
 import { monitorActs } from './monitor-acts.ts';
 import { monitorFormPages } from './monitor-form/index.ts';
+import { organisationPages } from './organisation/index.ts';
 import { choosePreferences } from './preferences.ts';
 import { probesPage } from './probes.ts';
 import { ownPages } from './profile/index.ts';
@@ -47,6 +48,7 @@ export const pages: readonly Page[] = [
   ...ownPages,
   ...memberPages,
   ...tokenPages,
+  ...organisationPages,
   favicon,
   faviconOfOld,
   robots,

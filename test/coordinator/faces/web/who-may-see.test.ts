@@ -1,10 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Page } from '../../../../coordinator/faces/web/page.ts';
 import { pages } from '../../../../coordinator/faces/web/pages/index.ts';
+import { insertMember, insertUser } from '../../../../coordinator/store/users.ts';
 import { newId } from '../../../../shared/base/ids.ts';
 import { type Demo, seedDemo } from '../../../support/demo.ts';
 import { createHouse, type House, type Person } from '../../../support/people.ts';
 import { startWeb, type TestWeb } from '../../../support/web.ts';
+import { ofTheAccount } from './who-may-see-account.ts';
 
 /** Every page, for everybody who may come to it: who is let in, who is sent away, and who learns nothing. */
 
@@ -181,14 +183,7 @@ const expected: Readonly<Record<string, string>> = {
   'GET /members/invite': members,
   'POST /members/invite': managers,
   'POST /members/invitations/:invitation_id/withdraw': 'in 403 404 403 403 404 404',
-  'GET /tokens': members,
-  // Everyone makes tokens of their own.
-  'GET /tokens/new': members,
-  'POST /tokens/new': members,
-  // The owner's: seen by those who manage.
-  'GET /tokens/:token_id/revoke': 'in 403 404 404 404 ok ok',
-  // The first who may ends it; after that there is none.
-  'POST /tokens/:token_id/revoke': 'in 403 404 404 404 ok 404',
+  ...ofTheAccount,
   'GET /favicon.svg': everybody,
   'GET /favicon.ico': everybody,
   'GET /robots.txt': everybody,
@@ -201,6 +196,8 @@ let elsewhere: House;
 let removed: Person;
 /** One of the owner's. */
 let token: string;
+/** A viewer whom nobody here is. */
+let spare: string;
 beforeAll(async () => {
   web = await startWeb();
   demo = await seedDemo(web.sql, web.house.organisation, Date.now());
@@ -208,6 +205,9 @@ beforeAll(async () => {
   removed = (await createHouse(web.sql)).member;
   await web.sql`delete from memberships where user_id = ${removed.user}`;
   token = web.house.owner.caller.token?.id ?? '';
+  spare = newId();
+  await insertUser(web.sql, { id: spare, email: `${spare}@example.org`, password_hash: 'none' });
+  await insertMember(web.sql, web.house.organisation, spare, 'viewer');
 });
 afterAll(() => web.close());
 
@@ -230,6 +230,7 @@ const standsFor: Readonly<Record<string, () => string>> = {
   passkey_id: newId,
   invitation_id: newId,
   token_id: () => token,
+  member_id: () => spare,
   secret: () => 'x'.repeat(43),
 };
 const addressOf = (path: string): string =>

@@ -5,10 +5,9 @@ import { html } from '../../html.ts';
 import { linkButton } from '../../layout.ts';
 import { type OpenRequest, type Page, type PageAnswer, seeOther } from '../../page.ts';
 import { comeIn, entryCard, entryPage, unlessDead } from '../../parts/entry.ts';
+import { zones } from '../../parts/zones.ts';
 
 const fields = ['email', 'password', 'name', 'organisation', 'time_zone', 'invitation_secret'];
-
-const zones = ['UTC', ...Intl.supportedValuesOf('timeZone').filter((zone) => zone !== 'UTC')].map((zone) => ({ value: zone, label: zone }));
 
 /** What everybody gives, invited or not. */
 const own = (

@@ -1,0 +1,106 @@
+import { innerOperations } from '../../../../shared/api/inner/index.ts';
+import type { OutputOf } from '../../../../shared/api/operation.ts';
+import { Refusal } from '../../../../shared/base/refusal.ts';
+import { formOf } from '../form-data.ts';
+import { attempt, choiceField, type FormState, formSummary, freshForm } from '../forms.ts';
+import { html } from '../html.ts';
+import { icon } from '../icons.ts';
+import { heading, linkButton } from '../layout.ts';
+import { type MembersRequest, type Page, type PageAnswer, seeOther, show } from '../page.ts';
+import { proofFirst } from '../parts/entry.ts';
+import { refuseUnlessMay } from '../parts/may.ts';
+import { rolesFor } from '../parts/roles.ts';
+
+const { listMembers, setMemberRole, removeMember } = innerOperations;
+
+type Member = OutputOf<typeof listMembers>['items'][number];
+
+const trail = [{ href: '/members', name: 'Members' }];
+
+/** @throws Refusal `member_not_found`, also for who is a member elsewhere only. */
+const memberOf = async (request: MembersRequest): Promise<Member> => {
+  const { items } = await request.ask(listMembers);
+  const member = items.find(({ id }) => id === request.path.member_id);
+  if (!member) throw new Refusal('member_not_found', 'There is no such member.');
+  refuseUnlessMay(request, setMemberRole);
+  return member;
+};
+
+const calledOf = ({ name, email }: Member): string => (name === '' ? email : name);
+
+const roleForm = ({ caller }: MembersRequest, member: Member, state: FormState): PageAnswer =>
+  show({
+    title: `Role of ${calledOf(member)}`,
+    place: 'members',
+    status: state.status,
+    main: html`${heading({
+      sentence: `What may ${calledOf(member)} do?`,
+      below: 'Another role counts at once, and ends all tokens that they made here.',
+      trail,
+    })}${formSummary(state)}<form class="form" method="post">${choiceField({ name: 'role', label: 'Role', choices: rolesFor(caller.role), state })}
+<div class="actions"><button class="button button-main">Save</button>${linkButton('/members', 'Leave it')}</div></form>
+<p class="after"><a href="/members/${member.id}/remove">Take ${calledOf(member)} out of ${caller.organisation.name}</a></p>`,
+  });
+
+export const rolePage: Page = {
+  method: 'GET',
+  path: '/members/:member_id/role',
+  needs: 'member',
+  answer: async (request) => {
+    const member = await memberOf(request);
+    return proofFirst(request) ?? roleForm(request, member, freshForm(formOf({ role: member.role })));
+  },
+};
+
+export const changeRole: Page = {
+  method: 'POST',
+  path: '/members/:member_id/role',
+  needs: 'member',
+  answer: async (request) => {
+    const member = await memberOf(request);
+    const { form, ask } = request;
+    const tried = await attempt(form, () => ask(setMemberRole, { email: member.email, role: form.value('role') ?? '' }), ['role']);
+    if ('refused' in tried) return roleForm(request, member, tried.refused);
+    return seeOther('/members', { said: `${calledOf(member)} is ${/^[ao]/.test(tried.done.role) ? 'an' : 'a'} ${tried.done.role} now.` });
+  },
+};
+
+const removing = ({ caller }: MembersRequest, member: Member, state: FormState): PageAnswer => {
+  const isSelf = member.id === caller.user;
+  const { name } = caller.organisation;
+  return show({
+    title: `Remove ${calledOf(member)}`,
+    place: 'members',
+    status: state.status,
+    main: html`${heading({
+      sentence: isSelf ? `Leave ${name}?` : `Take ${calledOf(member)} out of ${name}?`,
+      below: html`${isSelf ? 'You see nothing of it any more, from now on.' : html`${member.email} sees nothing of it any more, from now on.`} The tokens and the channels that are ${isSelf ? 'yours' : 'theirs'} end; monitors and everything else stay.`,
+      trail,
+    })}${formSummary(state)}<form class="actions" method="post"><button class="button button-danger">${icon('delete')}${isSelf ? 'Leave it' : 'Take them out'}</button>${linkButton('/members', 'Stay as it is')}</form>`,
+  });
+};
+
+export const removePage: Page = {
+  method: 'GET',
+  path: '/members/:member_id/remove',
+  needs: 'member',
+  answer: async (request) => {
+    const member = await memberOf(request);
+    return proofFirst(request) ?? removing(request, member, freshForm(request.form));
+  },
+};
+
+export const remove: Page = {
+  method: 'POST',
+  path: '/members/:member_id/remove',
+  needs: 'member',
+  answer: async (request) => {
+    const member = await memberOf(request);
+    const tried = await attempt(request.form, () => request.ask(removeMember, { email: member.email }), []);
+    if ('refused' in tried) return removing(request, member, tried.refused);
+    if (member.id === request.caller.user) return seeOther('/organisations', { said: `You left ${request.caller.organisation.name}.` });
+    return seeOther('/members', { said: `${calledOf(member)} is a member no more.` });
+  },
+};
+
+export const memberActs: readonly Page[] = [rolePage, changeRole, removePage, remove];

@@ -1,0 +1,57 @@
+import { array, dateTime, dict, integer, maybe, nullable, object, string, uuid } from '../fields.ts';
+import { innerOperation } from '../operation.ts';
+import { page, pageQuery } from '../pagination.ts';
+
+/** The organisation itself. */
+
+export const showOrganisation = innerOperation({
+  id: 'showOrganisation',
+  access: 'read',
+  summary: 'Show the organisation, its plan, and how much of it is used',
+  response: object('ShownOrganisationOut', {
+    id: uuid(),
+    name: string(),
+    time_zone: string(),
+    plan: string(),
+    created_at: dateTime(),
+    least_interval_s: integer({}, { description: 'How often the plan checks at most.' }),
+    used: array(
+      object('UsedOut', {
+        what: string({ description: '`monitors`, `status_pages`, `members`, `private_probes` or `channels`.' }),
+        count: integer(),
+        most: nullable(integer(), { description: 'null where the plan has no limit.' }),
+      }),
+    ),
+  }),
+});
+
+export const updateOrganisation = innerOperation({
+  id: 'updateOrganisation',
+  access: 'manage',
+  summary: 'Change the name or the time zone of the organisation',
+  body: object('OrganisationChangeIn', { name: maybe(string()), time_zone: maybe(string()) }),
+  response: object('ChangedOrganisationOut', { id: uuid(), name: string(), time_zone: string() }),
+  refusals: ['name_invalid', 'time_zone_invalid'],
+});
+
+export const beginExport = innerOperation({
+  id: 'beginExport',
+  access: 'manage',
+  dangerous: true,
+  summary: 'Take all that the organisation owns along: tell of which parts it is, and what is left out',
+  response: object('ExportOut', {
+    organisation: dict(),
+    parts: array(string()),
+    left_out: array(object('LeftOutOut', { what: string(), why: string() })),
+  }),
+});
+
+export const readExport = innerOperation({
+  id: 'readExport',
+  access: 'manage',
+  does: 'looks',
+  summary: 'Read a part of what the organisation owns, a page at a time',
+  query: { ...pageQuery, part: string() },
+  response: page('ExportedOut', dict()),
+  refusals: ['request_malformed'],
+});

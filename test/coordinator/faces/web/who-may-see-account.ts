@@ -1,0 +1,30 @@
+/** Rows of who-may-see.test.ts: members, the organisation, tokens. In the order stranger, removed, elsewhere, viewer, member, admin, owner. */
+
+const members = 'in 403 ok ok ok ok ok';
+const managersOfOurs = 'in 403 404 403 403 ok ok';
+const managers = 'in 403 ok 403 403 ok ok';
+
+export const ofTheAccount: Readonly<Record<string, string>> = {
+  'GET /members/invitations/:invitation_id/renew': 'in 403 404 403 403 404 404',
+  'POST /members/invitations/:invitation_id/renew': 'in 403 404 403 403 404 404',
+  'GET /members/:member_id/role': managersOfOurs,
+  'POST /members/:member_id/role': managersOfOurs,
+  'GET /members/:member_id/remove': managersOfOurs,
+  // The first who may takes them out; after that they are no member.
+  'POST /members/:member_id/remove': 'in 403 404 403 403 ok 404',
+  'GET /organisation': members,
+  'GET /organisation/edit': managers,
+  'POST /organisation/edit': managers,
+  'GET /organisation/export': managers,
+  'POST /organisation/export': managers,
+  'GET /audit': managers,
+  'GET /audit.csv': managers,
+  'GET /tokens': members,
+  // Everyone makes tokens of their own.
+  'GET /tokens/new': members,
+  'POST /tokens/new': members,
+  // The owner's: seen by those who manage.
+  'GET /tokens/:token_id/revoke': 'in 403 404 404 404 ok ok',
+  // The first who may ends it; after that there is none.
+  'POST /tokens/:token_id/revoke': 'in 403 404 404 404 ok 404',
+};
