@@ -17,9 +17,6 @@ export type PasskeyRow = {
 export const passkeysOf = (sql: Queryable, user: string): Promise<PasskeyRow[]> =>
   sql<PasskeyRow[]>`select * from passkeys where user_id = ${user} order by created_at, id`;
 
-export const hasPasskey = async (sql: Queryable, user: string): Promise<boolean> =>
-  (await sql`select 1 from passkeys where user_id = ${user} limit 1`).length > 0;
-
 export const passkeyByCredential = async (sql: Queryable, credential: string): Promise<PasskeyRow | undefined> => {
   const [row] = await sql<PasskeyRow[]>`select * from passkeys where credential_id = ${credential}`;
   return row;
