@@ -136,7 +136,8 @@ export const createHeartbeats = (options: {
     },
     start: () => {
       lastNow = clock.now();
-      reached = Math.floor(lastNow / slotMs);
+      // What was put before had times that may be over by now, and nobody comes by their slots any more.
+      armAllAnew(lastNow);
       isStarted = true;
       wake();
     },

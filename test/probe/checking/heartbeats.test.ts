@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, test } from 'vitest';
+import { afterEach, describe, expect, test, vi } from 'vitest';
 import { createHeartbeats, type Heartbeats } from '../../../probe/checking/heartbeats.ts';
 import { eventually } from '../../support/eventually.ts';
 import { assignmentOf } from '../support/assignment.ts';
@@ -15,7 +15,7 @@ afterEach(() => {
 });
 
 /** A probe's heartbeats by a clock that a test sets; what is judged is good until the next deadline, `everyMs` later. */
-const judge = (everyMs: number, isSeeing = () => true) => {
+const judge = (everyMs: number, isSeeing = () => true, isAtOnce = true) => {
   const hour = 3_600_000;
   let shift = 0;
   const clock = { now: () => Date.now() + shift };
@@ -32,7 +32,7 @@ const judge = (everyMs: number, isSeeing = () => true) => {
   });
   open.push(heartbeats);
   heartbeats.setRoster(roster);
-  heartbeats.start();
+  if (isAtOnce) heartbeats.start();
   return {
     heartbeats,
     judged,
@@ -57,6 +57,18 @@ describe('the deadlines that a probe judges', () => {
     heartbeats.put(other);
     await more(before + 2);
     expect(heartbeats.count()).toBe(1);
+  });
+
+  test('of those that were known before the start are met, however long the start took', ({ onTestFinished }) => {
+    vi.useFakeTimers();
+    onTestFinished(() => void vi.useRealTimers());
+    const { heartbeats, judged } = judge(3_600_000, () => true, false);
+    const ids = Array.from({ length: 20 }, (_, index) => `0198f6a0-0000-7000-8000-0000000001${String(index).padStart(2, '0')}`);
+    for (const [ordinal, monitor] of ids.entries()) heartbeats.put({ ...heartbeat, monitor, ordinal });
+    vi.advanceTimersByTime(5_000);
+    heartbeats.start();
+    vi.advanceTimersByTime(5_000);
+    expect(judged).toHaveLength(ids.length);
   });
 
   test('do not wait for the old time when the clock is set back: a host that was fast would judge nothing until then', async () => {
