@@ -140,7 +140,8 @@ describe('the housekeeper', () => {
     ['mails', `delete from mails where id in (select id from mails where created_at < now() order by created_at limit 9)`, 'mails_by_age'],
   ])('finds what is over in %s by an index', async (_, statement, index) => {
     const plan = await sql.begin(async (transaction) => {
-      await transaction`insert into rollups select n % 500, 'Asia', now() - n / 500 * interval '1 hour', 1, 0, 0, 1, 1, 1 from generate_series(1, 50000) n`;
+      // Of thousands of monitors, as an installation has them: of a few hundred the key that begins with them is as good.
+      await transaction`insert into rollups select n % 5000, 'Asia', now() - n / 5000 * interval '1 hour', 1, 0, 0, 1, 1, 1 from generate_series(1, 50000) n`;
       await transaction`analyze rollups`;
       // A small table is read as fast without one.
       await transaction`set local enable_seqscan = off`;

@@ -6,14 +6,26 @@ import { rawInput } from '../../../shared/api/operation.ts';
 const id = '0192f0c1-2b3d-7e4f-8a5b-6c7d8e9f0a1b';
 
 describe('The table of operations', () => {
-  it('holds the twenty-four operations of the specification and six more, each under its own id and on a route of its own', () => {
+  it('holds the twenty-four operations of the specification and those that came later, each under its own id and on a route of its own', () => {
     expect(Object.entries(operations).every(([key, operation]) => key === operation.id)).toBe(true);
-    expect(new Set(restOperations.map(({ method, path }) => `${method} ${path}`)).size).toBe(30);
-    // Version 1 only grows: what came later stands behind.
-    expect(restOperations.slice(0, 24).at(-1)?.id).toBe('removeStatusPageGroup');
-    expect(restOperations.slice(24).map(({ id }) => id)).toEqual([
+    expect(new Set(restOperations.map(({ method, path }) => `${method} ${path}`)).size).toBe(restOperations.length);
+    // Version 1 only grows.
+    const later = [
+      ...['updateMaintenanceWindow', 'previewMaintenanceWindow'],
+      ...[
+        'createStatusPage',
+        'updateStatusPage',
+        'deleteStatusPage',
+        'orderStatusPage',
+        'updateStatusPageMonitor',
+        'updateStatusPageGroup',
+      ],
+      ...['listStatusPagePosts', 'createStatusPagePost', 'deleteStatusPagePost', 'getStatusPageSubscribers'],
+      ...['checkStatusPageDomain', 'renewStatusPageLink'],
       ...['acknowledgeIncident', 'listChannels', 'createChannel', 'getChannel', 'updateChannel', 'deleteChannel'],
-    ]);
+    ];
+    expect(restOperations.map(({ id }) => id).filter((id) => later.includes(id))).toEqual(later);
+    expect(restOperations.length - later.length).toBe(24);
   });
 
   it('describes every parameter that stands in a path', () => {
