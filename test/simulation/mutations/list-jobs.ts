@@ -3,8 +3,8 @@ import { domain, type Mutation } from './mutation.ts';
 /** What could be wrong with how heartbeats are judged. */
 export const jobMutations: readonly Mutation[] = [
   {
-    name: 'a good beat that comes late changes nothing',
-    file: domain('beats-late'),
+    name: 'a good ping that comes late changes nothing',
+    file: domain('late-pings'),
     text: 'if (!found) return;',
     instead: 'if (!found || found.id !== "") return;',
     tells: 'job',
@@ -27,8 +27,8 @@ export const jobMutations: readonly Mutation[] = [
     seed: 1,
   },
   {
-    name: 'a good beat that comes late ends nothing before what the job said later',
-    file: domain('beats-late'),
+    name: 'a good ping that comes late ends nothing before what the job said later',
+    file: domain('late-pings'),
     text: 'confirmed === null && confirmed_at !== null && confirmed_at > at ? at : confirmed_at;',
     instead: 'confirmed === null && confirmed_at !== null && confirmed_at < at ? at : confirmed_at;',
     tells: 'job',
@@ -36,7 +36,7 @@ export const jobMutations: readonly Mutation[] = [
   },
   {
     name: 'a failure that was told late leaves nothing',
-    file: domain('beats-late'),
+    file: domain('late-pings'),
     text: "  if (!closed) {\n    write(draft, past(draft, id, failure, at, until), 'opened');",
     instead: '  if (!closed) {',
     tells: 'job',
