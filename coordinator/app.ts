@@ -159,6 +159,7 @@ export const createApp = (config: Config, overrides: Overrides = {}): App => {
         execute: patiently(gate.execute),
         executeForPerson: patiently(gate.executeForPerson),
         executeForVisitor: patiently(gate.executeForVisitor),
+        executeForOperator: patiently(gate.executeForOperator),
       },
       instruments: { baseUrl: () => baseUrl, readShare: patiently(createShares(sql).read) },
     });

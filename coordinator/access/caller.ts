@@ -19,6 +19,8 @@ export type Person = {
   readonly email: string;
   readonly name: string;
   readonly email_verified: boolean;
+  /** May see the operator's page; the gate looks again by itself. */
+  readonly is_operator: boolean;
   /** The session's id. */
   readonly session: string;
   /** When they last proved to be who they are. */

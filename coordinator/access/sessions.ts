@@ -59,8 +59,8 @@ export const createSessions = ({ sql, clock, log, accountSecrets }: Parts): Sess
       const now = clock.now();
       if (!holder || isOver(holder, now)) return undefined;
       noteUse(holder.id, now, address);
-      const { id, user_id: user, email, name, email_verified, proven_at, member } = holder;
-      const person: Person = { user, email, name, email_verified, session: id, proven_at: proven_at.getTime(), from: visitor };
+      const { id, user_id: user, email, name, email_verified, is_operator, proven_at, member } = holder;
+      const person: Person = { user, email, name, email_verified, is_operator, session: id, proven_at: proven_at.getTime(), from: visitor };
       if (!member) return { person, caller: null };
       const { role, ...organisation } = member;
       return { person, caller: { is: 'session', organisation, user, role, scope: 'read_write', person, address } };

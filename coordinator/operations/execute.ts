@@ -4,14 +4,16 @@ import { createTurns } from '../../shared/base/in-turn.ts';
 import { Refusal } from '../../shared/base/refusal.ts';
 import type { Caller, Person, Visitor } from '../access/caller.ts';
 import type { Sql, Transaction } from '../store/database.ts';
+import { isOperator, lockOperator } from '../store/operator.ts';
 import { lockOrganisation } from '../store/organisations.ts';
 import { inTransaction } from '../store/transactions.ts';
 import { lockUser } from '../store/users.ts';
 import { type Actor, writeAudit } from './audit.ts';
 import type { Answered, Bound } from './bind.ts';
 import type { Instruments, Noted } from './context.ts';
-import { installationHandlers, organisationHandlers } from './handlers.ts';
+import { organisationHandlers } from './handlers.ts';
 import { personHandlers, visitorHandlers } from './handlers-of-people.ts';
+import { installationHandlers, operatorHandlers } from './handlers-of-the-operator.ts';
 import { refuseUnlessAllowed, refuseUnlessProven } from './may.ts';
 import { notFound } from './not-found.ts';
 
@@ -23,6 +25,8 @@ export type Gate = {
   readonly executeForPerson: (operation: Operation, person: Person, raw: RawInput) => Promise<Answered>;
   /** Coming in: what is asked for by somebody who is not signed in. */
   readonly executeForVisitor: (operation: Operation, visitor: Visitor, raw: RawInput) => Promise<Answered>;
+  /** What a person may ask of the installation whom the operator marked; to anybody else there is nothing. */
+  readonly executeForOperator: (operation: Operation, person: Person, raw: RawInput) => Promise<Answered>;
   /** What only the operator asks for, outside any organisation. */
   readonly executeForInstallation: (operation: Operation, raw: RawInput) => Promise<Answered>;
 };
@@ -47,6 +51,7 @@ const actorOf = ({ is, organisation, user, token, address }: Caller): Actor => (
 
 const atPage = { organisation: null, through: 'page', token_name: null } as const;
 const operator: Actor = { organisation: null, user: null, who: 'operator', through: 'operator', token_name: null, address: null };
+const nothingHere = (): Refusal => new Refusal('route_not_found', 'There is nothing here.');
 const unheard = (): void => undefined;
 
 /**
@@ -108,6 +113,18 @@ export const createGate = ({ sql, clock, instruments }: Parts): Gate => {
       const actor = { ...atPage, user: null, who: '', address: visitor.address };
       const run = await begin(visitorHandlers, { operation, raw, actor, own: { visitor } });
       return inTransaction(sql, (transaction) => run(transaction));
+    },
+    executeForOperator: async (operation, person, raw) => {
+      // Read afresh, whatever the caller believes; and before anything is said of what was sent.
+      if (!(await isOperator(sql, person.user))) throw nothingHere();
+      refuseUnlessProven(operation, person, clock.now());
+      const actor = { ...atPage, user: person.user, who: person.email, address: person.from.address };
+      const run = await begin(operatorHandlers, { operation, raw, actor, own: {} });
+      if (onlyLooks(operation)) return run(sql);
+      return inTransaction(sql, async (transaction) => {
+        if (!(await lockOperator(transaction, person.user))) throw nothingHere();
+        return run(transaction);
+      });
     },
     executeForInstallation: async (operation, raw) => {
       const run = await begin(installationHandlers, { operation, raw, actor: operator, own: {} });

@@ -1,6 +1,5 @@
 import { operations } from '../../shared/api/index.ts';
-import { innerOperations, installationOperations } from '../../shared/api/inner/index.ts';
-import { createOrganisation } from './account/create-organisation.ts';
+import { innerOperations } from '../../shared/api/inner/index.ts';
 import { createUser } from './account/create-user.ts';
 import { removeMember } from './account/remove-member.ts';
 import { setMemberRole } from './account/set-member-role.ts';
@@ -20,7 +19,6 @@ import { listChannelKinds } from './channels/list-channel-kinds.ts';
 import { listChannels } from './channels/list-channels.ts';
 import { testChannel, tryChannel } from './channels/test-channel.ts';
 import { updateChannel } from './channels/update-channel.ts';
-import { createSignInLink } from './coming-in/create-sign-in-link.ts';
 import type { Place } from './context.ts';
 import { changeMonitors } from './dashboard/change-monitors.ts';
 import { countOpenIncidents } from './dashboard/count-open-incidents.ts';
@@ -34,12 +32,6 @@ import { listMonitorsOutside } from './groups/list-monitors-outside.ts';
 import { showGroup } from './groups/show-group.ts';
 import { updateGroup } from './groups/update-group.ts';
 import { statusPageHandlers } from './handlers-of-status-pages.ts';
-import { dropSetAside } from './house/drop-set-aside.ts';
-import { listNotices } from './house/list-notices.ts';
-import { listRefused } from './house/list-refused.ts';
-import { listSetAside } from './house/list-set-aside.ts';
-import { retrySetAside } from './house/retry-set-aside.ts';
-import { showSetAside } from './house/show-set-aside.ts';
 import { acknowledgeIncident } from './incidents/acknowledge-incident.ts';
 import { addIncidentNote } from './incidents/add-incident-note.ts';
 import { getIncident } from './incidents/get-incident.ts';
@@ -74,11 +66,7 @@ import { updateMonitor } from './monitors/update-monitor.ts';
 import { beginExport, readExport } from './organisation/export.ts';
 import { getAuditChoices, listAudit } from './organisation/list-audit.ts';
 import { showOrganisation, updateOrganisation } from './organisation/organisation.ts';
-import { createProbe } from './probes/create-probe.ts';
 import { listCheckers } from './probes/list-checkers.ts';
-import { listProbes } from './probes/list-probes.ts';
-import { revokeProbe } from './probes/revoke-probe.ts';
-import { rotateProbe } from './probes/rotate-probe.ts';
 import { search } from './search/search.ts';
 import { createToken } from './tokens/create-token.ts';
 import { getToken, listTokens } from './tokens/list-tokens.ts';
@@ -169,22 +157,4 @@ export const organisationHandlers: { readonly [Id in keyof typeof operations | k
   unmuteAlerts: bind(innerOperations.unmuteAlerts, unmuteAlerts),
   showMute: bind(innerOperations.showMute, showMute),
   listMonitorResults: bind(innerOperations.listMonitorResults, listMonitorResults),
-};
-
-/** What the operator does to the installation. */
-export const installationHandlers: {
-  readonly [Id in keyof typeof installationOperations]: Bound<object>;
-} = {
-  createOrganisation: bind(installationOperations.createOrganisation, createOrganisation),
-  createSignInLink: bind(installationOperations.createSignInLink, createSignInLink),
-  createProbe: bind(installationOperations.createProbe, createProbe),
-  rotateProbe: bind(installationOperations.rotateProbe, rotateProbe),
-  revokeProbe: bind(installationOperations.revokeProbe, revokeProbe),
-  listProbes: bind(installationOperations.listProbes, listProbes),
-  listNotices: bind(installationOperations.listNotices, listNotices),
-  listRefused: bind(installationOperations.listRefused, listRefused),
-  listSetAside: bind(installationOperations.listSetAside, listSetAside),
-  showSetAside: bind(installationOperations.showSetAside, showSetAside),
-  retrySetAside: bind(installationOperations.retrySetAside, retrySetAside),
-  dropSetAside: bind(installationOperations.dropSetAside, dropSetAside),
 };

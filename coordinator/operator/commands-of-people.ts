@@ -1,7 +1,7 @@
 import { innerOperations, installationOperations } from '../../shared/api/inner/index.ts';
 import { rawInput } from '../../shared/api/operation.ts';
 import type { Command } from './command.ts';
-import { email, id, organisation, required, today, upon, within } from './command-parts.ts';
+import { email, id, onInstallation, organisation, required, today, upon, within } from './command-parts.ts';
 
 /** Users, members and their tokens. */
 export const commandsOfPeople: readonly Command[] = [
@@ -22,6 +22,20 @@ export const commandsOfPeople: readonly Command[] = [
       const flat = { email: given.get('email'), made_for: given.has('for-start') ? 'start' : 'operator' };
       return gate.executeForInstallation(operation, rawInput(operation, flat)).then(({ body }) => body);
     },
+  },
+  {
+    ...today,
+    words: ['user', 'mark'],
+    what: 'Let a user see the operator’s page: organisations, probes, notices, refused, set aside, figures',
+    flags: { email },
+    run: onInstallation(installationOperations.markOperator, { email: 'email' }),
+  },
+  {
+    ...today,
+    words: ['user', 'unmark'],
+    what: 'Take the operator’s page from a user, from their next request on',
+    flags: { email },
+    run: onInstallation(installationOperations.unmarkOperator, { email: 'email' }),
   },
   {
     ...today,

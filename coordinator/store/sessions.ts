@@ -12,6 +12,7 @@ export type SessionHolder = {
   readonly email: string;
   readonly name: string;
   readonly email_verified: boolean;
+  readonly is_operator: boolean;
   readonly member: {
     readonly id: string;
     readonly name: string;
@@ -24,7 +25,7 @@ export type SessionHolder = {
 /** In the organisation that the session chose, or the first that its user belongs to. */
 export const sessionHolder = async (sql: Queryable, fingerprint: Buffer): Promise<SessionHolder | undefined> => {
   const [row] = await sql<SessionHolder[]>`
-    select s.id, s.created_at, s.last_used_at, s.proven_at, s.user_id, u.email, u.name, u.email_verified_at is not null as email_verified,
+    select s.id, s.created_at, s.last_used_at, s.proven_at, s.user_id, u.email, u.name, u.email_verified_at is not null as email_verified, u.is_operator,
       (select json_build_object('id', o.id, 'name', o.name, 'plan', o.plan, 'time_zone', o.time_zone, 'role', m.role)
         from memberships m join organisations o on o.id = m.organisation_id
         where m.user_id = s.user_id order by m.organisation_id = s.organisation_id desc nulls last, o.key limit 1) as member

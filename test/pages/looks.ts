@@ -2,7 +2,7 @@
 
 import type { Tab } from '../support/browser.ts';
 import type { Demo } from '../support/demo.ts';
-import { ownInvitation, ownMember, ownPasskey, ownToken } from '../support/own-things.ts';
+import { ownInvitation, ownMember, ownPasskey, ownSetAside, ownToken } from '../support/own-things.ts';
 
 export type PageLook = {
   /** Names the picture. */
@@ -10,7 +10,7 @@ export type PageLook = {
   /** Some pages are of a thing that the demo made. */
   readonly path: string | ((demo: Demo) => string);
   /** Who looks; nobody is signed in for `stranger`. */
-  readonly as: 'stranger' | 'owner' | 'viewer';
+  readonly as: 'stranger' | 'owner' | 'viewer' | 'admin';
   /** What is done there first. */
   readonly first?: (tab: Tab) => Promise<void>;
   /** What the browser of a stranger brings along. */
@@ -173,6 +173,9 @@ export const pageLooks: readonly PageLook[] = [
   { name: 'public-embed', path: ({ page }) => `/embed/${page.slug}`, as: 'stranger' },
   { name: 'public-locked', path: '/status/inner', as: 'stranger' },
   { name: 'search', path: '/search?q=shop', as: 'owner' },
+  // Of these the admin is the one who runs the installation.
+  { name: 'operator', path: '/operator', as: 'admin' },
+  { name: 'operator-set-aside', path: `/operator/set-aside/${ownSetAside}`, as: 'admin' },
   { name: 'not-found', path: '/nothing', as: 'owner' },
 ];
 

@@ -12,6 +12,22 @@ export const ownToken = '01900000-0000-7000-8000-000000000002';
 export const ownMember = '01900000-0000-7000-8000-000000000003';
 export const ownInvitation = '01900000-0000-7000-8000-000000000004';
 
+/** A message that could not be worked on. */
+export const ownSetAside = 7;
+
+/** What the operator's page tells: the admin is the operator here. */
+const seedHouse = async ({ sql, house }: Pick<TestWeb, 'sql' | 'house'>, now: number): Promise<void> => {
+  const at = (ago: number): Date => new Date(now - ago);
+  await sql`update users set is_operator = true where id = ${house.admin.user}`;
+  await sql`insert into notices (kind, subject, message, began_at, ended_at) values
+    ('probe_lost', 'a', 'Osaka 1 was not heard for 5 minutes.', ${at(900_000)}, null),
+    ('clock_differs', 'b', 'The clock of a coordinator is 3 s ahead of the database.', ${at(90_000_000)}, ${at(86_000_000)})`;
+  await sql`insert into refused (day, probe, reason, count, last_at)
+    values ((${at(0)}::timestamptz at time zone 'UTC')::date, 'unknown', 'not_signed', 12, ${at(60_000)})`;
+  await sql`insert into set_aside (id, subject, reason, data, at) overriding system value
+    values (${ownSetAside}, 'results.a.12', 'RangeError: Invalid time value', ${Buffer.from('{"v":1,"results":[{"at":"never"}]}')}, ${at(7_200_000)})`;
+};
+
 /** People come and go, and what they did stands in the log. */
 const seedPeople = async ({ sql, house }: Pick<TestWeb, 'sql' | 'house'>, now: number): Promise<void> => {
   const { organisation, owner } = house;
@@ -87,6 +103,7 @@ const seedTokens = async ({ sql, house }: Pick<TestWeb, 'sql' | 'house'>, now: n
 export const seedOwnThings = async ({ sql, house }: Pick<TestWeb, 'sql' | 'house'>, now: number): Promise<void> => {
   await seedPeople({ sql, house }, now);
   await seedTokens({ sql, house }, now);
+  await seedHouse({ sql, house }, now);
   const { user } = house.viewer;
   await sql`insert into second_factors (user_id, secret, created_at, last_step) values (${user}, ${Buffer.alloc(60)}, ${new Date(now - 20 * 86_400_000)}, 0)`;
   await sql`insert into recovery_codes (user_id, fingerprint) select ${user}, decode(h, 'hex') from unnest(array['00', '01', '02']) h`;

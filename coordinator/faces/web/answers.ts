@@ -154,6 +154,8 @@ export const createAnswers = (parts: WebParts, assets: AssetStore) => {
     const { person, caller } = signedIn;
     const own = { ...common, signedIn, askOwn: asking((operation, raw) => gate.executeForPerson(operation, person, raw)) };
     if (page.needs === 'person') return page.answer(own);
+    if (page.needs === 'operator')
+      return page.answer({ ...own, askHouse: asking((operation, raw) => gate.executeForOperator(operation, person, raw)) });
     if (!caller) return nowhereAnswer;
     const ask = asking((operation, raw) => gate.execute(operation, caller, raw));
     return page.answer({ ...own, caller, ask, may: (operation) => isAllowed(caller, operation) });
@@ -180,6 +182,7 @@ export const createAnswers = (parts: WebParts, assets: AssetStore) => {
         const askAsVisitor = asking((operation, raw) => gate.executeForVisitor(operation, common.from, raw));
         return send(await page.answer({ ...common, signedIn, askAsVisitor }), request, reply, signedIn);
       }
+      if (page.needs === 'operator' && signedIn?.person.is_operator !== true) return send(notFoundAnswer, request, reply, signedIn);
       if (!signedIn) {
         if (page.needs === 'member' && page.stranger) return send(await page.stranger(common), request, reply);
         return send({ is: 'see-other', to: signInFor(request.method === 'GET' ? common.address : '/') }, request, reply);

@@ -28,6 +28,11 @@ export const entries: readonly Entry[] = [
   { place: 'organisation', href: '/organisation', name: 'Organisation', icon: 'organisation', key: 'o' },
 ];
 
+/** For operators alone. */
+const operatorsEntry: Entry = { place: 'operator', href: '/operator', name: 'Operator', icon: 'globe' };
+
+const entriesFor = ({ person }: SignedIn): readonly Entry[] => (person.is_operator ? [...entries, operatorsEntry] : entries);
+
 /** What frames a page. */
 export type Frame = {
   readonly assets: Assets;
@@ -65,7 +70,7 @@ const head = ({ title, passkeys, push }: Shown, { assets }: Frame): Html => html
 
 const rail = ({ place }: Shown, signedIn: SignedIn, caller: Caller, openIncidents: number): Html => html`<header class="rail" id="rail">
 ${brand}
-<nav aria-label="Main"><ul>${entries.map(
+<nav aria-label="Main"><ul>${entriesFor(signedIn).map(
   (entry) =>
     html`<li><a href="${safeUrl(entry.href)}"${entry.place === place && html` aria-current="page"`}${
       entry.key !== undefined && html` data-key="${entry.key}"`

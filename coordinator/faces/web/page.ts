@@ -45,6 +45,9 @@ export type OpenRequest = PageRequest & { readonly signedIn: SignedIn | undefine
 /** Of somebody who is signed in, also without any organisation. `askOwn`: for what is a person's own. */
 export type PersonsRequest = PageRequest & { readonly signedIn: SignedIn; readonly askOwn: Ask };
 
+/** Of an operator. `askHouse`: for what an operator may ask of the installation. */
+export type OperatorsRequest = PersonsRequest & { readonly askHouse: Ask };
+
 export type MembersRequest = PersonsRequest & {
   readonly caller: Caller;
   readonly ask: Ask;
@@ -64,7 +67,8 @@ export type Place =
   | 'members'
   | 'tokens'
   | 'organisation'
-  | 'profile';
+  | 'profile'
+  | 'operator';
 
 /** A page to look at. */
 export type Shown = {
@@ -128,6 +132,8 @@ export type Page =
       readonly stranger?: (request: PageRequest) => Promise<PageAnswer> | PageAnswer;
     })
   | (Route & { readonly needs: 'person'; readonly answer: (request: PersonsRequest) => Promise<PageAnswer> | PageAnswer })
+  /** To anybody else, signed in or not, there is no such page. */
+  | (Route & { readonly needs: 'operator'; readonly answer: (request: OperatorsRequest) => Promise<PageAnswer> | PageAnswer })
   | (Route & {
       readonly needs: 'nobody';
       /** What it does is proven by its address alone, never by a session: mail services and phones post there, too. */

@@ -7,7 +7,7 @@ import type { OnChange } from './live.ts';
 
 /** What the pages are given by app.ts. */
 export type WebParts = {
-  readonly gate: Pick<Gate, 'execute' | 'executeForPerson' | 'executeForVisitor'>;
+  readonly gate: Pick<Gate, 'execute' | 'executeForPerson' | 'executeForVisitor' | 'executeForOperator'>;
   readonly authenticate: Sessions['authenticate'];
   readonly instruments: Instruments;
   readonly onChange: OnChange;

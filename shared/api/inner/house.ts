@@ -98,6 +98,7 @@ export const retrySetAside = innerOperation({
 export const dropSetAside = innerOperation({
   id: 'dropSetAside',
   access: 'manage',
+  dangerous: true,
   summary: 'Forget one or all of the messages that could not be worked on',
   body: which,
   response: object('DroppedOut', { dropped: array(integer()) }),

@@ -11,6 +11,7 @@ import { addIncidentNote, getIncidentEvidence, shareIncident, withdrawIncidentSh
 import { endMaintenanceNow, listMaintenanceByTime, showMaintenanceWindow, startMaintenanceNow } from './maintenance.ts';
 import { inviteMember, listInvitations, listMembers, withdrawInvitation } from './members.ts';
 import { explainUptime, getMonitorChoices, listMonitorResults } from './monitors.ts';
+import { listOrganisations, markOperator, showFigures, unmarkOperator } from './operator.ts';
 import { beginExport, readExport, showOrganisation, updateOrganisation } from './organisation.ts';
 import {
   addPasskey,
@@ -179,13 +180,8 @@ export const visitorOperations = {
   unsubscribe,
 } as const;
 
-/** Done to the installation, by the operator alone. */
-export const installationOperations = {
-  createOrganisation,
-  createSignInLink,
-  createProbe,
-  rotateProbe,
-  revokeProbe,
+/** Done to the installation by an operator, at the browser as well as at the machine. */
+export const operatorOperations = {
   listProbes,
   listNotices,
   listRefused,
@@ -193,4 +189,18 @@ export const installationOperations = {
   showSetAside,
   retrySetAside,
   dropSetAside,
+  listOrganisations,
+  showFigures,
+} as const;
+
+/** Done to the installation, by whoever is at the machine itself. */
+export const installationOperations = {
+  createOrganisation,
+  createSignInLink,
+  markOperator,
+  unmarkOperator,
+  createProbe,
+  rotateProbe,
+  revokeProbe,
+  ...operatorOperations,
 } as const;

@@ -83,6 +83,8 @@ describe('the operator', () => {
     ]);
     const ada = ['--email', 'ada@harbour.example', '--organisation', 'harbour'];
     await json('user', 'create', ...ada, '--password', 'correct horse', '--role', 'owner');
+    for (const verb of ['mark', 'unmark'])
+      expect((await json('user', verb, '--email', 'ada@harbour.example')).is_operator).toBe(verb === 'mark');
     const made = await json('token', 'create', ...ada, '--name', 'CI', '--scope', 'read_write');
     expect(await authenticated(made.token)).toMatchObject({ organisation: { id, name: 'Harbour' }, role: 'owner', scope: 'read_write' });
     await json('token', 'revoke', '--id', text(made.id));

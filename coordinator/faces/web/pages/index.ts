@@ -14,6 +14,7 @@ import { memberPages } from './members.ts';
 import { monitorPages } from './monitor.ts';
 import { monitorActs } from './monitor-acts.ts';
 import { monitorFormPages } from './monitor-form/index.ts';
+import { operatorPages } from './operator/index.ts';
 import { organisationPages } from './organisation/index.ts';
 import { choosePreferences } from './preferences.ts';
 import { probesPage } from './probes.ts';
@@ -49,6 +50,7 @@ export const pages: readonly Page[] = [
   ...memberPages,
   ...tokenPages,
   ...organisationPages,
+  ...operatorPages,
   favicon,
   faviconOfOld,
   robots,

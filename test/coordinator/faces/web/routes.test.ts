@@ -23,7 +23,7 @@ const accountPaths = [
     '/alerts',
     '/members',
   ],
-  ...['/tokens', '/organisation', '/audit', '/profile', '/search?q=x', '/operator'],
+  ...['/tokens', '/organisation', '/audit', '/profile', '/search?q=x'],
 ];
 
 describe('a stranger', () => {

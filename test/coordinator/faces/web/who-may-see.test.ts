@@ -184,6 +184,11 @@ const expected: Readonly<Record<string, string>> = {
   'POST /members/invite': managers,
   'POST /members/invitations/:invitation_id/withdraw': 'in 403 404 403 403 404 404',
   ...ofTheAccount,
+  // An operator, who is none of these, has tests of their own.
+  'GET /operator': unknown,
+  'GET /operator/set-aside/:set_aside_id': unknown,
+  'POST /operator/set-aside/:set_aside_id': unknown,
+  'POST /operator/set-aside/:set_aside_id/retry': unknown,
   'GET /favicon.svg': everybody,
   'GET /favicon.ico': everybody,
   'GET /robots.txt': everybody,
@@ -231,6 +236,7 @@ const standsFor: Readonly<Record<string, () => string>> = {
   invitation_id: newId,
   token_id: () => token,
   member_id: () => spare,
+  set_aside_id: () => '1',
   secret: () => 'x'.repeat(43),
 };
 const addressOf = (path: string): string =>

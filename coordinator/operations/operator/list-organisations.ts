@@ -1,0 +1,14 @@
+import type { listOrganisations as operation } from '../../../shared/api/inner/operator.ts';
+import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
+import { organisationsByName } from '../../store/operator.ts';
+import type { Answer, Context } from '../context.ts';
+import { pageOf } from '../cursors.ts';
+
+export const listOrganisations = async (context: Context, input: InputOf<typeof operation>): Answer<OutputOf<typeof operation>> =>
+  pageOf(
+    context.with.cursors,
+    ['organisations'],
+    input,
+    (after, most) => organisationsByName(context.sql, after, most),
+    ({ id, name, plan, monitors, members, created_at }) => ({ id, name, plan, monitors, members, created_at: created_at.toISOString() }),
+  );

@@ -1,0 +1,63 @@
+import { array, boolean, dateTime, integer, nullable, object, string, uuid } from '../fields.ts';
+import { innerOperation } from '../operation.ts';
+import { page, pageQuery } from '../pagination.ts';
+
+/** Who may see the operator's page, and what stands on it besides the notices of the house. */
+
+const who = object('OperatorIn', { email: string() });
+const OperatorOut = object('OperatorOut', { id: uuid(), email: string(), is_operator: boolean() });
+
+export const markOperator = innerOperation({
+  id: 'markOperator',
+  access: 'manage',
+  summary: 'Let a user see the operator’s page',
+  body: who,
+  response: OperatorOut,
+  refusals: ['user_not_found'],
+});
+
+export const unmarkOperator = innerOperation({
+  id: 'unmarkOperator',
+  access: 'manage',
+  summary: 'Take the operator’s page from a user',
+  body: who,
+  response: OperatorOut,
+  refusals: ['user_not_found'],
+});
+
+export const listOrganisations = innerOperation({
+  id: 'listOrganisations',
+  access: 'manage',
+  does: 'looks',
+  summary: 'List the organisations of the installation, by name',
+  query: pageQuery,
+  response: page(
+    'OrganisationsOut',
+    object('ListedOrganisationOut', {
+      id: uuid(),
+      name: string(),
+      plan: string(),
+      monitors: integer(),
+      members: integer(),
+      created_at: dateTime(),
+    }),
+  ),
+});
+
+export const showFigures = innerOperation({
+  id: 'showFigures',
+  access: 'manage',
+  does: 'looks',
+  summary: 'Show the figures of the house',
+  response: object('FiguresOut', {
+    organisations: integer(),
+    monitors: array(object('MonitorsOfKindOut', { kind: string(), count: integer() })),
+    checks: nullable(object('ChecksOut', { from: dateTime(), to: dateTime(), count: integer() }), {
+      description: 'In the last whole hour that is counted; null before there is one.',
+    }),
+    open_incidents: integer({}, { description: 'All that are not over, also those that are being verified.' }),
+    alerts_waiting: integer({}, { description: 'What is held, and messages that nobody has taken yet.' }),
+    version: string(),
+    time_zone_data: string({ description: 'The version of the time zones of this coordinator.' }),
+  }),
+});
