@@ -20,7 +20,7 @@ const section = (title: string, ...parts: readonly Part[]): Html => html`<sectio
 const none = (words: string): Html => html`<p class="soft">${words}</p>`;
 
 const table = (columns: readonly string[], rows: readonly Html[]): Html =>
-  html`<div class="table-card"><table class="cards"><thead><tr>${columns.map((each) => html`<th scope="col">${each}</th>`)}</tr></thead><tbody>${rows}</tbody></table></div>`;
+  html`<div class="table-card"><table class="cards house"><thead><tr>${columns.map((each) => html`<th scope="col">${each}</th>`)}</tr></thead><tbody>${rows}</tbody></table></div>`;
 
 /** Rows of a list as far as they are shown, and how to see the others. */
 const shortTable = (columns: readonly string[], rows: readonly Html[], command: string): Html =>
