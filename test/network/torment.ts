@@ -4,12 +4,19 @@ import { type FaultKind, faultKinds } from './torment/faults.ts';
 import { holds } from './torment/report.ts';
 import { runTorment } from './torment/run.ts';
 
-const usage = `npm run torment -- [--seconds N] [--seed S] [--coordinators N] [--faults all|kind,kind]
+const usage = `npm run torment -- [--seconds N] [--seed S] [--coordinators N] [--faults all|kind,kind] [--channels]
 Faults at random for so long (default 120 s) with so many coordinators (default 2); then what is stored is compared with what was.
+With --channels people are told as well, and what arrives is counted.
 Faults (default all): ${faultKinds.join(', ')}`;
 
 const { values } = await readCommandLine(
-  { seconds: { type: 'string' }, seed: { type: 'string' }, coordinators: { type: 'string' }, faults: { type: 'string' } },
+  {
+    seconds: { type: 'string' },
+    seed: { type: 'string' },
+    coordinators: { type: 'string' },
+    faults: { type: 'string' },
+    channels: { type: 'boolean' },
+  },
   () => usage,
 );
 
@@ -24,5 +31,5 @@ const kindOf = (word: string): FaultKind =>
 const { faults: words = 'all' } = values;
 const faults = words === 'all' ? faultKinds : words.split(',').map((word) => kindOf(word.trim()));
 const [seed, seconds, coordinators] = [given('seed', Date.now() % 1_000_000), given('seconds', 120), given('coordinators', 2)];
-const report = await runTorment({ seed, seconds, coordinators, faults, say });
+const report = await runTorment({ seed, seconds, coordinators, faults, channels: values.channels === true, say });
 process.exit(holds(report) ? 0 : 1);

@@ -211,6 +211,7 @@ test('all is at rest when nothing is on its way any more, whatever was found whi
     balance: { seen: 7, stored: 7, in_flight: 0, lost: [], doubled: [], invented: [] },
     verdict: judged([incident()]),
     pings: { taken: 0, lost: [], crooked: [] },
+    told: { taken: 0, lost: [], wrong: [] },
     ...{ dates: ['a date'], floods: ['a flood'], standing: ['a partition'] },
   };
   expect(isAtRest(found)).toBe(true);

@@ -5,8 +5,8 @@ import type { Chance } from '../../simulation/chance.ts';
 /** A time in which a target failed: for everybody, or for one continent alone. */
 export type Outage = { readonly place: string; readonly from: number; readonly until: number; readonly onlyFrom: Continent | null };
 
-/** What a target is here for: never to fail, to fail for all, to fail for one continent only. */
-export type Role = 'steady' | 'failing' | 'lonely';
+/** What a target is here for: never to fail, to fail for all, so seldom that nobody calls it flapping, or again and again; to fail for one continent only. */
+export type Role = 'steady' | 'failing' | 'seldom' | 'lonely';
 
 type State = {
   readonly place: string;
@@ -40,7 +40,7 @@ export const planOutages = (
   const end = (state: State, now: number): void => {
     if (state.now) past.push({ ...state.now, until: now });
     state.now = undefined;
-    state.nextAt = now + 1_000 * chance.between(10, 25);
+    state.nextAt = now + 1_000 * (state.role === 'seldom' ? chance.between(960, 1_300) : chance.between(10, 25));
   };
 
   return {

@@ -66,6 +66,25 @@ const readRows = async (sql: Transaction, placeOf: PlaceOf, since: number): Prom
   });
 };
 
+/** All incidents as they are to be told, and the messages of which nobody knows whether they were taken. */
+export const readToBeTold = (sql: Sql, placeOf: PlaceOf) =>
+  inTransaction(sql, async (transaction) => {
+    await transaction`set transaction isolation level repeatable read, read only`;
+    const rows = await transaction<{ id: string; monitor: string; confirmed: Date | null; resolved: Date | null; is_due: boolean }[]>`
+      select i.id, i.monitor_id as monitor, i.confirmed_at as confirmed, i.resolved_at as resolved,
+        exists (select 1 from alerts a where a.incident_id = i.id and a.event = 'down' and a.state in ('due', 'sent')) as is_due
+      from incidents i`;
+    const overtaken = await transaction<{ id: string }[]>`select id from messages where state = 'overtaken'`;
+    return {
+      incidents: rows.flatMap(({ id, monitor, confirmed, resolved, is_due: isDue }) => {
+        const place = placeOf(monitor);
+        const [confirmed_at, resolved_at] = [confirmed && Number(confirmed), resolved && Number(resolved)];
+        return place === undefined ? [] : [{ id, place, confirmed_at, resolved_at, isDue }];
+      }),
+      overtaken: new Set(overtaken.map(({ id }) => id)),
+    };
+  });
+
 /** What probes judged of jobs. */
 export const readJudged = async (sql: Sql, placeOf: PlaceOf) => {
   const rows = await sql<{ probe: string; monitor: string; at: number; outcome: number }[]>`

@@ -2,6 +2,7 @@
 import type { FaultKind } from './faults.ts';
 import type { Balance } from './ledger.ts';
 import type { PingVerdict } from './pings.ts';
+import type { ToldVerdict } from './told.ts';
 import type { Verdict } from './verdict.ts';
 
 export type Report = {
@@ -13,6 +14,7 @@ export type Report = {
   readonly balance: Balance;
   readonly verdict: Verdict;
   readonly pings: PingVerdict;
+  readonly told: ToldVerdict;
   /** What was seen while it happened, and cannot mend itself. */
   readonly dates: readonly string[];
   readonly floods: readonly string[];
@@ -27,7 +29,7 @@ type Lists = Readonly<Record<string, readonly string[]>>;
 type Found = Omit<Report, 'rest_ms'>;
 
 /** What comes right by itself while all is still coming to rest. */
-const passing = ({ balance, verdict, pings }: Found): Lists => ({
+const passing = ({ balance, verdict, pings, told }: Found): Lists => ({
   lost: balance.lost,
   doubled: balance.doubled,
   invented: balance.invented,
@@ -35,6 +37,7 @@ const passing = ({ balance, verdict, pings }: Found): Lists => ({
   'false alerts': verdict.false_alerts,
   'incidents that overlap, stay open, or are not one for each outage': verdict.crooked,
   'alerts that are not in pairs': verdict.unpaired,
+  'alerts that did not arrive': told.lost,
   'pings that were taken and lost': pings.lost,
   'heartbeats that were misjudged': pings.crooked,
 });
@@ -43,6 +46,7 @@ const passing = ({ balance, verdict, pings }: Found): Lists => ({
 export const faultsOf = (found: Found): Lists => ({
   ...passing(found),
   'dates that no stored check has': found.dates,
+  'alerts that should not have arrived': found.told.wrong,
   'targets that were flooded': found.floods,
   'partitions that stood': found.standing,
 });
@@ -61,13 +65,13 @@ const few = (name: string, entries: readonly string[]): string =>
     .join('')}`;
 
 export const linesOf = (report: Report): string[] => {
-  const { seed, rounds, struck, rest_ms, balance, verdict, pings, stalls, looks } = report;
+  const { seed, rounds, struck, rest_ms, balance, verdict, pings, told, stalls, looks } = report;
   const all = Object.entries(struck).map(([kind, count]) => `${kind} ${count}`);
   return [
     `\nseed ${seed}: ${rounds} rounds; ${all.join(', ')}`,
     rest_ms === null ? 'it did not come to rest' : `at rest ${(rest_ms / 1_000).toFixed(1)} s after the last fault`,
     `checks seen by the targets ${balance.seen}, results in the database ${balance.stored}, under way in a probe that was killed ${balance.in_flight}`,
-    `outages seen from two continents ${verdict.outages}, confirmed incidents ${verdict.confirmed}, "down" alerts ${verdict.told}; pings taken ${pings.taken}; the database looked at ${looks} times`,
+    `outages seen from two continents ${verdict.outages}, confirmed incidents ${verdict.confirmed}, "down" alerts ${verdict.told}; messages taken ${told.taken}; pings taken ${pings.taken}; the database looked at ${looks} times`,
     ...(stalls > 0 ? [`this machine had no turn for the targets for a second and more: ${stalls} times`] : []),
     ...Object.entries(faultsOf(report)).map(([name, list]) => few(name, list)),
   ];

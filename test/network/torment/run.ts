@@ -25,11 +25,12 @@ import { allFaults, choose, type Fault, type FaultKind, faultKinds } from './fau
 import { balance } from './ledger.ts';
 import type { Outage } from './outages.ts';
 import { judgePings } from './pings.ts';
-import { type Moment, readJudged, readMoment, readPings, type StoredPing } from './records.ts';
+import { type Moment, readJudged, readMoment, readPings, readToBeTold, type StoredPing } from './records.ts';
 import { holds, isAtRest, linesOf, type Report } from './report.ts';
 import { floods, type Upheaval } from './requests.ts';
 import { deadlineMs, intervalMs, keepLogs, poll, type Stage, setStage } from './stage.ts';
 import { findStanding } from './standing.ts';
+import { judgeTold } from './told.ts';
 import { judge } from './verdict.ts';
 
 export type TormentOptions = {
@@ -38,6 +39,8 @@ export type TormentOptions = {
   readonly seconds: number;
   readonly coordinators?: number;
   readonly faults?: readonly FaultKind[];
+  /** Whether people are told, and what they get is counted. */
+  readonly channels?: boolean;
   /** How long everything may take to come to rest at the end. */
   readonly restSeconds?: number;
   readonly say: (line: string) => void;
@@ -176,11 +179,12 @@ const leftOnBus = async ({ account, log }: Network): Promise<string[]> => {
 type Done = Awaited<ReturnType<typeof torment>>;
 
 const settle = async (stage: Stage, watch: ReturnType<typeof watchDates>, done: Done, options: TormentOptions): Promise<Report> => {
-  const { network, truth, jobs, kills, saved, placeOf } = stage;
+  const { network, truth, jobs, receivers, kills, saved, placeOf } = stage;
   const { struck, rounds, standing, upheavals } = done;
   const began = performance.now();
   truth.heal();
   jobs.heal();
+  receivers?.heal();
   // What is under way then is judged by nobody.
   const until = Date.now();
   const pages = new Set(truth.places.flatMap(({ place, type }) => (type === 'https' ? [place] : [])));
@@ -205,6 +209,7 @@ const settle = async (stage: Stage, watch: ReturnType<typeof watchDates>, done: 
         truth.stalls(),
       ),
       pings: judgePings({ places: stage.jobPlaces, taken: jobs.taken, stored, incidents, denied: jobs.denied, deadlineMs, until }),
+      told: receivers ? judgeTold({ ...receivers, ...(await readToBeTold(network.sql, placeOf)) }) : { taken: 0, lost: [], wrong: [] },
       dates: watch.found(),
       floods: floods([...truth.seen, ...truth.asked], upheavals, intervalMs),
       looks: watch.looks(),
@@ -213,7 +218,7 @@ const settle = async (stage: Stage, watch: ReturnType<typeof watchDates>, done: 
     // A silence at the very end is an incident until the next ping.
     return isAtRest(last);
   };
-  const isQuiet = await poll(look, 1_000 * (options.restSeconds ?? 120));
+  const isQuiet = await poll(look, 1_000 * (options.restSeconds ?? 180));
   if (!last) throw new Error('the database could not be read at the end');
   if (!isQuiet) for (const line of await leftOnBus(network)) options.say(line);
   return { ...last, rest_ms: isQuiet ? Math.round(performance.now() - began) : null };
@@ -221,7 +226,7 @@ const settle = async (stage: Stage, watch: ReturnType<typeof watchDates>, done: 
 
 export const runTorment = async (options: TormentOptions): Promise<Report> => {
   const { seed, say } = options;
-  const stage = await setStage(seed, options.coordinators ?? 2);
+  const stage = await setStage(seed, options.coordinators ?? 2, options.channels === true);
   try {
     say(`everything is at work: ${stage.cast.map(({ name }) => name).join(', ')}`);
     const watch = watchDates(stage);

@@ -14,6 +14,7 @@ import { coordinatorVictim, probeVictim, type Saved, serverVictim, type Victim }
 import type { Way } from './faults.ts';
 import { type Job, type Jobs, startJobs } from './jobs.ts';
 import type { Kill } from './ledger.ts';
+import { type Receivers, startReceivers } from './receivers.ts';
 import { type PlaceOf, readMoment } from './records.ts';
 import { createTruth, type Truth } from './truth.ts';
 
@@ -28,6 +29,8 @@ export type Stage = {
   readonly truth: Truth;
   readonly jobs: Jobs;
   readonly jobPlaces: readonly string[];
+  /** Where alerts arrive; undefined where nobody is told. */
+  readonly receivers: Receivers | undefined;
   readonly cast: readonly Victim[];
   readonly ways: readonly Way[];
   readonly kills: readonly Kill[];
@@ -63,7 +66,7 @@ export const keepLogs = async (folder: string, seed: number): Promise<string> =>
   return kept;
 };
 
-export const setStage = async (seed: number, coordinators: number): Promise<Stage> => {
+export const setStage = async (seed: number, coordinators: number, hasChannels: boolean): Promise<Stage> => {
   const mortal = await startMortalServices();
   const ends: (() => Promise<unknown>)[] = [mortal.stop];
   const close = async (): Promise<void> => {
@@ -73,7 +76,7 @@ export const setStage = async (seed: number, coordinators: number): Promise<Stag
     const network = await createNetwork({ services: mortal.services });
     ends.push(network.close);
     // A source of its own, so that who is struck when does not hang on what fails when.
-    const truth = await createTruth(createChance(seed + 1), continents, 5);
+    const truth = await createTruth(createChance(seed + 1), continents, 5, hasChannels ? 4 : 0);
     ends.push(truth.close);
     const [kills, saved]: [Kill[], Saved[]] = [[], []];
     const ways: Way[] = [];
@@ -134,6 +137,8 @@ export const setStage = async (seed: number, coordinators: number): Promise<Stag
       return new Set(rows.map(({ probe, place }) => `${probe} ${place}`)).size === seenByAll;
     };
     if (!(await poll(everybody, 90_000))) throw new Error(`the network did not come to work: see ${await keepLogs(folder, seed)}`);
+    const receivers = hasChannels ? await startReceivers(createChance(seed + 3), network, byPlace) : undefined;
+    if (receivers) ends.push(receivers.close);
     const jobs = startJobs(createChance(seed + 2), all, addresses);
     ends.push(jobs.stop);
     const ask = (address: string) =>
@@ -142,7 +147,7 @@ export const setStage = async (seed: number, coordinators: number): Promise<Stag
         (error: unknown) => ({ ok: false, text: String(error) }),
       );
     return {
-      ...{ mortal, network, truth, jobs, cast, ways, kills, saved, placeOf, close },
+      ...{ mortal, network, truth, jobs, receivers, cast, ways, kills, saved, placeOf, close },
       jobPlaces: all.map(({ place }) => place),
       partitionOf: (place) => partitionOf(byPlace.get(place) ?? ''),
       health: async () => (await Promise.all(atCoordinators.map(ask))).map(({ text }) => text).join(' '),

@@ -40,13 +40,18 @@ export type Truth = {
 const stallMs = 1_000;
 const right = '192.0.2.1';
 
-export const createTruth = async (chance: Chance, continents: readonly Continent[], each: number): Promise<Truth> => {
+export const createTruth = async (chance: Chance, continents: readonly Continent[], each: number, seldom: number): Promise<Truth> => {
   const seen: Seen[] = [];
   const asked: { at: number; place: string }[] = [];
   const began = Date.now();
-  const roles: readonly Role[] = ['steady', 'failing', 'lonely'];
-  const wanted = roles.flatMap((role) =>
-    Array.from({ length: each }, (_, index) => ({
+  const roles: readonly (readonly [Role, number])[] = [
+    ['steady', each],
+    ['failing', each],
+    ['lonely', each],
+    ['seldom', seldom],
+  ];
+  const wanted = roles.flatMap(([role, length]) =>
+    Array.from({ length }, (_, index) => ({
       ...{ place: `/${role}/${index}`, role },
       lonely: continents[index % continents.length] ?? 'Europe',
     })),
