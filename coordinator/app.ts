@@ -128,7 +128,7 @@ export const createApp = (config: Config, overrides: Overrides = {}): App => {
   let pages: Web | undefined;
   refuseOutside(web, log, async (request, reply) => (await pages?.answerNotFound(request, reply)) === true);
 
-  const { gate, tokens, sessions, secrets, accountSecrets, telling } = createEntrance({
+  const { gate, tokens, sessions, connections, secrets, accountSecrets, telling } = createEntrance({
     ...{ config, sql, clock, log },
     baseUrl: () => baseUrl,
     trials: { begin: (trial) => engine?.trials.begin(trial), hear: async (...asked) => engine?.trials.hear(...asked) },
@@ -140,6 +140,7 @@ export const createApp = (config: Config, overrides: Overrides = {}): App => {
     () => sql.end({ timeout: isEntered ? 5 : 0 }),
     tokens.close,
     sessions.close,
+    connections.close,
     limiter.close,
     publishing.close,
     changes.close,

@@ -3,6 +3,7 @@ import type { Log } from '../shared/base/log.ts';
 import { keyFromSeed } from '../shared/bus/identity.ts';
 import { partitionOf } from '../shared/bus/subjects.ts';
 import { type AccountSecrets, createAccountSecrets } from './access/account-secrets.ts';
+import { type Connections, createConnections } from './access/connections.ts';
 import { createSecretsAtRest, type SecretsAtRest } from './access/secrets.ts';
 import { createSessions, type Sessions } from './access/sessions.ts';
 import { createTextRecords } from './access/text-records.ts';
@@ -19,6 +20,8 @@ export type Entrance = {
   readonly gate: Gate;
   readonly tokens: Tokens;
   readonly sessions: Sessions;
+  /** Who is calling by an assistant. */
+  readonly connections: Connections;
   readonly secrets: SecretsAtRest;
   readonly accountSecrets: AccountSecrets;
   readonly telling: Telling;
@@ -40,6 +43,7 @@ export const createEntrance = ({ config, sql, clock, log, baseUrl, trials = noTr
   const tokens = createTokens({ sql, secretKey, previousKey, clock, log });
   const accountSecrets = createAccountSecrets(sql, { secretKey, previousKey });
   const sessions = createSessions({ sql, clock, log, accountSecrets });
+  const connections = createConnections({ sql, secretKey, previousKey, clock, log, baseUrl });
   const telling = createTelling({ config, sql, clock, log, secrets, baseUrl });
   const account = keyFromSeed(config.NATS_ACCOUNT_SEED, 'account');
   const probes = createProbeIdentities({ account, clock, natsUrl: config.NATS_PUBLIC_URL ?? config.NATS_URL });
@@ -58,5 +62,5 @@ export const createEntrance = ({ config, sql, clock, log, baseUrl, trials = noTr
     channels: telling.channels,
     door: { signUp: config.SIGN_UP, signUpPlan: config.SIGN_UP_PLAN, mail: config.SMTP_URL !== undefined },
   });
-  return { gate, tokens, sessions, secrets, accountSecrets, telling };
+  return { gate, tokens, sessions, connections, secrets, accountSecrets, telling };
 };

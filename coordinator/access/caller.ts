@@ -40,6 +40,8 @@ export type Caller = {
   readonly role: Role;
   readonly scope: Scope;
   readonly token?: { readonly id: string; readonly name: string };
+  /** For a connector: which connection, and what the assistant calls itself. */
+  readonly connection?: { readonly id: string; readonly client: string };
   /** Who it is, for a session. */
   readonly person?: Person;
   /** The address that the call came from, where a network lies between. */

@@ -39,7 +39,7 @@ export const inForce = (keys: MasterKeys, newest: WrappedKey | undefined): strin
   newest ? unwrap(keys, newest.wrapped, newest.id).under : (keys.previousKey ?? keys.secretKey);
 
 /** What outlives SECRET_KEY. The secrecy of these keys protects little: what they make is no easier to guess for who knows them. */
-const keptPurposes = ['token fingerprint', 'cursors', 'account secrets', 'alert links'] as const;
+const keptPurposes = ['token fingerprint', 'cursors', 'account secrets', 'alert links', 'assistants'] as const;
 type Purpose = (typeof keptPurposes)[number];
 
 const keptOrDerived = async (sql: Queryable, keys: MasterKeys, purpose: Purpose): Promise<Buffer> => {

@@ -5,6 +5,7 @@ import type { Sql } from '../store/database.ts';
 import { sessionHolder, writeSessionUses } from '../store/sessions.ts';
 import type { AccountSecrets } from './account-secrets.ts';
 import type { Caller, Person, Visitor } from './caller.ts';
+import { createLastUses } from './last-uses.ts';
 
 /** Somebody who is signed in. `caller` is how they call the gate in the organisation that their session chose; null when they belong to none. */
 export type SignedIn = { readonly person: Person; readonly caller: Caller | null };
@@ -24,32 +25,12 @@ type Parts = {
   readonly accountSecrets: AccountSecrets;
 };
 
-const flushEvery = 60_000;
-
 /** As many characters as 256 bits take in base64url: nothing else was ever given out. */
 const shape = /^[\w-]{43}$/;
 
 export const createSessions = ({ sql, clock, log, accountSecrets }: Parts): Sessions => {
-  let uses = new Map<string, { at: number; address: string }>();
-  let timer: NodeJS.Timeout | undefined;
-
-  const flush = async (): Promise<void> => {
-    clearTimeout(timer);
-    timer = undefined;
-    const taken = uses;
-    uses = new Map();
-    try {
-      await writeSessionUses(sql, taken);
-    } catch (error) {
-      for (const [id, use] of taken) if (!uses.has(id)) uses.set(id, use);
-      log.warn({ err: error }, 'the last use of sessions could not be written; it is tried again with the next page');
-    }
-  };
-
-  const noteUse = (id: string, at: number, address: string): void => {
-    uses.set(id, { at, address });
-    timer ??= setTimeout(() => void flush(), flushEvery).unref();
-  };
+  type Use = { readonly at: number; readonly address: string };
+  const uses = createLastUses<Use>({ write: (all) => writeSessionUses(sql, all), log, of: 'sessions', again: 'page' });
 
   return {
     authenticate: async (visitor) => {
@@ -58,14 +39,14 @@ export const createSessions = ({ sql, clock, log, accountSecrets }: Parts): Sess
       const holder = await sessionHolder(sql, await accountSecrets.fingerprint('session', cookie));
       const now = clock.now();
       if (!holder || isOver(holder, now)) return undefined;
-      noteUse(holder.id, now, address);
+      uses.note(holder.id, { at: now, address });
       const { id, user_id: user, email, name, email_verified, is_operator, proven_at, member } = holder;
       const person: Person = { user, email, name, email_verified, is_operator, session: id, proven_at: proven_at.getTime(), from: visitor };
       if (!member) return { person, caller: null };
       const { role, ...organisation } = member;
       return { person, caller: { is: 'session', organisation, user, role, scope: 'read_write', person, address } };
     },
-    flush,
-    close: flush,
+    flush: uses.flush,
+    close: uses.flush,
   };
 };

@@ -44,9 +44,9 @@ const through = { token: 'api', session: 'page', connector: 'assistant', operato
   string
 >;
 
-const actorOf = ({ is, organisation, user, token, address }: Caller): Actor => ({
+const actorOf = ({ is, organisation, user, token, connection, address }: Caller): Actor => ({
   ...{ organisation: organisation.id, user, through: through[is] },
-  ...{ who: is === 'operator' ? 'operator' : '', token_name: token?.name ?? null, address: address ?? null },
+  ...{ who: is === 'operator' ? 'operator' : '', token_name: token?.name ?? connection?.client ?? null, address: address ?? null },
 });
 
 const atPage = { organisation: null, through: 'page', token_name: null } as const;

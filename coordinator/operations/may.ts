@@ -15,7 +15,12 @@ export const refuseUnlessProven = ({ dangerous }: Operation, person: Person | un
 
 const roleRefusal = (caller: Caller, { access }: Pick<Operation, 'access'>): Refusal | undefined => {
   if (caller.is === 'operator' || access === 'read') return undefined;
-  if (caller.scope !== 'read_write')
+  if (caller.is === 'connector' && caller.scope !== 'read_write' && mayWrite(caller.role))
+    return new Refusal(
+      'scope_insufficient',
+      'This assistant was connected to look only; disconnect it, and connect it anew to look and change.',
+    );
+  if (caller.is !== 'connector' && caller.scope !== 'read_write')
     return new Refusal('scope_insufficient', 'This token may only read; make one with the scope read_write to change something.');
   if (!mayWrite(caller.role)) return new Refusal('role_insufficient', 'Your role in this organisation, viewer, may only look.');
   if (access === 'manage' && !mayManage(caller.role))

@@ -1,0 +1,57 @@
+import type { Role, Scope } from '../domain/organisation.ts';
+import type { PlanName } from '../domain/plan.ts';
+import { textsLiteral } from './array-literals.ts';
+import type { Queryable } from './database.ts';
+
+/** An access token of an assistant with everything that a call depends on, as it is now. */
+export type ConnectionHolder = {
+  readonly fingerprint: string;
+  readonly expires_at: Date | null;
+  /** Whom the token was made for, as its record has it. */
+  readonly audience: string | null;
+  readonly id: string;
+  readonly client_name: string;
+  readonly scope: Scope;
+  readonly user_id: string;
+  readonly role: Role;
+  readonly organisation_id: string;
+  readonly organisation: string;
+  readonly plan: PlanName;
+  readonly time_zone: string;
+};
+
+/** Holders of access tokens by hexadecimal fingerprint; unknown ones are simply not there. One query, whatever their number. */
+export const connectionHolders = (sql: Queryable, fingerprints: readonly string[]): Promise<ConnectionHolder[]> =>
+  sql<ConnectionHolder[]>`
+    select encode(r.fingerprint, 'hex') as fingerprint, r.expires_at, r.payload->>'aud' as audience, c.id, c.client_name, c.scope, c.user_id, m.role,
+      o.id as organisation_id, o.name as organisation, o.plan, o.time_zone
+    from oauth_records r
+    join connections c on c.id = r.connection_id
+    join memberships m on m.organisation_id = c.organisation_id and m.user_id = c.user_id
+    join organisations o on o.id = c.organisation_id
+    where r.model = 'AccessToken' and r.fingerprint = any(${textsLiteral(fingerprints.map((hex) => `\\x${hex}`))}::bytea[])`;
+
+export type NewConnection = {
+  readonly id: string;
+  readonly organisation: string;
+  readonly user: string;
+  readonly client_id: string;
+  readonly client_name: string;
+  readonly redirect_host: string;
+  readonly scope: Scope;
+  readonly created_at: Date;
+};
+
+export const insertConnection = async (sql: Queryable, connection: NewConnection): Promise<void> => {
+  const { id, organisation, user, client_id, client_name, redirect_host, scope, created_at } = connection;
+  await sql`insert into connections (id, organisation_id, user_id, client_id, client_name, redirect_host, scope, created_at)
+    values (${id}, ${organisation}, ${user}, ${client_id}, ${client_name}, ${redirect_host}, ${scope}, ${created_at})`;
+};
+
+/** When connections were last used, many in one statement; never backwards, as several coordinators report. */
+export const writeConnectionUses = async (sql: Queryable, uses: ReadonlyMap<string, number>): Promise<void> => {
+  if (uses.size === 0) return;
+  const rows = [...uses].map(([id, at]) => ({ id, at: new Date(at).toISOString() }));
+  await sql`update connections c set last_used_at = greatest(c.last_used_at, u.at)
+    from json_to_recordset(${JSON.stringify(rows)}::text::json) as u (id uuid, at timestamptz) where c.id = u.id`;
+};
