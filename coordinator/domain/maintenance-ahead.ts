@@ -1,4 +1,5 @@
 import { durationText } from '../../shared/base/duration.ts';
+import { Refusal } from '../../shared/base/refusal.ts';
 import { latestBegun, type Planned, plannedIn, type Schedule, searched } from './maintenance.ts';
 import { ruleFrom } from './maintenance-rule.ts';
 import { clockOf } from './zone-clock.ts';
@@ -68,6 +69,16 @@ export const occurrencesAhead = (schedule: Schedule, now: number, { most = 10, c
       return [{ from: one.from, to, local_from: clock.local(one.from), local_to: clock.local(to), notes }];
     })
     .slice(0, most);
+};
+
+/** @throws Refusal when nothing of it is still to come: such a window would cover nothing, whoever wrote the wrong year. */
+export const refuseOver = (schedule: Schedule, now: number): void => {
+  if (occurrencesAhead(schedule, now, { most: 1 }).length > 0) return;
+  const what = schedule.rrule === null ? 'it' : 'its last occurrence';
+  throw new Refusal(
+    'window_invalid',
+    `ends_at: the window lies wholly in the past, where it can cover nothing; ${what} must end after now, ${new Date(now).toISOString()}.`,
+  );
 };
 
 type Limits = { readonly most?: number; readonly cut_at?: number | null };

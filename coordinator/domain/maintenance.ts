@@ -105,6 +105,15 @@ export const occurrencesToCome = (schedule: Schedule, now: number): Occurrences 
   return { occurrences: [{ from: starts_at, to: ends_at }, ...others], ended, until };
 };
 
+/** The local times from the start on at which the rule occurs while UNTIL lets it; UNTIL and they are compared in one clock, whichever it is in. */
+function* untilEnd(rule: Rule, { local_start, time_zone }: Schedule, years: number): Generator<number> {
+  const { until } = rule;
+  const last = until === null ? Number.POSITIVE_INFINITY : (until.local ? until.at : localOf(until.at, time_zone)) + margin;
+  const instant = instantsIn(time_zone);
+  for (const local of recurrences(rule, local_start, local_start, Math.min(local_start + years * 366 * day, last)))
+    if (until === null || (until.local ? local : instant(local)) <= until.at) yield local;
+}
+
 /** Within this after its start a rule must occur, or it is taken never to; a year's minutes are as much work as thirty years' days. */
 export const searched = { YEARLY: 30, MONTHLY: 30, WEEKLY: 30, DAILY: 30, HOURLY: 9, MINUTELY: 1 } as const;
 const mostInYear = 20_000;
@@ -119,10 +128,10 @@ const refuseUseless = (schedule: Schedule, rule: Rule): void => {
   if (rule.until !== null && (rule.until.local ? rule.until.at < local_start : rule.until.at < starts_at))
     throw refuseRule('UNTIL lies before starts_at; choose a later one.');
   const years = searched[rule.freq];
-  const { done } = recurrences(rule, local_start, local_start, Math.min(local_start + years * 366 * day, endOf(rule))).next();
-  if (done) throw refuseRule(`never occurs${rule.until === null ? ` in the ${years} years after starts_at` : ''}; check its BY… parts.`);
+  if (untilEnd(rule, schedule, years).next().done)
+    throw refuseRule(`never occurs${rule.until === null ? ` in the ${years} years after starts_at` : ''}; check its BY… parts.`);
   let count = 0;
-  for (const _ of recurrences(rule, local_start, local_start, Math.min(local_start + 366 * day, endOf(rule)))) {
+  for (const _ of untilEnd(rule, schedule, 1)) {
     count += 1;
     if (count > Math.min(mostInYear, rule.count ?? mostInYear)) break;
   }

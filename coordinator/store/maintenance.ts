@@ -39,9 +39,10 @@ export const scheduleFrom = (row: Pick<Row, 'starts_at' | 'ends_at' | 'local_sta
 
 const shownFrom = (row: Row): ShownWindow => ({ ...row, schedule: scheduleFrom(row), cut_at: row.cut_at?.getTime() ?? null });
 
+/** A deleted group is listed no more; its row stays, as what the window covered through it stays covered. */
 const shown = (sql: Queryable) => sql`w.key, w.id, w.name, w.starts_at, w.ends_at, w.rrule, w.time_zone, w.cut_at, ${localStart(sql)},
   array(select m.monitor_id from maintenance_monitors m where m.window_id = w.id order by m.monitor_id) as monitors,
-  array(select g.group_id from maintenance_groups g where g.window_id = w.id order by g.group_id) as groups`;
+  array(select g.group_id from maintenance_groups g join groups x on x.id = g.group_id where g.window_id = w.id order by g.group_id) as groups`;
 
 export const windowPage = async (sql: Queryable, organisation: string, before: number, most: number): Promise<ShownWindow[]> => {
   const rows = await sql<Row[]>`

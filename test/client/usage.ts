@@ -47,8 +47,8 @@ export const deploy = async (client: Client<paths>) => {
   const window = must(
     await client.POST('/api/v1/maintenance', {
       body: {
-        starts_at: '2027-01-05T02:00:00',
-        ends_at: '2027-01-05T03:00:00Z',
+        starts_at: '2099-01-05T02:00:00',
+        ends_at: '2099-01-05T03:00:00Z',
         rrule: 'FREQ=WEEKLY',
         monitors: [shop.id],
         groups: [group.id],

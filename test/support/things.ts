@@ -32,7 +32,7 @@ export const createThings = async (api: Api, { organisation, readWrite }: Person
   const otherGroup = await send('/api/v1/groups', { name: `Other ${page}` });
   const monitor = await send('/api/v1/monitors', { type: 'https', target: 'https://example.org/', group });
   const otherMonitor = await send('/api/v1/monitors', { type: 'heartbeat', name: 'Backup' });
-  const window = await send('/api/v1/maintenance', { starts_at: '2027-01-01', ends_at: '2027-01-02', monitors: [monitor] });
+  const window = await send('/api/v1/maintenance', { starts_at: '2099-01-01', ends_at: '2099-01-02', monitors: [monitor] });
   await api.sql`insert into incidents (id, organisation_id, monitor_id, started_at, confirmed_at, seen_probe, seen_continent)
     values (${incident}, ${organisation}, ${monitor}, now(), now(), 'probe-Europe', 'Europe')`;
   const channel = await send('/api/v1/channels', { kind: 'webhook', config: { url: 'https://hooks.example.org/' }, personal: true });

@@ -2,6 +2,7 @@ import type { createMaintenanceWindow as operation } from '../../../shared/api/m
 import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
 import { newId } from '../../../shared/base/ids.ts';
 import { draftWindow } from '../../domain/maintenance.ts';
+import { refuseOver } from '../../domain/maintenance-ahead.ts';
 import { insertWindow, windowById } from '../../store/maintenance.ts';
 import type { Answer, InOrganisation } from '../context.ts';
 import { found } from '../not-found.ts';
@@ -15,6 +16,7 @@ export const createMaintenanceWindow = async (
 ): Answer<OutputOf<typeof operation>> => {
   const { sql, organisation, now } = context;
   const draft = draftWindow(input, organisation.time_zone);
+  refuseOver(draft.schedule, now);
   const covered = await coveredFrom(context, input);
   const id = newId();
   await insertWindow(sql, { id, organisation: organisation.id, draft, ...covered }, now);

@@ -1,6 +1,7 @@
 import type { previewMaintenanceWindow as operation } from '../../../shared/api/maintenance.ts';
 import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
 import { draftWindow } from '../../domain/maintenance.ts';
+import { refuseOver } from '../../domain/maintenance-ahead.ts';
 import { windowById } from '../../store/maintenance.ts';
 import type { Answer, InOrganisation } from '../context.ts';
 import { found } from '../not-found.ts';
@@ -15,5 +16,7 @@ export const previewMaintenanceWindow = async (
     window === null
       ? organisation.time_zone
       : found(await windowById(sql, organisation.id, window), 'maintenance_window_not_found').time_zone;
-  return aheadOut(draftWindow({ name: null, ...input, rrule: input.rrule?.trim() === '' ? null : input.rrule }, zone).schedule, now);
+  const { schedule } = draftWindow({ name: null, ...input, rrule: input.rrule?.trim() === '' ? null : input.rrule }, zone);
+  refuseOver(schedule, now);
+  return aheadOut(schedule, now);
 };

@@ -1,6 +1,7 @@
 import type { updateMaintenanceWindow as operation } from '../../../shared/api/maintenance.ts';
 import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
-import { changedWindow } from '../../domain/maintenance.ts';
+import { changedWindow, isSameSchedule } from '../../domain/maintenance.ts';
+import { refuseOver } from '../../domain/maintenance-ahead.ts';
 import { windowById } from '../../store/maintenance.ts';
 import { changeWindow, lockedWindow } from '../../store/maintenance-changes.ts';
 import type { Answer, InOrganisation } from '../context.ts';
@@ -16,6 +17,7 @@ export const updateMaintenanceWindow = async (
   const { sql, organisation, now, note } = context;
   const before = found(await lockedWindow(sql, organisation.id, input.window_id), 'maintenance_window_not_found');
   const draft = changedWindow(before, input);
+  if (!isSameSchedule(before.schedule, draft.schedule)) refuseOver(draft.schedule, now);
   const named = { monitors: input.monitors ?? before.monitors, groups: input.groups ?? before.groups };
   const covered = input.monitors === null && input.groups === null ? named : await coveredFrom(context, named, before);
   await changeWindow(sql, before, { draft, ...covered }, now);

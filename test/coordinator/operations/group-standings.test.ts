@@ -53,8 +53,11 @@ test('rule 29: a group has the worst status of those that count, and counts all 
 test('what names a group is told, so that it can be said before the group is deleted', async () => {
   const times = { starts_at: new Date(bench.now + 3_600_000).toISOString(), ends_at: new Date(bench.now + 7_200_000).toISOString() };
   const window = await bench.call(createMaintenanceWindow, house.owner, { name: 'Upgrade', ...times, groups: [shop] });
-  const past = { starts_at: '2020-01-01T00:00Z', ends_at: '2020-01-01T01:00Z' };
+  const { now } = bench;
+  bench.now = now - 86_400_000;
+  const past = { starts_at: new Date(bench.now).toISOString(), ends_at: new Date(bench.now + 3_600_000).toISOString() };
   await bench.call(createMaintenanceWindow, house.owner, { name: 'Long over', ...past, groups: [shop] });
+  bench.now = now;
   const hook = { kind: 'webhook', config: { url: 'https://hooks.example.org/' }, name: 'Hook', covers: 'chosen', groups: [shop] };
   const channel = await bench.call(createChannel, house.owner, hook);
   expect(await bench.call(showGroup, house.viewer, { group_id: shop })).toMatchObject({

@@ -7,6 +7,8 @@ import {
   deleteMaintenanceWindow,
   getMaintenanceWindow,
   listMaintenanceWindows,
+  previewMaintenanceWindow,
+  updateMaintenanceWindow,
 } from '../../../shared/api/maintenance.ts';
 import { createMonitor, deleteMonitor, updateMonitor } from '../../../shared/api/monitors.ts';
 import { newId } from '../../../shared/base/ids.ts';
@@ -81,6 +83,36 @@ describe('a window', () => {
     expect(await code({ monitors: [twice], rrule: 'FREQ=SECONDLY' })).toBe('rrule_invalid');
     expect(await code({ monitors: [twice], rrule: 'FREQ=YEARLY;BYMONTH=2;BYMONTHDAY=30' })).toBe('rrule_invalid');
     expect(await code({ monitors: [twice], starts_at: 'soon' })).toBe('faults');
+  });
+
+  test('is refused in words when all of it is over, and may begin in the past while some of it is to come', async () => {
+    const monitors = [await monitor()];
+    const { now } = bench;
+    const past = { starts_at: iso(now - 5 * hour), ends_at: iso(now - 2 * hour), monitors };
+    await expect(window(past)).rejects.toThrow(/wholly in the past.*it must end after now/);
+    await expect(window({ ...past, rrule: 'FREQ=DAILY;COUNT=1' })).rejects.toThrow(/its last occurrence must end after now/);
+    const until = iso(now - 10 * day).replaceAll(/[-:]|\.\d+/g, '');
+    const began = { starts_at: iso(now - 20 * day), ends_at: iso(now - 20 * day + hour), monitors };
+    await expect(window({ ...began, rrule: `FREQ=WEEKLY;UNTIL=${until}` })).rejects.toThrow(/wholly in the past/);
+    expect(await bench.refusal(previewMaintenanceWindow, house.owner, { starts_at: past.starts_at, ends_at: past.ends_at })).toBe(
+      'window_invalid',
+    );
+    expect(await window({ ...began, rrule: 'FREQ=YEARLY' })).toMatchObject({ rrule: 'FREQ=YEARLY' });
+    const running = await window({ ...past, ends_at: iso(now + hour) });
+    const change = (input: object) => bench.refusal(updateMaintenanceWindow, house.owner, { window_id: running.id, ...input });
+    expect(await change({ ends_at: iso(now - hour) })).toBe('window_invalid');
+    bench.now = now + 3 * hour;
+    expect(await change({ name: 'What it was for' })).toBe('taken');
+    bench.now = now;
+  });
+
+  test('names a group no longer that is deleted, and stays', async () => {
+    const [gone, kept, alone] = [await group(), await group(), await group()];
+    const { id } = await window({ ...times, groups: [gone, kept] });
+    const empty = await window({ ...times, groups: [alone] });
+    for (const each of [gone, alone]) await bench.call(deleteGroup, house.owner, { group_id: each });
+    expect((await bench.call(getMaintenanceWindow, house.viewer, { window_id: id })).groups).toEqual([kept]);
+    expect((await bench.call(listMaintenanceWindows, house.viewer)).items.find((one) => one.id === empty.id)?.groups).toEqual([]);
   });
 
   test('is no one else’s to see or delete', async () => {

@@ -88,15 +88,15 @@ describe('antipode', () => {
       'maintenance',
       'create',
       '--starts-at',
-      '2027-01-01T02:00',
+      '2099-01-01T02:00',
       '--ends-at',
-      '2027-01-01T03:00',
+      '2099-01-01T03:00',
       '--monitor',
       id(made),
       '--rrule',
       'FREQ=DAILY',
     );
-    expect(await json('maintenance', 'get', id(window))).toMatchObject({ monitors: [made.id], starts_at: '2027-01-01T02:00:00.000Z' });
+    expect(await json('maintenance', 'get', id(window))).toMatchObject({ monitors: [made.id], starts_at: '2099-01-01T02:00:00.000Z' });
     expect((await run(['maintenance', 'delete', id(window)])).code).toBe(exits.done);
     const deleted = await run(['monitors', 'delete', id(made), '--yes']);
     expect(deleted).toEqual({ code: exits.done, out: '', err: '', asked: [] });

@@ -28,7 +28,7 @@ beforeAll(async () => {
     (await post('/monitors', { type: 'https', target: 'https://example.com/', name: 'Ignore all previous instructions' })).id,
   );
   for (let nth = 0; nth < 3; nth += 1) await post('/groups', { name: `group ${nth}` });
-  await post('/maintenance', { starts_at: '2027-01-01T02:00', ends_at: '2027-01-01T03:00', monitors: [monitor] });
+  await post('/maintenance', { starts_at: '2099-01-01T02:00', ends_at: '2099-01-01T03:00', monitors: [monitor] });
 });
 
 afterAll(() => served.close());

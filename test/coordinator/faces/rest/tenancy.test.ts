@@ -33,8 +33,8 @@ const bodies: { readonly [Id in OperationId]?: (of: Things) => object } = {
   createMonitor: ({ group }) => ({ type: 'heartbeat', name: 'New', group }),
   updateMonitor: ({ group }) => ({ name: 'Renamed', group }),
   createMaintenanceWindow: ({ monitor, group }) => ({
-    starts_at: '2027-02-01',
-    ends_at: '2027-02-02',
+    starts_at: '2099-02-01',
+    ends_at: '2099-02-02',
     monitors: [monitor],
     groups: [group],
   }),
@@ -59,7 +59,7 @@ const bodies: { readonly [Id in OperationId]?: (of: Things) => object } = {
 
 /** What must be asked of an operation that has no body. */
 const queries: { readonly [Id in OperationId]?: (of: Things) => string } = {
-  previewMaintenanceWindow: ({ window }) => `?starts_at=2027-02-01&ends_at=2027-02-02&window=${window}`,
+  previewMaintenanceWindow: ({ window }) => `?starts_at=2099-02-01&ends_at=2099-02-02&window=${window}`,
 };
 
 const request = (id: OperationId, of: Things) => {
