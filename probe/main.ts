@@ -77,7 +77,7 @@ const load = async () => {
  * A probe as a process: SIGTERM and SIGINT end it once its checks are reported and its results are on disk, and so does a later process of the
  * same probe. That is an end as it should be (0), so that whoever restarts what failed does not start it again.
  */
-const check = async (): Promise<void> => {
+export const runProbe = async (): Promise<void> => {
   try {
     const { createProbe, readConfig } = await load();
     const app = await createProbe(readConfig(process.env));
@@ -109,5 +109,6 @@ const check = async (): Promise<void> => {
   }
 };
 
-// The first local start reads this file only to compile it.
-if (import.meta.main) await check();
+// The first local start reads this file only to compile it, and in one file with everything else `program.ts` begins. Nothing waits at the top:
+// such a file could not be made of it.
+if (import.meta.main) void runProbe();

@@ -28,7 +28,7 @@ export const runProgram = (
     child.stdin.end(options.input ?? '');
   });
 
-/** The two downloads as files, as a user has them. */
+/** The downloads as files, as a user has them. */
 export const downloaded = async (): Promise<{ readonly files: Readonly<Record<DownloadName, string>>; readonly remove: () => void }> => {
   const folder = mkdtempSync(join(tmpdir(), 'antipode-downloads-'));
   const entries = await Promise.all(
@@ -40,7 +40,11 @@ export const downloaded = async (): Promise<{ readonly files: Readonly<Record<Do
   );
   const of = new Map(entries);
   return {
-    files: { 'antipode.mjs': of.get('antipode.mjs') ?? '', 'antipode-mcp.mjs': of.get('antipode-mcp.mjs') ?? '' },
+    files: {
+      'antipode.mjs': of.get('antipode.mjs') ?? '',
+      'antipode-mcp.mjs': of.get('antipode-mcp.mjs') ?? '',
+      'antipode-probe.mjs': of.get('antipode-probe.mjs') ?? '',
+    },
     remove: () => rmSync(folder, { recursive: true }),
   };
 };

@@ -4,7 +4,7 @@ import { join, resolve } from 'node:path';
 import { build } from 'esbuild';
 import Fastify, { type FastifyInstance } from 'fastify';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { downloadRooms } from '../../../../coordinator/faces/downloads/bundle.ts';
+import { bundleDownload, bundling, downloadNames, downloadRooms } from '../../../../coordinator/faces/downloads/bundle.ts';
 import { downloadRoutes } from '../../../../coordinator/faces/downloads/routes.ts';
 import { restServerOptions } from '../../../../coordinator/faces/rest/index.ts';
 
@@ -25,7 +25,7 @@ afterEach(async () => {
   expect(failures).toEqual([]);
 });
 
-test.each(['antipode.mjs', 'antipode-mcp.mjs'])('%s is served as a file to keep, and not again to who has it', async (name) => {
+test.each(downloadNames)('%s is served as a file to keep, and not again to who has it', async (name) => {
   const first = await app.inject({ url: `/downloads/${name}` });
   expect(first.statusCode).toBe(200);
   expect(first.headers).toMatchObject({
@@ -58,21 +58,29 @@ test('a second start finds the bundles by their content', async () => {
   await later.close();
 });
 
-test('the rooms that decide the name of a bundle are all that it is made of, and none of the schemas comes along', async () => {
-  const { metafile } = await build({
-    absWorkingDir: root,
-    entryPoints: ['shared/client/antipode.ts', 'shared/client/antipode-mcp.ts'],
-    outdir: cacheFolder,
-    write: false,
-    bundle: true,
-    platform: 'node',
-    format: 'esm',
-    metafile: true,
-  });
-  const inside = Object.keys(metafile.inputs).filter((file) => !file.startsWith('node_modules/') && file !== 'package.json');
-  expect(inside.filter((file) => !downloadRooms.some((room) => file.startsWith(`${room}/`)))).toEqual([]);
-  const ofCommand = Object.entries(metafile.outputs).find(([file]) => file.endsWith('antipode.js'))?.[1].inputs ?? {};
-  expect(Object.keys(ofCommand).filter((file) => file.startsWith('node_modules/'))).toEqual([]);
+test.each(downloadNames)('the rooms that decide the name of %s are all that it is made of', async (name) => {
+  const { metafile } = await build({ ...bundling(name), outfile: join(cacheFolder, name), write: false, metafile: true });
+  const inside = Object.keys(metafile?.inputs ?? {}).filter(
+    (file) => !file.startsWith('node_modules/') && !file.startsWith('no-languages:') && file !== 'package.json',
+  );
+  expect(inside.length).toBeGreaterThan(10);
+  expect(inside.filter((file) => !downloadRooms(name).some((room) => file.startsWith(`${room}/`)))).toEqual([]);
+});
+
+test('none of the schemas comes along with the command line', async () => {
+  const { metafile } = await build({ ...bundling('antipode.mjs'), outfile: join(cacheFolder, 'x.mjs'), write: false, metafile: true });
+  expect(Object.keys(metafile?.inputs ?? {}).filter((file) => file.startsWith('node_modules/'))).toEqual([]);
+});
+
+test('the probe is one file under 900 kB, and the same one whenever it is made', async () => {
+  const made = [];
+  for (const name of ['first', 'second']) made.push(await bundleDownload('antipode-probe.mjs', join(cacheFolder, name)));
+  const [first = '', second] = made;
+  expect(Buffer.byteLength(first)).toBeLessThan(900_000);
+  expect(Buffer.byteLength(first)).toBeGreaterThan(100_000);
+  expect(second).toBe(first);
+  // Nothing of the machine that made it.
+  expect(first).not.toContain(root);
 });
 
 test('the command line is a small download', async () => {
