@@ -3,7 +3,7 @@ import { type SharedIncident, sharedFrom } from '../domain/shared-incident.ts';
 import type { Sql } from '../store/database.ts';
 import { samplesOf } from '../store/incident-samples.ts';
 import { sharedIncident } from '../store/incident-shares.ts';
-import { incidentById, incidentDetails } from '../store/incidents-read.ts';
+import { incidentById, incidentEvidence } from '../store/incidents-read.ts';
 
 /** The secret of a share link: long enough that a plain hash of it tells nothing. */
 export const newShareText = (): string => randomBytes(24).toString('base64url');
@@ -25,7 +25,7 @@ export const createShares = (sql: Sql): Shares => ({
     const { incident: id, organisation, time_zone } = found;
     const incident = await incidentById(sql, organisation, id);
     if (!incident) return undefined;
-    const [details, { samples }] = await Promise.all([incidentDetails(sql, id), samplesOf(sql, organisation, id)]);
-    return sharedFrom({ incident, details, samples, time_zone });
+    const [evidence, { samples }] = await Promise.all([incidentEvidence(sql, id), samplesOf(sql, organisation, id)]);
+    return sharedFrom({ incident, evidence, samples, time_zone });
   },
 });

@@ -36,12 +36,10 @@ export type WholeIncident = {
     readonly started_at: Date;
     readonly confirmed_at: Date | null;
     readonly resolved_at: Date | null;
-  };
-  readonly details: {
     readonly scope: string | null;
     readonly layer: string | null;
-    readonly evidence: readonly (Omit<SharedCheck, 'cause'> & { readonly cause: Cause | null })[];
   };
+  readonly evidence: readonly (Omit<SharedCheck, 'cause'> & { readonly cause: Cause | null })[];
   readonly samples: readonly { readonly at: number; readonly continent: string; readonly outcome: Outcome }[];
   readonly time_zone: string;
 };
@@ -49,16 +47,16 @@ export type WholeIncident = {
 const sentenceOf = (cause: Cause | null): string | null => (cause === null ? null : causeSentence(cause));
 
 /** Built up from what may be shown, so that a new column is not shown by itself. */
-export const sharedFrom = ({ incident, details, samples, time_zone }: WholeIncident): SharedIncident => ({
+export const sharedFrom = ({ incident, evidence, samples, time_zone }: WholeIncident): SharedIncident => ({
   name: incident.monitor_name,
   time_zone,
   cause: sentenceOf(incident.cause),
   started_at: incident.started_at,
   confirmed_at: incident.confirmed_at,
   resolved_at: incident.resolved_at,
-  scope: details.scope,
-  layer: details.layer,
-  checks: details.evidence.map(({ part, continent, at, outcome, took_ms, cause }) => ({
+  scope: incident.scope,
+  layer: incident.layer,
+  checks: evidence.map(({ part, continent, at, outcome, took_ms, cause }) => ({
     ...{ part, continent, at, outcome, took_ms },
     cause: sentenceOf(cause),
   })),

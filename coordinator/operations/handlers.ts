@@ -53,12 +53,12 @@ import { inviteMember, listInvitations, withdrawInvitation } from './members/inv
 import { listMembers } from './members/members.ts';
 import { createMonitor } from './monitors/create-monitor.ts';
 import { deleteMonitor } from './monitors/delete-monitor.ts';
-import { explainUptime } from './monitors/explain-uptime.ts';
 import { getMonitor } from './monitors/get-monitor.ts';
 import { getMonitorChoices } from './monitors/get-monitor-choices.ts';
+import { getMonitorLedger } from './monitors/get-monitor-ledger.ts';
+import { getMonitorResults } from './monitors/get-monitor-results.ts';
 import { getMonitorStatus } from './monitors/get-monitor-status.ts';
 import { getBeatAddress } from './monitors/get-ping-address.ts';
-import { listMonitorResults } from './monitors/list-monitor-results.ts';
 import { listMonitors } from './monitors/list-monitors.ts';
 import { listBeats } from './monitors/list-pings.ts';
 import { rotateBeatAddress } from './monitors/rotate-ping-address.ts';
@@ -83,8 +83,11 @@ export const organisationHandlers: { readonly [Id in keyof typeof operations | k
   updateMonitor: bind(operations.updateMonitor, updateMonitor),
   deleteMonitor: bind(operations.deleteMonitor, deleteMonitor),
   getMonitorStatus: bind(operations.getMonitorStatus, getMonitorStatus),
+  getMonitorResults: bind(operations.getMonitorResults, getMonitorResults),
+  getMonitorLedger: bind(operations.getMonitorLedger, getMonitorLedger),
   listIncidents: bind(operations.listIncidents, listIncidents),
   getIncident: bind(operations.getIncident, getIncident),
+  getIncidentEvidence: bind(operations.getIncidentEvidence, getIncidentEvidence),
   listMaintenanceWindows: bind(operations.listMaintenanceWindows, listMaintenanceWindows),
   createMaintenanceWindow: bind(operations.createMaintenanceWindow, createMaintenanceWindow),
   getMaintenanceWindow: bind(operations.getMaintenanceWindow, getMaintenanceWindow),
@@ -128,8 +131,6 @@ export const organisationHandlers: { readonly [Id in keyof typeof operations | k
   addIncidentNote: bind(innerOperations.addIncidentNote, addIncidentNote),
   shareIncident: bind(innerOperations.shareIncident, shareIncident),
   withdrawIncidentShare: bind(innerOperations.withdrawIncidentShare, withdrawIncidentShare),
-  getIncidentEvidence: bind(innerOperations.getIncidentEvidence, getIncidentEvidence),
-  explainUptime: bind(innerOperations.explainUptime, explainUptime),
   getMonitorChoices: bind(innerOperations.getMonitorChoices, getMonitorChoices),
   tryMonitor: bind(innerOperations.tryMonitor, tryMonitor),
   hearTrial: bind(innerOperations.hearTrial, hearTrial),
@@ -156,5 +157,4 @@ export const organisationHandlers: { readonly [Id in keyof typeof operations | k
   muteAlerts: bind(innerOperations.muteAlerts, muteAlerts),
   unmuteAlerts: bind(innerOperations.unmuteAlerts, unmuteAlerts),
   showMute: bind(innerOperations.showMute, showMute),
-  listMonitorResults: bind(innerOperations.listMonitorResults, listMonitorResults),
 };

@@ -118,7 +118,7 @@ export const commands: readonly Command[] = [
     words: ['incident', 'show'],
     what: 'Show an incident with what the failing checks saw',
     flags: { id: id('incident') },
-    run: upon('incident', innerOperations.getIncidentEvidence),
+    run: upon('incident', operations.getIncidentEvidence),
   },
   {
     ...today,

@@ -17,12 +17,14 @@ export type ShownIncident = {
   readonly confirmed_probe: string | null;
   readonly confirmed_continent: string | null;
   readonly note: string | null;
+  readonly scope: string | null;
+  readonly layer: string | null;
 };
 
 const shown = (
   sql: Queryable,
 ) => sql`i.key, i.id, i.monitor_id, m.name as monitor_name, i.cause, i.started_at, i.confirmed_at, i.resolved_at,
-  i.seen_probe, i.seen_continent, i.confirmed_probe, i.confirmed_continent, i.note`;
+  i.seen_probe, i.seen_continent, i.confirmed_probe, i.confirmed_continent, i.note, i.scope, i.layer`;
 
 export type IncidentFilter = {
   readonly state: 'all' | 'open' | 'resolved';
@@ -65,19 +67,12 @@ export type ShownEvidence = {
   readonly evidence: Json;
 };
 
-export type IncidentDetails = { readonly scope: string | null; readonly layer: string | null; readonly evidence: readonly ShownEvidence[] };
-
 /** What the failing checks saw and what everybody else saw (rule 15): first the seeing check, then the confirming one, then the matrix. */
-export const incidentDetails = async (sql: Queryable, id: string): Promise<IncidentDetails> => {
-  const [head] = await sql<{ scope: string | null; layer: string | null }[]>`select scope, layer from incidents where id = ${id}`;
+export const incidentEvidence = async (sql: Queryable, id: string): Promise<readonly ShownEvidence[]> => {
   const rows = await sql<(Omit<ShownEvidence, 'outcome'> & { outcome: number })[]>`
     select part, nullif(continent, '') as continent, probe, at, outcome, took_ms, cause, phases, evidence from incident_evidence where incident_id = ${id}
     order by array_position(array['seen', 'confirmed', 'matrix'], part), incident_evidence.continent`;
-  return {
-    scope: head?.scope ?? null,
-    layer: head?.layer ?? null,
-    evidence: rows.map((row) => ({ ...row, outcome: outcomeOf(row.outcome) })),
-  };
+  return rows.map((row) => ({ ...row, outcome: outcomeOf(row.outcome) }));
 };
 
 export type Told = {

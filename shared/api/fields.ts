@@ -4,6 +4,7 @@
  */
 export {
   array,
+  grown,
   maybe,
   nullable,
   type ObjectField,

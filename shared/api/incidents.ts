@@ -1,4 +1,4 @@
-import { boolean, dateTime, integer, literal, maybe, nullable, object, optional, string, uuid } from './fields.ts';
+import { boolean, dateTime, grown, integer, literal, maybe, nullable, number, object, optional, string, uuid } from './fields.ts';
 import { daysBounds } from './monitors.ts';
 import { operation } from './operation.ts';
 import { nullableString, page, pageQuery } from './pagination.ts';
@@ -17,6 +17,13 @@ export const IncidentOut = object('IncidentOut', {
   seen_from: nullable(ProbeRef, { description: 'The probe that first saw the outage.' }),
   confirmed_from: nullable(ProbeRef, { description: 'The probe that confirmed it, from another continent.' }),
   note: nullable(string()),
+  scope: maybe(string(), {
+    description: 'How far it is seen: `everywhere`, `some_continents` or `one_continent`; null while that is not known.',
+  }),
+  layer: maybe(string(), {
+    description: 'How deep the cause lies: `dns`, `tcp`, `tls`, `http`, `assertion`, `timeout`, `heartbeat` or `probe`.',
+  }),
+  duration_s: grown(number({ description: 'Seconds from `started_at` to `resolved_at`, or to now while it is open.' }), 0),
 });
 
 const IncidentPage = page('IncidentPage', IncidentOut);

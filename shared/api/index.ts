@@ -1,5 +1,6 @@
 import { createChannel, deleteChannel, getChannel, listChannels, updateChannel } from './channels.ts';
 import { createGroup, deleteGroup, getGroup, listGroups, updateGroup } from './groups.ts';
+import { getIncidentEvidence } from './incident-evidence.ts';
 import { acknowledgeIncident, getIncident, listIncidents } from './incidents.ts';
 import {
   createMaintenanceWindow,
@@ -9,6 +10,7 @@ import {
   previewMaintenanceWindow,
   updateMaintenanceWindow,
 } from './maintenance.ts';
+import { getMonitorLedger, getMonitorResults } from './monitor-history.ts';
 import { createMonitor, deleteMonitor, getMonitor, getMonitorStatus, listMonitors, updateMonitor } from './monitors.ts';
 import type { RestOperation } from './operation.ts';
 import { whoami } from './organisation.ts';
@@ -38,8 +40,11 @@ export const operations = {
   updateMonitor,
   deleteMonitor,
   getMonitorStatus,
+  getMonitorResults,
+  getMonitorLedger,
   listIncidents,
   getIncident,
+  getIncidentEvidence,
   listMaintenanceWindows,
   createMaintenanceWindow,
   getMaintenanceWindow,

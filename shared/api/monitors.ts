@@ -1,4 +1,4 @@
-import { boolean, dateTime, dict, integer, maybe, nullable, number, object, optional, string, uuid, valueFault } from './fields.ts';
+import { boolean, dateTime, dict, grown, integer, maybe, nullable, number, object, optional, string, uuid, valueFault } from './fields.ts';
 import { operation } from './operation.ts';
 import { page, pageQuery } from './pagination.ts';
 
@@ -52,10 +52,16 @@ const MonitorPatch = object(
       : undefined,
 );
 
-const UptimeOut = object('UptimeOut', {
+export const UptimeOut = object('UptimeOut', {
   days: integer(),
   percent: nullable(number(), { description: 'Null when nothing in the window counts.' }),
   down_seconds: number(),
+  from: grown(dateTime({ description: 'The later of the creation of the monitor and so many days back.' }), ''),
+  to: grown(dateTime(), ''),
+  up_seconds: grown(number({ description: 'The five states of seconds always add up to the time from `from` to `to`.' }), 0),
+  maintenance_seconds: grown(number(), 0),
+  unknown_seconds: grown(number(), 0),
+  paused_seconds: grown(number(), 0),
 });
 
 export const StatusOut = object('StatusOut', {

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { incidentDetails } from '../../coordinator/store/incidents-read.ts';
+import { incidentEvidence } from '../../coordinator/store/incidents-read.ts';
 import { enqueue } from '../../coordinator/store/outbox.ts';
 import { retirePingTokens } from '../../coordinator/store/ping-tokens.ts';
 import type { ProbeApp } from '../../probe/app.ts';
@@ -119,7 +119,7 @@ describe.concurrent('a heartbeat', () => {
     const down = await incidentThat(network.sql, heartbeat.monitor, isConfirmed);
     // What the job said is the evidence, for as long as there is the incident (rule 15).
     const said = await eventually(async () => {
-      const { evidence } = await incidentDetails(network.sql, down.id);
+      const evidence = await incidentEvidence(network.sql, down.id);
       return evidence.find(({ continent }) => continent === null);
     });
     expect(said).toMatchObject({ probe: 'europe', evidence: { taken_by: 'europe', exit_code: 17, body: 'disk full' } });

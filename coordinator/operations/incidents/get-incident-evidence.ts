@@ -1,4 +1,4 @@
-import type { getIncidentEvidence as operation } from '../../../shared/api/inner/incidents.ts';
+import type { getIncidentEvidence as operation } from '../../../shared/api/incident-evidence.ts';
 import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
 import { causeSentence } from '../../../shared/checks/causes.ts';
 import type { Json } from '../../../shared/checks/result.ts';
@@ -7,7 +7,7 @@ import { windowOf } from '../../domain/uptime.ts';
 import { notesOf } from '../../store/incident-notes.ts';
 import { samplesOf } from '../../store/incident-samples.ts';
 import { shareOf } from '../../store/incident-shares.ts';
-import { incidentById, incidentDetails, toldOf } from '../../store/incidents-read.ts';
+import { incidentById, incidentEvidence, toldOf } from '../../store/incidents-read.ts';
 import { monitorHistories } from '../../store/monitor-history.ts';
 import type { Answer, InOrganisation } from '../context.ts';
 import { found } from '../not-found.ts';
@@ -25,8 +25,8 @@ export const getIncidentEvidence = async (
 ): Answer<OutputOf<typeof operation>> => {
   const row = found(await incidentById(sql, organisation.id, id), 'incident_not_found');
   const window = windowOf(effectDays, now);
-  const [{ scope, layer, evidence }, { samples, whole }, told, notes, share, [history]] = await Promise.all([
-    incidentDetails(sql, id),
+  const [evidence, { samples, whole }, told, notes, share, [history]] = await Promise.all([
+    incidentEvidence(sql, id),
     samplesOf(sql, organisation.id, id),
     toldOf(sql, organisation.id, id),
     notesOf(sql, organisation.id, id),
@@ -36,10 +36,7 @@ export const getIncidentEvidence = async (
   const of = found(history, 'incident_not_found');
   const [with_, without] = [uptimeOf(of, window), uptimeWithout(of, window, id)];
   return {
-    ...incidentOut(row),
-    scope,
-    layer,
-    duration_s: ((row.resolved_at?.getTime() ?? now) - row.started_at.getTime()) / 1_000,
+    ...incidentOut(row, now),
     checks: evidence.map(({ cause, at, phases, evidence: saw, ...rest }) => ({
       ...rest,
       at: at.toISOString(),

@@ -6,6 +6,7 @@ import { found } from '../not-found.ts';
 import { incidentOut } from './incident-out.ts';
 
 export const getIncident = async (
-  { sql, organisation }: InOrganisation,
+  { sql, organisation, now }: InOrganisation,
   { incident_id }: InputOf<typeof operation>,
-): Answer<OutputOf<typeof operation>> => incidentOut(found(await incidentById(sql, organisation.id, incident_id), 'incident_not_found'));
+): Answer<OutputOf<typeof operation>> =>
+  incidentOut(found(await incidentById(sql, organisation.id, incident_id), 'incident_not_found'), now);

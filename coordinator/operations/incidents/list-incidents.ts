@@ -21,6 +21,6 @@ export const listIncidents = async (
     ['incidents', organisation.id, state, monitor, days],
     input,
     (from, most) => incidentPage(sql, organisation.id, filter, from ?? afterAll, most),
-    incidentOut,
+    (row) => incidentOut(row, now),
   );
 };

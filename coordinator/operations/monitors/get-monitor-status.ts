@@ -1,10 +1,11 @@
 import type { getMonitorStatus as operation } from '../../../shared/api/monitors.ts';
 import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
-import { statusOf, uptimeOf } from '../../domain/monitor-history.ts';
+import { statusOf } from '../../domain/monitor-history.ts';
 import { windowOf } from '../../domain/uptime.ts';
 import { monitorHistories } from '../../store/monitor-history.ts';
 import type { Answer, InOrganisation } from '../context.ts';
 import { found } from '../not-found.ts';
+import { uptimeOut } from './uptime-out.ts';
 
 /** The same functions as on pages and exports, over one moment's view of the ledger. */
 export const getMonitorStatus = async (
@@ -15,13 +16,12 @@ export const getMonitorStatus = async (
   const [history] = await monitorHistories(sql, organisation.id, [id], window);
   const of = found(history, 'monitor_not_found');
   const { status, since, last_checked_at } = statusOf(of, now);
-  const { percent, down_seconds } = uptimeOf(of, window);
   return {
     monitor: id,
     status,
     since: new Date(since).toISOString(),
     last_checked_at: last_checked_at === null ? null : new Date(last_checked_at).toISOString(),
     enabled: of.paused_at === null,
-    uptime: { days, percent, down_seconds },
+    uptime: uptimeOut(of, days, window),
   };
 };

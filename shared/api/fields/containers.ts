@@ -98,3 +98,6 @@ export const optional = <T>(inner: Field<T>, value: T): Field<T> => ({
 
 /** A nullable field where "not sent" and null mean the same: not mentioned. */
 export const maybe = <T>(inner: Field<T>, more: JsonSchema = {}): Field<T | null> => optional<T | null>(nullable(inner, more), null);
+
+/** A field of an answer that came later: not required in the document, so that what an older service answers is still of the form. */
+export const grown = <T>(inner: Field<T>, value: T): Field<T> => ({ ...inner, absent: { value } });

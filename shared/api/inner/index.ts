@@ -7,10 +7,10 @@ import { createSignInLink, enter, finishSignIn, signIn } from './coming-in.ts';
 import { changeMonitors, countOpenIncidents, listDashboard } from './dashboard.ts';
 import { listGroupStandings, listMonitorsOutside, showGroup } from './groups.ts';
 import { dropSetAside, listNotices, listRefused, listSetAside, retrySetAside, showSetAside } from './house.ts';
-import { addIncidentNote, getIncidentEvidence, shareIncident, withdrawIncidentShare } from './incidents.ts';
+import { addIncidentNote, shareIncident, withdrawIncidentShare } from './incidents.ts';
 import { endMaintenanceNow, listMaintenanceByTime, showMaintenanceWindow, startMaintenanceNow } from './maintenance.ts';
 import { inviteMember, listInvitations, listMembers, withdrawInvitation } from './members.ts';
-import { explainUptime, getMonitorChoices, listMonitorResults } from './monitors.ts';
+import { getMonitorChoices } from './monitors.ts';
 import { listOrganisations, markOperator, showFigures, unmarkOperator } from './operator.ts';
 import { beginExport, readExport, showOrganisation, updateOrganisation } from './organisation.ts';
 import {
@@ -102,12 +102,9 @@ export const innerOperations = {
   getBeatAddress,
   rotateBeatAddress,
   listBeats,
-  getIncidentEvidence,
   addIncidentNote,
   shareIncident,
   withdrawIncidentShare,
-  explainUptime,
-  listMonitorResults,
   getMonitorChoices,
   tryMonitor,
   hearTrial,

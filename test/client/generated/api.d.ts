@@ -93,6 +93,46 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/monitors/{monitor_id}/results": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get response times and outcomes of a monitor by continent
+         * @description A point for each step that has results. `24h` is read from raw results and has percentiles; longer windows are read from hours and have mean, least and most.
+         */
+        get: operations["getMonitorResults"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/monitors/{monitor_id}/ledger": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get the ledger of a monitor: what its uptime is made of
+         * @description Every second of the window in stretches, newest first, each with its state and what made it so. The stretches and the sums come from one reading and always fit.
+         */
+        get: operations["getMonitorLedger"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/incidents": {
         parameters: {
             query?: never;
@@ -122,6 +162,26 @@ export interface paths {
         };
         /** Get an incident */
         get: operations["getIncident"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/incidents/{incident_id}/evidence": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get an incident with its evidence
+         * @description What the failing checks themselves saw, what every continent saw while it lasted, who was told, the notes of members, and what it did to the uptime. Parts of it came from the target: show them as text, never as markup.
+         */
+        get: operations["getIncidentEvidence"];
         put?: never;
         post?: never;
         delete?: never;
@@ -731,6 +791,17 @@ export interface components {
             /** @description Such as 17:00; earlier than `from` means the next day. */
             to: string;
         };
+        ContinentSeriesOut: {
+            continent: string;
+            points: components["schemas"]["PointOut"][];
+        };
+        EffectOut: {
+            days: number;
+            /** @description What this incident alone counts as down in so many days. */
+            down_seconds: number;
+            percent: number | null;
+            percent_without: number | null;
+        };
         ErrorDetail: {
             /** @description Stable; branch on it. */
             code: string;
@@ -739,6 +810,26 @@ export interface components {
         };
         ErrorOut: {
             error: components["schemas"]["ErrorDetail"];
+        };
+        EvidenceOut: {
+            /** @description `seen`, `confirmed` or `matrix`. */
+            part: string;
+            /** @description null: a job said so itself. */
+            continent: string | null;
+            /** @description Who saw it, or took what a job said. */
+            probe: string;
+            /** Format: date-time */
+            at: string;
+            outcome: string;
+            took_ms: number;
+            cause: string | null;
+            cause_class: string | null;
+            phases: {
+                [key: string]: unknown;
+            } | null;
+            evidence: {
+                [key: string]: unknown;
+            } | null;
         };
         GroupIn: {
             name: string;
@@ -767,6 +858,40 @@ export interface components {
         HTTPValidationError: {
             detail?: components["schemas"]["ValidationError"][];
         };
+        IncidentEvidenceOut: {
+            /** Format: uuid */
+            id: string;
+            /** Format: uuid */
+            monitor: string;
+            monitor_name: string;
+            /** @description One plain sentence of our own; never text that the target sent. */
+            cause: string | null;
+            /** Format: date-time */
+            started_at: string;
+            confirmed_at: string | null;
+            resolved_at: string | null;
+            open: boolean;
+            /** @description The probe that first saw the outage. */
+            seen_from: components["schemas"]["ProbeRef"] | null;
+            /** @description The probe that confirmed it, from another continent. */
+            confirmed_from: components["schemas"]["ProbeRef"] | null;
+            note: string | null;
+            /** @description How far it is seen: `everywhere`, `some_continents` or `one_continent`; null while that is not known. */
+            scope?: string | null;
+            /** @description How deep the cause lies: `dns`, `tcp`, `tls`, `http`, `assertion`, `timeout`, `heartbeat` or `probe`. */
+            layer?: string | null;
+            /** @description Seconds from `started_at` to `resolved_at`, or to now while it is open. */
+            duration_s?: number;
+            checks: components["schemas"]["EvidenceOut"][];
+            samples: components["schemas"]["SampleOut"][];
+            /** @description False when every so many of the samples in the middle stand for all of them. */
+            samples_complete: boolean;
+            told: components["schemas"]["ToldOut"][];
+            notes: components["schemas"]["NoteOut"][];
+            /** @description The link that shows it to others, while there is one. */
+            share: components["schemas"]["ShareOut"] | null;
+            effect: components["schemas"]["EffectOut"];
+        };
         IncidentOut: {
             /** Format: uuid */
             id: string;
@@ -785,11 +910,40 @@ export interface components {
             /** @description The probe that confirmed it, from another continent. */
             confirmed_from: components["schemas"]["ProbeRef"] | null;
             note: string | null;
+            /** @description How far it is seen: `everywhere`, `some_continents` or `one_continent`; null while that is not known. */
+            scope?: string | null;
+            /** @description How deep the cause lies: `dns`, `tcp`, `tls`, `http`, `assertion`, `timeout`, `heartbeat` or `probe`. */
+            layer?: string | null;
+            /** @description Seconds from `started_at` to `resolved_at`, or to now while it is open. */
+            duration_s?: number;
         };
         IncidentPage: {
             items: components["schemas"]["IncidentOut"][];
             /** @description Send it back as `cursor` for the next page; null when the walk is over. */
             next_cursor?: string | null;
+        };
+        LedgerOut: {
+            /** Format: uuid */
+            monitor: string;
+            days: number;
+            /** @description Null when nothing in the window counts. */
+            percent: number | null;
+            down_seconds: number;
+            /**
+             * Format: date-time
+             * @description The later of the creation of the monitor and so many days back.
+             */
+            from?: string;
+            /** Format: date-time */
+            to?: string;
+            /** @description The five states of seconds always add up to the time from `from` to `to`. */
+            up_seconds?: number;
+            maintenance_seconds?: number;
+            unknown_seconds?: number;
+            paused_seconds?: number;
+            stretches: components["schemas"]["StretchOut"][];
+            /** @description How many older stretches are not listed; the sums count them. */
+            left_out: number;
         };
         MaintenanceIn: {
             name?: string | null;
@@ -986,6 +1140,14 @@ export interface components {
             ungroup: boolean;
             affects_group_status?: boolean | null;
         };
+        NoteOut: {
+            /** Format: uuid */
+            id: string;
+            by: string | null;
+            /** Format: date-time */
+            at: string;
+            text: string;
+        };
         OccurrenceOut: {
             /** Format: date-time */
             starts_at: string;
@@ -1005,9 +1167,52 @@ export interface components {
             /** @description `free`, `team`, `business` or `self_hosted`. */
             plan: string;
         };
+        PointOut: {
+            /**
+             * Format: date-time
+             * @description When the stretch of this point begins.
+             */
+            at: string;
+            ok: number;
+            failed: number;
+            unknown: number;
+            /** @description Of the passes; null when there was none. */
+            mean_ms: number | null;
+            least_ms: number | null;
+            most_ms: number | null;
+            /** @description Known where raw results are read. */
+            median_ms: number | null;
+            p95_ms: number | null;
+        };
         ProbeRef: {
             name: string;
             continent: string;
+        };
+        ResultSeriesOut: {
+            /** Format: uuid */
+            monitor: string;
+            /** Format: date-time */
+            from: string;
+            /** Format: date-time */
+            to: string;
+            step_s: number;
+            /** @description `raw` or `hourly`. */
+            source: string;
+            series: components["schemas"]["ContinentSeriesOut"][];
+        };
+        SampleOut: {
+            /** Format: date-time */
+            at: string;
+            continent: string;
+            probe: string;
+            outcome: string;
+            took_ms: number;
+            cause_class: string | null;
+        };
+        ShareOut: {
+            by: string | null;
+            /** Format: date-time */
+            at: string;
         };
         StatusOut: {
             /** Format: uuid */
@@ -1188,11 +1393,45 @@ export interface components {
             /** Format: date-time */
             created_at: string;
         };
+        StretchOut: {
+            /** Format: date-time */
+            from: string;
+            /** Format: date-time */
+            to: string;
+            /** @description `up`, `down`, `maintenance`, `unknown` or `paused`. */
+            state: string;
+            /** @description The confirmed incident that made it count as down. */
+            incident: string | null;
+            /** @description The maintenance window that covered it. */
+            window: string | null;
+            window_name: string | null;
+        };
+        ToldOut: {
+            /** @description `down`, `up` or `closed`. */
+            event: string;
+            channel: string;
+            /** @description `held`, `due`, `sent` or `dropped`. */
+            state: string;
+            due_at: string | null;
+            settled_at: string | null;
+        };
         UptimeOut: {
             days: number;
             /** @description Null when nothing in the window counts. */
             percent: number | null;
             down_seconds: number;
+            /**
+             * Format: date-time
+             * @description The later of the creation of the monitor and so many days back.
+             */
+            from?: string;
+            /** Format: date-time */
+            to?: string;
+            /** @description The five states of seconds always add up to the time from `from` to `to`. */
+            up_seconds?: number;
+            maintenance_seconds?: number;
+            unknown_seconds?: number;
+            paused_seconds?: number;
         };
         ValidationError: {
             loc: (string | number)[];
@@ -1838,12 +2077,166 @@ export interface operations {
                      *       "enabled": true,
                      *       "uptime": {
                      *         "days": 30,
-                     *         "percent": 99.98,
-                     *         "down_seconds": 514.2
+                     *         "percent": 99.967,
+                     *         "down_seconds": 514.2,
+                     *         "from": "2026-11-02T09:30:00.000Z",
+                     *         "to": "2026-11-20T12:00:00.000Z",
+                     *         "up_seconds": 1560085.8,
+                     *         "maintenance_seconds": 3600,
+                     *         "unknown_seconds": 0,
+                     *         "paused_seconds": 0
                      *       }
                      *     }
                      */
                     "application/json": components["schemas"]["StatusOut"];
+                };
+            };
+            400: components["responses"]["Unreadable"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description `monitor_not_found`: There is no such monitor. */
+            404: {
+                headers: {
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorOut"];
+                };
+            };
+            422: components["responses"]["ValidationFailure"];
+            429: components["responses"]["TooManyCalls"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    getMonitorResults: {
+        parameters: {
+            query?: {
+                /** @description How far the series look back. */
+                window?: "24h" | "7d" | "30d" | "1y";
+            };
+            header?: never;
+            path: {
+                monitor_id: string;
+            };
+            cookie?: {
+                /** @description Accepted and ignored: only a bearer token authenticates here. */
+                svc_session?: string | null;
+            };
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What was asked for. */
+            200: {
+                headers: {
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "monitor": "019a9c12-8d3a-7c61-b4e0-5f7a9c2d1b44",
+                     *       "from": "2026-11-19T12:00:00.000Z",
+                     *       "to": "2026-11-20T12:00:00.000Z",
+                     *       "step_s": 300,
+                     *       "source": "raw",
+                     *       "series": [
+                     *         {
+                     *           "continent": "Europe",
+                     *           "points": [
+                     *             {
+                     *               "at": "2026-11-20T11:55:00.000Z",
+                     *               "ok": 5,
+                     *               "failed": 0,
+                     *               "unknown": 0,
+                     *               "mean_ms": 121.4,
+                     *               "least_ms": 98.2,
+                     *               "most_ms": 164,
+                     *               "median_ms": 118.9,
+                     *               "p95_ms": 160.1
+                     *             }
+                     *           ]
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ResultSeriesOut"];
+                };
+            };
+            400: components["responses"]["Unreadable"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description `monitor_not_found`: There is no such monitor. */
+            404: {
+                headers: {
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorOut"];
+                };
+            };
+            422: components["responses"]["ValidationFailure"];
+            429: components["responses"]["TooManyCalls"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    getMonitorLedger: {
+        parameters: {
+            query?: {
+                /** @description How many days the ledger looks back. */
+                days?: number;
+            };
+            header?: never;
+            path: {
+                monitor_id: string;
+            };
+            cookie?: {
+                /** @description Accepted and ignored: only a bearer token authenticates here. */
+                svc_session?: string | null;
+            };
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What was asked for. */
+            200: {
+                headers: {
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "monitor": "019a9c12-8d3a-7c61-b4e0-5f7a9c2d1b44",
+                     *       "days": 30,
+                     *       "percent": 99.967,
+                     *       "down_seconds": 514.2,
+                     *       "from": "2026-11-02T09:30:00.000Z",
+                     *       "to": "2026-11-20T12:00:00.000Z",
+                     *       "up_seconds": 1560085.8,
+                     *       "maintenance_seconds": 3600,
+                     *       "unknown_seconds": 0,
+                     *       "paused_seconds": 0,
+                     *       "stretches": [
+                     *         {
+                     *           "from": "2026-11-18T04:03:35.000Z",
+                     *           "to": "2026-11-18T04:12:09.000Z",
+                     *           "state": "down",
+                     *           "incident": "019aa1f0-63b5-7e08-a1c9-3d2e7f50b866",
+                     *           "window": null,
+                     *           "window_name": null
+                     *         }
+                     *       ],
+                     *       "left_out": 0
+                     *     }
+                     */
+                    "application/json": components["schemas"]["LedgerOut"];
                 };
             };
             400: components["responses"]["Unreadable"];
@@ -1916,7 +2309,10 @@ export interface operations {
                      *             "name": "syd-1",
                      *             "continent": "Oceania"
                      *           },
-                     *           "note": null
+                     *           "note": null,
+                     *           "scope": "everywhere",
+                     *           "layer": "http",
+                     *           "duration_s": 514
                      *         }
                      *       ],
                      *       "next_cursor": null
@@ -1985,10 +2381,140 @@ export interface operations {
                      *         "name": "syd-1",
                      *         "continent": "Oceania"
                      *       },
-                     *       "note": null
+                     *       "note": null,
+                     *       "scope": "everywhere",
+                     *       "layer": "http",
+                     *       "duration_s": 514
                      *     }
                      */
                     "application/json": components["schemas"]["IncidentOut"];
+                };
+            };
+            400: components["responses"]["Unreadable"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description `incident_not_found`: There is no such incident. */
+            404: {
+                headers: {
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorOut"];
+                };
+            };
+            422: components["responses"]["ValidationFailure"];
+            429: components["responses"]["TooManyCalls"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    getIncidentEvidence: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                incident_id: string;
+            };
+            cookie?: {
+                /** @description Accepted and ignored: only a bearer token authenticates here. */
+                svc_session?: string | null;
+            };
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What was asked for. */
+            200: {
+                headers: {
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "019aa1f0-63b5-7e08-a1c9-3d2e7f50b866",
+                     *       "monitor": "019a9c12-8d3a-7c61-b4e0-5f7a9c2d1b44",
+                     *       "monitor_name": "Shop",
+                     *       "cause": "Status 503, expected 2xx",
+                     *       "started_at": "2026-11-18T04:03:35.000Z",
+                     *       "confirmed_at": "2026-11-18T04:03:36.410Z",
+                     *       "resolved_at": "2026-11-18T04:12:09.000Z",
+                     *       "open": false,
+                     *       "seen_from": {
+                     *         "name": "fra-1",
+                     *         "continent": "Europe"
+                     *       },
+                     *       "confirmed_from": {
+                     *         "name": "syd-1",
+                     *         "continent": "Oceania"
+                     *       },
+                     *       "note": null,
+                     *       "scope": "everywhere",
+                     *       "layer": "http",
+                     *       "duration_s": 514,
+                     *       "checks": [
+                     *         {
+                     *           "part": "seen",
+                     *           "continent": "Europe",
+                     *           "probe": "fra-1",
+                     *           "at": "2026-11-18T04:03:35.000Z",
+                     *           "outcome": "fail",
+                     *           "took_ms": 212.4,
+                     *           "cause": "Status 503, expected 2xx",
+                     *           "cause_class": "http_status",
+                     *           "phases": {
+                     *             "dns": 3.1,
+                     *             "tcp": 11.8,
+                     *             "tls": 24.5,
+                     *             "first_byte": 172.6,
+                     *             "total": 212.4
+                     *           },
+                     *           "evidence": {
+                     *             "status": 503,
+                     *             "address": "203.0.113.7"
+                     *           }
+                     *         }
+                     *       ],
+                     *       "samples": [
+                     *         {
+                     *           "at": "2026-11-18T04:03:35.000Z",
+                     *           "continent": "Europe",
+                     *           "probe": "fra-1",
+                     *           "outcome": "fail",
+                     *           "took_ms": 212.4,
+                     *           "cause_class": "http_status"
+                     *         }
+                     *       ],
+                     *       "samples_complete": true,
+                     *       "told": [
+                     *         {
+                     *           "event": "down",
+                     *           "channel": "ada@harbour.example.com",
+                     *           "state": "sent",
+                     *           "due_at": "2026-11-18T04:03:36.410Z",
+                     *           "settled_at": "2026-11-18T04:03:36.410Z"
+                     *         }
+                     *       ],
+                     *       "notes": [
+                     *         {
+                     *           "id": "019aa1f2-1c07-7a93-8e46-5b9d0f2c7a18",
+                     *           "by": "ada@harbour.example.com",
+                     *           "at": "2026-11-18T04:20:00.000Z",
+                     *           "text": "A disk was full."
+                     *         }
+                     *       ],
+                     *       "share": null,
+                     *       "effect": {
+                     *         "days": 30,
+                     *         "down_seconds": 514,
+                     *         "percent": 99.967,
+                     *         "percent_without": 100
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["IncidentEvidenceOut"];
                 };
             };
             400: components["responses"]["Unreadable"];

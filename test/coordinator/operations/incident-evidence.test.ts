@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { freezeSamples } from '../../../coordinator/store/incident-samples.ts';
 import { dropResultDays, makeResultDays } from '../../../coordinator/store/results.ts';
-import { getIncidentEvidence } from '../../../shared/api/inner/incidents.ts';
+import { getIncidentEvidence } from '../../../shared/api/incident-evidence.ts';
 import { createMonitor } from '../../../shared/api/monitors.ts';
 import { newId } from '../../../shared/base/ids.ts';
 import { gateBench } from '../../support/gate.ts';

@@ -1,6 +1,7 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { createShares, type Shares } from '../../../coordinator/access/shares.ts';
-import { addIncidentNote, getIncidentEvidence, shareIncident, withdrawIncidentShare } from '../../../shared/api/inner/incidents.ts';
+import { getIncidentEvidence } from '../../../shared/api/incident-evidence.ts';
+import { addIncidentNote, shareIncident, withdrawIncidentShare } from '../../../shared/api/inner/incidents.ts';
 import { createMonitor } from '../../../shared/api/monitors.ts';
 import { newId } from '../../../shared/base/ids.ts';
 import { gateBench } from '../../support/gate.ts';

@@ -77,10 +77,15 @@ describe('getIncident', () => {
       ...{ started_at: '2026-11-19T10:00:00.000Z', confirmed_at: '2026-11-19T10:00:01.500Z', resolved_at: '2026-11-19T10:30:00.000Z' },
       seen_from: { name: 'Oslo', continent: 'Europe' },
       confirmed_from: { name: 'Tokyo', continent: 'Asia' },
+      ...{ scope: null, layer: null, duration_s: 1_800 },
     });
+    await bench.sql`update incidents set scope = 'some_continents', layer = 'tls' where id = ${id}`;
+    expect(await bench.call(getIncident, house.viewer, { incident_id: id })).toMatchObject({ scope: 'some_continents', layer: 'tls' });
     const unconfirmed = await incident({ started: '2026-11-20T10:00:00Z' });
     expect(await bench.call(getIncident, house.viewer, { incident_id: unconfirmed })).toMatchObject({
       ...{ open: true, confirmed_at: null, resolved_at: null, confirmed_from: null },
+      // So far: until the moment of asking.
+      duration_s: (bench.now - Date.parse('2026-11-20T10:00:00Z')) / 1_000,
     });
   });
 

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { makeResultDays, rollUpOneHour } from '../../../coordinator/store/results.ts';
-import { explainUptime, listMonitorResults } from '../../../shared/api/inner/monitors.ts';
 import { createMaintenanceWindow } from '../../../shared/api/maintenance.ts';
+import { getMonitorLedger, getMonitorResults } from '../../../shared/api/monitor-history.ts';
 import { createMonitor, getMonitorStatus } from '../../../shared/api/monitors.ts';
 import { newId } from '../../../shared/base/ids.ts';
 import { gateBench } from '../../support/gate.ts';
@@ -53,7 +53,7 @@ describe('the ledger of a monitor', () => {
     });
     await bench.sql`update maintenance_windows set created_at = ${iso(now - day)} where id = ${window.id}`;
     await bench.sql`update maintenance_occurrences set began_at = ${iso(now - 4 * hour)}, ended_at = ${iso(now - 3 * hour)} where window_id = ${window.id}`;
-    const told = await bench.call(explainUptime, house.viewer, { monitor_id: id, days: 1 });
+    const told = await bench.call(getMonitorLedger, house.viewer, { monitor_id: id, days: 1 });
     const none = { incident: null, window: null, window_name: null };
     expect(told.stretches).toEqual([
       { ...none, from: iso(now - 2 * hour), to: iso(now), state: 'up' },
@@ -76,11 +76,11 @@ describe('the ledger of a monitor', () => {
 
   test('begins with the monitor, and is not shown to strangers', async () => {
     const id = await monitor();
-    expect(await bench.call(explainUptime, house.viewer, { monitor_id: id, days: 90 })).toMatchObject({
+    expect(await bench.call(getMonitorLedger, house.viewer, { monitor_id: id, days: 90 })).toMatchObject({
       ...{ from: iso(now - 10 * day), to: iso(now), left_out: 0 },
       stretches: [{ from: iso(now - 10 * day), to: iso(now), state: 'unknown' }],
     });
-    for (const operation of [explainUptime, listMonitorResults])
+    for (const operation of [getMonitorLedger, getMonitorResults])
       expect(await bench.refusal(operation, stranger.owner, { monitor_id: id })).toBe('monitor_not_found');
   });
 });
@@ -92,7 +92,7 @@ describe('the results of a monitor', () => {
     for (const [place, took] of [10, 20, 30, 40].entries()) await result(id, europe, at + place * 1_000, took);
     await result(id, europe, at + 5_000, 999, 1);
     await result(id, asia, at + 301_000, 200, 2);
-    const { series, step_s, source } = await bench.call(listMonitorResults, house.viewer, { monitor_id: id });
+    const { series, step_s, source } = await bench.call(getMonitorResults, house.viewer, { monitor_id: id });
     expect({ step_s, source }).toEqual({ step_s: 300, source: 'raw' });
     const none = { mean_ms: null, least_ms: null, most_ms: null, median_ms: null, p95_ms: null };
     expect(series).toEqual([
@@ -111,7 +111,7 @@ describe('the results of a monitor', () => {
     await result(id, europe, at + 2_000, 30);
     await result(id, asia, at + hour + 1_000, 50, 1);
     await bench.sql`insert into stale_hours (hour) values (${iso(at)}), (${iso(at + hour)})`;
-    const seen = () => bench.call(listMonitorResults, house.viewer, { monitor_id: id, window: '7d' });
+    const seen = () => bench.call(getMonitorResults, house.viewer, { monitor_id: id, window: '7d' });
     const before = await seen();
     expect(before.series).toMatchObject([
       { continent: 'Asia', points: [{ at: iso(at + hour), ok: 0, failed: 1, mean_ms: null }] },
@@ -119,7 +119,7 @@ describe('the results of a monitor', () => {
     ]);
     while (await bench.sql.begin((transaction) => rollUpOneHour(transaction, now)));
     expect(await seen()).toEqual(before);
-    const year = await bench.call(listMonitorResults, house.viewer, { monitor_id: id, window: '1y' });
+    const year = await bench.call(getMonitorResults, house.viewer, { monitor_id: id, window: '1y' });
     expect(year.step_s).toBe(86_400);
     expect(year.series.flatMap(({ points }) => points).reduce((sum, { ok, failed }) => sum + ok + failed, 0)).toBe(3);
   });

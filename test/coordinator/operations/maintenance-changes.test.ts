@@ -8,7 +8,6 @@ import {
   showMaintenanceWindow,
   startMaintenanceNow,
 } from '../../../shared/api/inner/maintenance.ts';
-import { explainUptime } from '../../../shared/api/inner/monitors.ts';
 import {
   createMaintenanceWindow,
   deleteMaintenanceWindow,
@@ -17,6 +16,7 @@ import {
   previewMaintenanceWindow,
   updateMaintenanceWindow,
 } from '../../../shared/api/maintenance.ts';
+import { getMonitorLedger } from '../../../shared/api/monitor-history.ts';
 import { createMonitor } from '../../../shared/api/monitors.ts';
 import { gateBench } from '../../support/gate.ts';
 import { createHouse, type House } from '../../support/people.ts';
@@ -88,7 +88,7 @@ describe('a window that is changed', () => {
     later(1);
     await change(made.id, { ends_at: iso(begun + 3 * hour), name: 'New name' });
     expect((await bench.call(listMaintenanceWindows, house.owner)).items).toHaveLength(before);
-    const { stretches } = await bench.call(explainUptime, house.owner, { monitor_id: id, days: 1 });
+    const { stretches } = await bench.call(getMonitorLedger, house.owner, { monitor_id: id, days: 1 });
     const of = stretches.filter(({ state }) => state === 'maintenance');
     expect(new Set(of.map(({ window: cause, window_name }) => `${cause} ${window_name}`))).toEqual(new Set([`${made.id} New name`]));
     const versions = await bench.sql<{ id: string }[]>`select id from maintenance_windows where version_of = ${made.id}`;

@@ -51,7 +51,10 @@ describe('status', () => {
     const id = await monitor(1);
     expect(await status(id)).toEqual({
       ...{ monitor: id, status: 'pending', since: iso(now - day), last_checked_at: null, enabled: true },
-      uptime: { days: 30, percent: null, down_seconds: 0 },
+      uptime: {
+        ...{ days: 30, percent: null, down_seconds: 0, from: iso(now - day), to: iso(now) },
+        ...{ up_seconds: 0, maintenance_seconds: 0, unknown_seconds: 86_400, paused_seconds: 0 },
+      },
     });
   });
 
@@ -125,13 +128,19 @@ describe('uptime', () => {
     await incident(id, at(6), at(6), at(9));
     await incident(id, at(12), null, at(20));
     // Of the last day: 6 h paused, 3 h down (the unknown hour is inside), 15 h up.
-    expect((await status(id, 1)).uptime).toEqual({ days: 1, percent: 83.3333, down_seconds: 3 * 3600 });
+    expect((await status(id, 1)).uptime).toEqual({
+      ...{ days: 1, percent: 83.3333, down_seconds: 3 * 3600, from: iso(now - day), to: iso(now) },
+      ...{ up_seconds: 15 * 3600, maintenance_seconds: 0, unknown_seconds: 0, paused_seconds: 6 * 3600 },
+    });
     bench.now = at(0) - day;
     const window = { starts_at: iso(at(8)), ends_at: iso(at(10)), monitors: [id] };
     await bench.call(createMaintenanceWindow, house.owner, window);
     bench.now = now;
     // The window covers one hour of the outage and one that was up.
-    expect((await status(id, 1)).uptime).toEqual({ days: 1, percent: 87.5, down_seconds: 2 * 3600 });
+    expect((await status(id, 1)).uptime).toMatchObject({
+      ...{ days: 1, percent: 87.5, down_seconds: 2 * 3600 },
+      ...{ up_seconds: 14 * 3600, maintenance_seconds: 2 * 3600, unknown_seconds: 0, paused_seconds: 6 * 3600 },
+    });
   });
 
   test('is 100 only without any downtime', async () => {
@@ -139,7 +148,9 @@ describe('uptime', () => {
     await result(id, now - 1000);
     expect((await status(id, 365)).uptime.percent).toBe(100);
     await incident(id, now - 5000, now - 5000, now - 4999);
-    expect((await status(id, 365)).uptime).toEqual({ days: 365, percent: 99.9999, down_seconds: 0.001 });
+    expect((await status(id, 365)).uptime).toMatchObject({
+      ...{ days: 365, percent: 99.9999, down_seconds: 0.001, up_seconds: 365 * 86_400 - 0.001 },
+    });
   });
 
   test('of 365 days of a busy ledger is what its intervals add up to', async () => {

@@ -13,8 +13,8 @@ test('every command that the service is promised with stands there, and no other
   expect(commands.map(commandName).toSorted()).toEqual(
     [
       'whoami',
-      ...['list', 'get', 'create', 'update', 'delete', 'status'].map((verb) => `monitors ${verb}`),
-      ...['list', 'get', 'acknowledge'].map((verb) => `incidents ${verb}`),
+      ...['list', 'get', 'create', 'update', 'delete', 'status', 'results', 'ledger'].map((verb) => `monitors ${verb}`),
+      ...['list', 'get', 'evidence', 'acknowledge'].map((verb) => `incidents ${verb}`),
       ...['list', 'get', 'create', 'update', 'delete'].map((verb) => `channels ${verb}`),
       ...['list', 'get', 'create', 'update', 'delete', 'preview'].map((verb) => `maintenance ${verb}`),
       ...['list', 'get', 'create', 'update', 'delete'].map((verb) => `groups ${verb}`),

@@ -1,6 +1,7 @@
+import { getIncidentEvidence } from '../../../../shared/api/incident-evidence.ts';
 import { acknowledgeIncident } from '../../../../shared/api/incidents.ts';
 import { explainAlerts } from '../../../../shared/api/inner/alerts.ts';
-import { addIncidentNote, getIncidentEvidence, shareIncident, withdrawIncidentShare } from '../../../../shared/api/inner/incidents.ts';
+import { addIncidentNote, shareIncident, withdrawIncidentShare } from '../../../../shared/api/inner/incidents.ts';
 import { listIncidentPages } from '../../../../shared/api/inner/status-pages.ts';
 import { durationText } from '../../../../shared/base/duration.ts';
 import { incidentSentence, verdictSentence } from '../../../../shared/base/sentence.ts';

@@ -1,7 +1,7 @@
 import { listIncidents } from '../../../../shared/api/incidents.ts';
 import { listTold } from '../../../../shared/api/inner/alerts.ts';
-import { explainUptime, listMonitorResults, resultWindows } from '../../../../shared/api/inner/monitors.ts';
 import { getBeatAddress, listBeats, rotateBeatAddress } from '../../../../shared/api/inner/pings.ts';
+import { getMonitorLedger, getMonitorResults, resultWindows } from '../../../../shared/api/monitor-history.ts';
 import { deleteMonitor, getMonitor, getMonitorStatus, updateMonitor } from '../../../../shared/api/monitors.ts';
 import type { OutputOf } from '../../../../shared/api/operation.ts';
 import { durationText } from '../../../../shared/base/duration.ts';
@@ -106,8 +106,8 @@ const pageOf = async (request: MembersRequest, { address, said }: Shown = {}): P
   const [monitor, status, ledger, results, { items }, told] = await Promise.all([
     ask(getMonitor, { monitor_id }),
     ask(getMonitorStatus, { monitor_id, days }),
-    ask(explainUptime, { monitor_id, days }),
-    ask(listMonitorResults, { monitor_id, window }),
+    ask(getMonitorLedger, { monitor_id, days }),
+    ask(getMonitorResults, { monitor_id, window }),
     ask(listIncidents, { monitor: monitor_id, days, limit: 20 }),
     ask(listTold, { monitor_id }),
   ]);

@@ -1,4 +1,4 @@
-import type { getIncidentEvidence } from '../../../../shared/api/inner/incidents.ts';
+import type { getIncidentEvidence } from '../../../../shared/api/incident-evidence.ts';
 import type { OutputOf } from '../../../../shared/api/operation.ts';
 import { type Html, html } from '../html.ts';
 import type { Times } from '../times.ts';

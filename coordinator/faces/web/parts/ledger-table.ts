@@ -1,11 +1,11 @@
-import type { explainUptime } from '../../../../shared/api/inner/monitors.ts';
+import type { getMonitorLedger } from '../../../../shared/api/monitor-history.ts';
 import type { OutputOf } from '../../../../shared/api/operation.ts';
 import { durationText } from '../../../../shared/base/duration.ts';
 import { type Html, html, joined, type Part } from '../html.ts';
 import type { Times } from '../times.ts';
 import { type State, stateMark, states } from './states.ts';
 
-export type Ledger = OutputOf<typeof explainUptime>;
+export type Ledger = OutputOf<typeof getMonitorLedger>;
 type Stretch = Ledger['stretches'][number];
 
 /** A page shows so many; the sum counts all. */

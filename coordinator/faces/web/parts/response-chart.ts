@@ -1,4 +1,4 @@
-import type { listMonitorResults } from '../../../../shared/api/inner/monitors.ts';
+import type { getMonitorResults } from '../../../../shared/api/monitor-history.ts';
 import type { OutputOf } from '../../../../shared/api/operation.ts';
 import { type Html, html } from '../html.ts';
 import type { Times } from '../times.ts';
@@ -6,7 +6,7 @@ import { axisOf, linePath, momentsBetween } from './chart-scale.ts';
 import { byContinent, lineClass, shortName } from './continents.ts';
 import { countText } from './figures.ts';
 
-export type Results = OutputOf<typeof listMonitorResults>;
+export type Results = OutputOf<typeof getMonitorResults>;
 type Series = Results['series'][number];
 type Point = Series['points'][number];
 

@@ -1,4 +1,4 @@
-import type { listMonitorResults as operation } from '../../../shared/api/inner/monitors.ts';
+import type { getMonitorResults as operation } from '../../../shared/api/monitor-history.ts';
 import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
 import { monitorKey } from '../../store/monitors.ts';
 import { hourlySeries, rawSeries, type SeriesRow } from '../../store/result-series.ts';
@@ -18,7 +18,7 @@ const windows = {
 
 const rounded = (ms: number | null): number | null => (ms === null ? null : Math.round(ms * 10) / 10);
 
-export const listMonitorResults = async (
+export const getMonitorResults = async (
   { sql, organisation, now }: InOrganisation,
   { monitor_id: id, window }: InputOf<typeof operation>,
 ): Answer<OutputOf<typeof operation>> => {

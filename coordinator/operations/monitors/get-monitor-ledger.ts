@@ -1,11 +1,12 @@
-import type { explainUptime as operation } from '../../../shared/api/inner/monitors.ts';
+import type { getMonitorLedger as operation } from '../../../shared/api/monitor-history.ts';
 import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
-import { stretchesOf, uptimeOf } from '../../domain/monitor-history.ts';
+import { stretchesOf } from '../../domain/monitor-history.ts';
 import { windowOf } from '../../domain/uptime.ts';
 import type { Stretch } from '../../domain/uptime-explained.ts';
 import { monitorHistories } from '../../store/monitor-history.ts';
 import type { Answer, InOrganisation } from '../context.ts';
 import { found } from '../not-found.ts';
+import { uptimeOut } from './uptime-out.ts';
 
 /** More stretches than anybody reads, and fewer than make a page slow. */
 const mostStretches = 1_000;
@@ -20,23 +21,17 @@ const stretchOut = ({ from, to, state, cause }: Stretch) => ({
 });
 
 /** Rule 43. The sum and what it is made of come from one reading of the ledger, so they always fit. */
-export const explainUptime = async (
+export const getMonitorLedger = async (
   { sql, organisation, now }: InOrganisation,
   { monitor_id: id, days }: InputOf<typeof operation>,
 ): Answer<OutputOf<typeof operation>> => {
   const window = windowOf(days, now);
   const [history] = await monitorHistories(sql, organisation.id, [id], window);
   const of = found(history, 'monitor_not_found');
-  const { percent, up, down_seconds, maintenance, unknown, paused } = uptimeOf(of, window);
   const stretches = stretchesOf(of, window).toReversed();
   return {
-    ...{ monitor: id, days, percent, down_seconds },
-    from: new Date(Math.min(Math.max(window.from, of.created_at), now)).toISOString(),
-    to: new Date(now).toISOString(),
-    up_seconds: up / 1_000,
-    maintenance_seconds: maintenance / 1_000,
-    unknown_seconds: unknown / 1_000,
-    paused_seconds: paused / 1_000,
+    monitor: id,
+    ...uptimeOut(of, days, window),
     stretches: stretches.slice(0, mostStretches).map(stretchOut),
     left_out: Math.max(0, stretches.length - mostStretches),
   };
