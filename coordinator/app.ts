@@ -17,6 +17,7 @@ import { createShares } from './access/shares.ts';
 import { type Config, connectionsBeside } from './config.ts';
 import { type Engine, startEngine } from './engine.ts';
 import { downloadRoutes } from './faces/downloads/routes.ts';
+import { healthRoutes } from './faces/health.ts';
 import { forwardedPingsRoute } from './faces/pings/forwarded.ts';
 import { pingRoutes } from './faces/pings/index.ts';
 import { restRoutes, restServerOptions } from './faces/rest/index.ts';
@@ -62,6 +63,8 @@ export type Overrides = {
   readonly log?: Log;
   readonly timing?: Partial<Timing>;
   readonly lastAnswersMs?: number;
+  /** Settles when whoever shares out requests has looked elsewhere. */
+  readonly lookedElsewhere?: () => Promise<unknown>;
 };
 
 /** Whoever is being answered when the coordinator ends has so long; who stalls is cut off then. */
@@ -113,16 +116,16 @@ export const createApp = (config: Config, overrides: Overrides = {}): App => {
   let engine: Engine | undefined;
   let baseUrl = config.BASE_URL ?? '';
 
-  // Load balancers often ask for the head alone.
-  web.get('/health', { exposeHeadRoute: true }, async (_request, reply) => {
-    // Why its health cannot be told stands in the log of the part that failed; here it is simply not well.
-    const [database, seen] = await Promise.all([answersSoon(sql), whileThere(async () => engine?.health())().catch(() => undefined)]);
-    const { bus = false, streams = false, partitions = false, probes = [] } = seen ?? {};
-    const isWell = database && bus && streams && partitions;
-    return reply
-      .code(isWell ? 200 : 503)
-      .header('cache-control', 'no-store')
-      .send({ status: isWell ? 'ok' : 'degraded', parts: { database, bus, streams, partitions, probes } });
+  let isLeaving = false;
+  const lookedElsewhere = overrides.lookedElsewhere ?? (() => pause(config.LEAVING_S * 1_000));
+  healthRoutes(web, {
+    isLeaving: () => isLeaving,
+    look: async () => {
+      // Why its health cannot be told stands in the log of the part that failed; here it is simply not well.
+      const [database, seen] = await Promise.all([answersSoon(sql), whileThere(async () => engine?.health())().catch(() => undefined)]);
+      const { bus = false, streams = false, partitions = false, probes = [], busFault } = seen ?? {};
+      return { database: database && isEntered, bus, streams, partitions, probes, busFault };
+    },
   });
 
   let pages: Web | undefined;
@@ -203,6 +206,7 @@ export const createApp = (config: Config, overrides: Overrides = {}): App => {
         systemCredentials: config.NATS_SYSTEM_CREDENTIALS,
         account: config.NATS_ACCOUNT_PUBLIC,
         operatorSeed: config.NATS_OPERATOR_SEED,
+        publicUrl: config.NATS_PUBLIC_URL,
       },
       masterOf: (newest) => inForce({ secretKey, previousKey }, newest),
       pingSpool: join(config.DATA_DIR ?? join(tmpdir(), `antipode-coordinator-${port}`), 'beats.jsonl'),
@@ -230,6 +234,8 @@ export const createApp = (config: Config, overrides: Overrides = {}): App => {
       return starting;
     },
     close: async () => {
+      isLeaving = true;
+      if (engine !== undefined) await lookedElsewhere();
       leaving.abort(new Error('the coordinator ends before it was at work'));
       // What was begun ends itself when it waits for something; what is at work is ended here.
       await Promise.race([begun, pause(unwindingMs)]);

@@ -41,6 +41,8 @@ const variables = z.object({
   DATA_DIR: z.string().min(1).optional(),
   HOST: z.string().default('127.0.0.1'),
   PORT: z.coerce.number().int().min(0).max(65_535).default(8080),
+  /** Told to end, it says for so long that it is not ready before it stops listening: whoever shares out requests looks elsewhere meanwhile. */
+  LEAVING_S: z.coerce.number().int().min(0).max(60).default(0),
   BASE_URL: z.url({ protocol: /^https?$/, error: 'must be an http:// or https:// address' }).optional(),
   RATE_LIMIT_PER_MINUTE: z.coerce.number().int().min(1).default(120),
   /** host:port, several with commas, that probes reach to vouch for themselves; without it the coordinator's own address. */

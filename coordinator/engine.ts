@@ -1,14 +1,15 @@
 import pLimit from 'p-limit';
 import type { Clock } from '../shared/base/clock.ts';
-import type { Continent } from '../shared/base/continents.ts';
 import { type End, endAll } from '../shared/base/ends.ts';
 import type { Log } from '../shared/base/log.ts';
 import { type Key, keyFromSeed } from '../shared/bus/identity.ts';
 import type { Bus } from '../shared/bus/nats.ts';
 import { createPingRecords } from '../shared/bus/ping-records.ts';
+import { serverFault } from '../shared/bus/server-version.ts';
 import { partitionCount } from '../shared/bus/subjects.ts';
 import { createAlerter } from './alerts/alerter.ts';
 import type { Teller } from './alerts/teller.ts';
+import type { Standing } from './faces/health.ts';
 import { createClockNotice } from './house/clock-notice.ts';
 import type { DatabaseClock } from './house/database-clock.ts';
 import { watchDatabase } from './house/database-watch.ts';
@@ -61,18 +62,8 @@ export type Engine = {
   readonly trials: Trials;
   readonly takePing: Pings['take'];
   readonly takeForwardedPings: Pings['takeKept'];
-  readonly health: () => Promise<EngineHealth>;
+  readonly health: () => Promise<Omit<Standing, 'database'>>;
   readonly close: () => Promise<void>;
-};
-
-export type EngineHealth = {
-  readonly bus: boolean;
-  /** Whether every stream has a leader, and what waits there for the partitions here is read. */
-  readonly streams: boolean;
-  /** Whether every partition has an owner, here or elsewhere, and those here go on. */
-  readonly partitions: boolean;
-  /** The public probes; those of organisations are nobody else's business. */
-  readonly probes: readonly { readonly name: string; readonly continent: Continent; readonly present: boolean }[];
 };
 
 export type EngineOptions = {
@@ -83,7 +74,7 @@ export type EngineOptions = {
   readonly log: Log;
   readonly timing: Timing;
   readonly kept: Kept;
-  readonly nats: BusPlace & { readonly account: string; readonly operatorSeed: string };
+  readonly nats: BusPlace & { readonly account: string; readonly operatorSeed: string; readonly publicUrl: string | undefined };
   readonly databaseClock: Pick<DatabaseClock, 'observe' | 'differenceMs'>;
   /** Waits until the database answers. */
   readonly untilDatabase: () => Promise<unknown>;
@@ -288,6 +279,7 @@ const putTogether = async (options: EngineOptions, ends: End[]): Promise<Engine>
       const stands = (what: string) => standing.some((name) => name.startsWith(what));
       return {
         bus: bus.isConnected(),
+        busFault: serverFault(bus.serverVersion(), [nats.entrance.url, nats.publicUrl ?? nats.entrance.url]),
         partitions: (await ownedPartitions(sql)) === partitionCount && !stands('partition'),
         streams: streamWatch.areLed() && !stands('stream'),
         probes: roster()

@@ -26,7 +26,7 @@ const serve = async (): Promise<void> => {
     stopping = true;
     log.info({ why }, 'the coordinator stops');
     // Whoever waits for us is not kept waiting by a part that does not end.
-    const patience = setTimeout(() => process.exit(1), 10_000);
+    const patience = setTimeout(() => process.exit(1), 10_000 + config.LEAVING_S * 1_000);
     await app.close().catch((error: unknown) => log.error({ err: error }, 'the coordinator did not stop cleanly'));
     clearTimeout(patience);
     process.exit(code);

@@ -3,7 +3,7 @@ import { createLog } from '../shared/base/log.ts';
 import { createOrganisationLookup } from './access/organisation-lookup.ts';
 import { readConfig } from './config.ts';
 import { createEntrance } from './gate.ts';
-import { runUnderstood, type Streams, understand } from './operator/index.ts';
+import { isAlone, runAlone, runUnderstood, type Streams, understand } from './operator/index.ts';
 import { writeBackup } from './store/backup.ts';
 import { connect, longWork } from './store/database.ts';
 import { entryFault } from './store/database-entry.ts';
@@ -21,6 +21,7 @@ export const operate = async (
 ): Promise<number> => {
   const understood = understand(argv, streams);
   if (typeof understood === 'number') return understood;
+  if (isAlone(understood)) return runAlone(understood, streams);
   const config = readConfig(environment);
   const log = createLog({ name: 'operator', level: 'silent' });
   const sql = connect(config.DATABASE_URL, { name: 'antipode operator', connections: 2, patience: longWork });

@@ -35,15 +35,27 @@ export type Flag = {
 /** The flags that were given, by name. */
 export type Given = { readonly get: (flag: string) => string | undefined; readonly has: (flag: string) => boolean };
 
-export type Command = {
+type Words = {
   /** Noun and verb, or one word. */
   readonly words: readonly string[];
   readonly what: string;
   readonly flags: Readonly<Record<string, Flag>>;
+};
+
+/** Needs a coordinator's environment: a database, keys, the gate. */
+export type HouseCommand = Words & {
   /** Whether the schema must be up to date before it runs. */
   readonly onToday: boolean;
   /** @returns the one object that is printed. */
   readonly run: (parts: OperatorParts, given: Given, progress: Progress) => Promise<unknown>;
 };
+
+/** Needs nothing but the machine it runs on. */
+export type LoneCommand = Words & {
+  /** @returns the one object that is printed, and how people read it where that is not the usual. */
+  readonly alone: (given: Given) => Promise<{ readonly result: unknown; readonly text?: () => string }>;
+};
+
+export type Command = HouseCommand | LoneCommand;
 
 export const commandName = ({ words }: Command): string => words.join(' ');

@@ -2,10 +2,10 @@ import { operations } from '../../shared/api/index.ts';
 import { innerOperations } from '../../shared/api/inner/index.ts';
 import { rawInput } from '../../shared/api/operation.ts';
 import { operatorIn } from '../access/caller.ts';
-import type { Command } from './command.ts';
+import type { Command, HouseCommand } from './command.ts';
 import { configOf, id, input, organisation, required, today, upon, within } from './command-parts.ts';
 
-const createChannel: Command['run'] = async ({ gate, organisations }, given) => {
+const createChannel: HouseCommand['run'] = async ({ gate, organisations }, given) => {
   const config = configOf(given.get('config'), '{"address":"ada@example.org"}');
   const caller = operatorIn(await organisations.named(given.get('organisation') ?? ''));
   const flat = { ...input(given, { kind: 'kind', name: 'name', 'delay-s': 'delay_s', 'reminder-s': 'reminder_s' }), config };

@@ -2,12 +2,13 @@ import { operations } from '../../shared/api/index.ts';
 import { innerOperations, installationOperations } from '../../shared/api/inner/index.ts';
 import { rawInput } from '../../shared/api/operation.ts';
 import { operatorIn } from '../access/caller.ts';
-import { type Command, UsageFault } from './command.ts';
+import { type Command, type HouseCommand, UsageFault } from './command.ts';
 import { configOf, days, id, input, oneOrAll, onInstallation, organisation, required, today, upon, within } from './command-parts.ts';
 import { commandsOfChannels } from './commands-of-channels.ts';
 import { commandsOfPeople } from './commands-of-people.ts';
+import { commandsOfTheBus } from './commands-of-the-bus.ts';
 
-const createMonitor: Command['run'] = async ({ gate, organisations }, given) => {
+const createMonitor: HouseCommand['run'] = async ({ gate, organisations }, given) => {
   const config = configOf(given.get('config'), '{"method":"HEAD"}');
   const caller = operatorIn(await organisations.named(given.get('organisation') ?? ''));
   const flat = {
@@ -17,7 +18,7 @@ const createMonitor: Command['run'] = async ({ gate, organisations }, given) => 
   return (await gate.execute(operations.createMonitor, caller, rawInput(operations.createMonitor, flat))).body;
 };
 
-const createProbe: Command['run'] = async ({ gate, organisations }, given) => {
+const createProbe: HouseCommand['run'] = async ({ gate, organisations }, given) => {
   const named = given.get('organisation');
   const owner = named === undefined ? {} : { organisation: (await organisations.named(named)).id };
   const flat = { ...input(given, { name: 'name', continent: 'continent' }), ...owner };
@@ -39,6 +40,7 @@ export const commands: readonly Command[] = [
   },
   ...commandsOfPeople,
   ...commandsOfChannels,
+  ...commandsOfTheBus,
   {
     ...today,
     words: ['probe', 'create'],

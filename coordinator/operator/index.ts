@@ -1,7 +1,7 @@
 import { InvalidInput } from '../../shared/api/errors.ts';
 import { codeOf } from '../../shared/base/error-code.ts';
 import { Refusal } from '../../shared/base/refusal.ts';
-import { type Command, commandName, type Given, type OperatorParts, type Progress, UsageFault } from './command.ts';
+import { type Command, commandName, type Given, type LoneCommand, type OperatorParts, type Progress, UsageFault } from './command.ts';
 import { findCommand, helpOf, helpOfAll, readFlags } from './command-line.ts';
 import { commands } from './commands.ts';
 import { configWarnings } from './config-warnings.ts';
@@ -16,8 +16,11 @@ export type Streams = {
   readonly watched: boolean;
 };
 
-/** A command that was understood and needs the house to run. */
-export type Understood = { readonly command: Command; readonly given: Given };
+/** A command that was understood; with `alone` it needs no house. */
+export type Understood<Kind extends Command = Command> = { readonly command: Kind; readonly given: Given };
+
+/** Whether it runs on any machine, without an environment. */
+export const isAlone = (understood: Understood): understood is Understood<LoneCommand> => 'alone' in understood.command;
 
 const done = 0;
 const failed = 1;
@@ -65,20 +68,17 @@ const faultsOf = (command: Command, { faults }: InvalidInput): string =>
 /** A file or a host that cannot be reached: nothing that a stack would explain. */
 const isOfSystem = (error: Error): boolean => 'syscall' in error || codeOf(error) === 'CONNECT_TIMEOUT';
 
-/** Runs a command that was understood; its exit code. Faults that are nobody's but ours are thrown. */
-export const runUnderstood = async (
-  { command, given }: Understood,
-  parts: OperatorParts,
-  { out, err, watched }: Streams,
-): Promise<number> => {
-  const progress: Progress = (table, rows) => {
-    if (watched && !given.has('json')) err(`  ${table}: ${rows} rows\n`);
-  };
+/** What a command gave, in the form that was asked for. */
+const print = (result: unknown, given: Given, { out, err }: Streams, text = asText): void => {
+  out(`${given.has('json') ? JSON.stringify(result) : text(result)}\n`);
+  for (const warning of configWarnings(result)) err(`${shown(warning)}\n`);
+};
+
+/** Its exit code. Faults that are nobody's but ours are thrown. */
+const ended = async (command: Command, streams: Streams, work: () => Promise<void>): Promise<number> => {
+  const { err } = streams;
   try {
-    if (command.onToday) await parts.migrate();
-    const result = await command.run(parts, given, progress);
-    out(`${given.has('json') ? JSON.stringify(result) : asText(result)}\n`);
-    for (const warning of configWarnings(result)) err(`${shown(warning)}\n`);
+    await work();
     return done;
   } catch (error) {
     if (error instanceof UsageFault || error instanceof InvalidInput) {
@@ -90,4 +90,23 @@ export const runUnderstood = async (
     else throw error;
     return failed;
   }
+};
+
+/** Runs a command that needs no house. */
+export const runAlone = ({ command, given }: Understood<LoneCommand>, streams: Streams): Promise<number> =>
+  ended(command, streams, async () => {
+    const { result, text } = await command.alone(given);
+    print(result, given, streams, text);
+  });
+
+/** Runs a command that was understood; its exit code. */
+export const runUnderstood = async ({ command, given }: Understood, parts: OperatorParts, streams: Streams): Promise<number> => {
+  if ('alone' in command) return runAlone({ command, given }, streams);
+  const progress: Progress = (table, rows) => {
+    if (streams.watched && !given.has('json')) streams.err(`  ${table}: ${rows} rows\n`);
+  };
+  return ended(command, streams, async () => {
+    if (command.onToday) await parts.migrate();
+    print(await command.run(parts, given, progress), given, streams);
+  });
 };

@@ -1,6 +1,6 @@
 /** The environments that the launcher's processes get: what they need of ours, and of the person's only what is not secret to them. */
 import { join } from 'node:path';
-import type { BusIdentity } from './nats.ts';
+import type { BusIdentity } from '../../shared/bus/bus-identity.ts';
 
 /** What a coordinator must know of a bus; the embedded one gives all of it, a foreign one is described by all of it or not at all. */
 export const busVariables = [

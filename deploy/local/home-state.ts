@@ -1,9 +1,9 @@
 /** What a home remembers from one start to the next: keys, passwords, ports, and what the first start made. Never deleted by the launcher. */
 import { randomBytes } from 'node:crypto';
 import { z } from 'zod';
+import { busIdentityShape, createBusIdentity } from '../../shared/bus/bus-identity.ts';
 import { stateFile } from './folders.ts';
 import { readJson, writeJson } from './json-file.ts';
-import { busIdentityShape, createBusIdentity } from './nats.ts';
 
 export const sites = [
   { name: 'Frankfurt', continent: 'Europe' },

@@ -1,7 +1,7 @@
 /** `npm run operator -- …`: the coordinator's operator commands, in the environment of the service that `npm start` runs, or of DATABASE_URL. */
 import { spawn } from 'node:child_process';
 import { z } from 'zod';
-import { understand } from '../../coordinator/operator/index.ts';
+import { isAlone, understand } from '../../coordinator/operator/index.ts';
 import { coordinatorMain, environmentFile } from './coordinator-place.ts';
 import { openHome, projectFolder } from './folders.ts';
 import { readJson } from './json-file.ts';
@@ -22,6 +22,7 @@ const surroundings = (): Record<string, string | undefined> => {
       watched: false,
     });
     if (typeof understood === 'number') process.exit(understood);
+    if (isAlone(understood)) return process.env;
     process.stderr.write(
       `nothing runs on ${home}: begin with npm start, or name a database and a bus with DATABASE_URL, NATS_URL and the rest\n`,
     );

@@ -15,6 +15,8 @@ import { createStoring } from './storing.ts';
  */
 export type Bus = Management & {
   readonly isConnected: () => boolean;
+  /** Of the server that was entered last, as it calls itself. */
+  readonly serverVersion: () => string;
   /** Calls with every change of status, from now on. */
   readonly onStatus: (listener: (status: BusStatus) => void) => Subscription;
   readonly publish: (subject: string, data: Uint8Array | string, headers?: Headers) => void;
@@ -187,6 +189,7 @@ export const connectBus = async (options: BusOptions): Promise<Bus> => {
   return {
     ...management,
     isConnected: () => status === 'connected',
+    serverVersion: () => nc.info?.version ?? '',
     onStatus,
     publish: (subject, data, headers) => nc.publish(subject, data, headersOf(headers)),
     subscribe: (subject, handler) => subscribe(nc, log, subject, handler),

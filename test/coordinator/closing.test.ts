@@ -1,10 +1,11 @@
 import { once } from 'node:events';
 import { type ClientRequest, request } from 'node:http';
 import { text } from 'node:stream/consumers';
-import { beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, inject, test } from 'vitest';
 import { createApp } from '../../coordinator/app.ts';
 import { readConfig } from '../../coordinator/config.ts';
 import { createLog } from '../../shared/base/log.ts';
+import { isSafeServer } from '../../shared/bus/server-version.ts';
 import { eventually } from '../support/eventually.ts';
 import { ownDatabase } from '../support/own-database.ts';
 import { createHouse, type House, testSecretKey } from '../support/people.ts';
@@ -57,4 +58,40 @@ test('and does not wait for who stalls', async () => {
   const cut = new Promise((resolve) => stalled.once('close', resolve));
   await app.close();
   await cut;
+});
+
+test('before that it says that it is not ready, and goes on answering until others had time to look elsewhere', async () => {
+  const elsewhere = Promise.withResolvers<void>();
+  const app = createApp(readConfig(environment), { log, lookedElsewhere: () => elsewhere.promise });
+  const { url } = await app.start();
+  const ask = async (path: string) => {
+    const answer = await fetch(`${url}${path}`);
+    return { status: answer.status, body: await answer.json() };
+  };
+  expect(await eventually(async () => (await ask('/readyz')).status === 200)).toBe(true);
+  const closed = app.close();
+  expect(await ask('/readyz')).toMatchObject({ status: 503, body: { why: expect.arrayContaining(['This coordinator was told to end.']) } });
+  expect((await ask('/livez')).status).toBe(200);
+  expect((await fetch(`${url}/api/v1/monitors`, { headers: { authorization: `Bearer ${house.owner.read}` } })).status).toBe(200);
+  elsewhere.resolve();
+  await closed;
+  await expect(fetch(`${url}/readyz`)).rejects.toThrow();
+});
+
+test('a bus that has known holes and can be reached from outside is refused in words; what needs no bus goes on', async () => {
+  const open = { ...environment, NATS_PUBLIC_URL: 'tls://bus.example:443' };
+  const app = createApp(readConfig(open), { log });
+  const { url } = await app.start();
+  const seen = await eventually(async () => {
+    const answer = await fetch(`${url}/readyz`);
+    const { why } = (await answer.json()) as { why: string[] };
+    // Which server the run has, the machine decides.
+    const said = why.filter((line) => !line.includes('known holes'));
+    return said.length === 0 ? { status: answer.status, isRefused: why.length > 0 } : undefined;
+  });
+  const { version } = inject('services').nats;
+  const isRefused = !isSafeServer(version.join('.'));
+  expect(seen).toEqual({ status: isRefused ? 503 : 200, isRefused });
+  expect((await fetch(`${url}/livez`)).status).toBe(200);
+  await app.close();
 });

@@ -2,8 +2,8 @@ import { generateKeyPairSync } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { readConfig } from '../../coordinator/config.ts';
 import { busEnvironment } from '../../deploy/local/environments.ts';
-import { createBusIdentity } from '../../deploy/local/nats.ts';
 import { ConfigurationFault } from '../../shared/base/env.ts';
+import { createBusIdentity } from '../../shared/bus/bus-identity.ts';
 
 const whole = {
   ...busEnvironment(createBusIdentity(Date.now()), 'nats://bus.example:4222'),

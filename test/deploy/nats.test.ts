@@ -5,9 +5,10 @@ import { connect, credsAuthenticator } from '@nats-io/transport-node';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { awaitReady, type Child, startChild } from '../../deploy/local/child.ts';
 import { openCache } from '../../deploy/local/folders.ts';
-import { createBusIdentity, greetsOn, prepareNats } from '../../deploy/local/nats.ts';
+import { greetsOn, prepareNats } from '../../deploy/local/nats.ts';
 import { type NatsBinary, obtainNatsServer } from '../../deploy/local/nats-binary.ts';
 import { freePort } from '../../deploy/local/ports.ts';
+import { createBusIdentity } from '../../shared/bus/bus-identity.ts';
 import { issueCredentials, keyFromSeed, withRevocations } from '../../shared/bus/identity.ts';
 import { hasBinaries, pushAccount } from '../support/services.ts';
 

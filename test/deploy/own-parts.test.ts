@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { busVariables } from '../../deploy/local/environments.ts';
-import { createBusIdentity } from '../../deploy/local/nats.ts';
 import { faultsOfOwnParts } from '../../deploy/local/own-parts.ts';
 import { readSettings, type Settings } from '../../deploy/local/settings.ts';
+import { createBusIdentity } from '../../shared/bus/bus-identity.ts';
 import { createAccount, createDatabase, environmentOf, freePort, type TestAccount, type TestDatabase } from '../support/services.ts';
 
 let database: TestDatabase;

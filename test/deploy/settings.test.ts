@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { busEnvironment, doorEnvironment } from '../../deploy/local/environments.ts';
-import { createBusIdentity } from '../../deploy/local/nats.ts';
 import { readSettings } from '../../deploy/local/settings.ts';
+import { createBusIdentity } from '../../shared/bus/bus-identity.ts';
 
 const bus = busEnvironment(createBusIdentity(Date.now()), 'nats://bus.example:4222');
 

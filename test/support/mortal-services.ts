@@ -6,10 +6,11 @@ import { connect } from '../../coordinator/store/database.ts';
 import { migrate } from '../../coordinator/store/migrate.ts';
 import { awaitReady, type Child, type Command, startChild } from '../../deploy/local/child.ts';
 import { openCache } from '../../deploy/local/folders.ts';
-import { createBusIdentity, greetsOn, prepareNats } from '../../deploy/local/nats.ts';
+import { greetsOn, prepareNats } from '../../deploy/local/nats.ts';
 import { obtainNatsServer } from '../../deploy/local/nats-binary.ts';
 import { freePort } from '../../deploy/local/ports.ts';
 import { isPostgresReady, preparePostgres } from '../../deploy/local/postgres.ts';
+import { createBusIdentity } from '../../shared/bus/bus-identity.ts';
 import type { Services } from './services-run.ts';
 
 /** A server that dies and lives again, at the same place with what its disk holds. */

@@ -8,12 +8,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { awaitReady, type Child, type Command, startChild } from '../../deploy/local/child.ts';
 import { openCache } from '../../deploy/local/folders.ts';
-import { type BusIdentity, createBusIdentity, greetsOn, prepareNats } from '../../deploy/local/nats.ts';
+import { greetsOn, prepareNats } from '../../deploy/local/nats.ts';
 import { obtainNatsServer } from '../../deploy/local/nats-binary.ts';
 import { freePort } from '../../deploy/local/ports.ts';
 import { endLeftPostgres, isPostgresReady, preparePostgres } from '../../deploy/local/postgres.ts';
 import { findPostgresPackage } from '../../deploy/local/postgres-binaries.ts';
 import { findProcess } from '../../deploy/local/processes.ts';
+import { type BusIdentity, createBusIdentity } from '../../shared/bus/bus-identity.ts';
 import { needsEngine, type Way, wayToServices } from './services-way.ts';
 
 /** What a test file needs to know; plain data, so that it crosses into vitest's workers. */

@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import postgres from 'postgres';
 import { inject } from 'vitest';
-import { createAccountIdentity } from '../../deploy/local/nats.ts';
+import { createAccountIdentity } from '../../shared/bus/bus-identity.ts';
 import { dialOnce } from '../../shared/bus/dialling.ts';
 import type { Services } from './services-run.ts';
 

@@ -1,0 +1,50 @@
+import type { FastifyInstance, FastifyReply } from 'fastify';
+
+/** What there is to know of the parts at this moment. Whatever could not be told is not well. */
+export type Standing = {
+  /** Whether it answers. */
+  readonly database: boolean;
+  readonly bus: boolean;
+  /** Whether every stream has a leader, and what waits there is read. */
+  readonly streams: boolean;
+  /** Whether every partition has an owner. */
+  readonly partitions: boolean;
+  readonly probes: readonly { readonly name: string; readonly continent: string; readonly present: boolean }[];
+  /** Why the bus must not be used, in words. */
+  readonly busFault: string | undefined;
+};
+
+export type Health = {
+  readonly look: () => Promise<Standing>;
+  /** Whether it was told to end. */
+  readonly isLeaving: () => boolean;
+};
+
+/** Why this coordinator must get no requests now; none means that it is ready. */
+const obstacles = ({ database, bus, streams, busFault }: Standing, isLeaving: boolean): readonly string[] => [
+  ...(isLeaving ? ['This coordinator was told to end.'] : []),
+  ...(database ? [] : ['The database does not answer, or is not yet of this version.']),
+  ...(bus ? [] : ['The bus cannot be reached.']),
+  ...(bus && !streams ? ['Streams of the bus have no leader: nothing goes through them.'] : []),
+  ...(busFault === undefined ? [] : [busFault]),
+];
+
+/**
+ * Three questions. `/health`: is the installation well, for people and monitors. `/readyz`: may this coordinator be sent requests, for whoever shares
+ * them out. `/livez`: does the process go on, for whoever starts it again; a new process would help against nothing else.
+ */
+export const healthRoutes = (web: FastifyInstance, { look, isLeaving }: Health): void => {
+  const fresh = (reply: FastifyReply, isWell: boolean) => reply.code(isWell ? 200 : 503).header('cache-control', 'no-store');
+
+  // Load balancers often ask for the head alone.
+  web.get('/health', { exposeHeadRoute: true }, async (_request, reply) => {
+    const { busFault: _, ...parts } = await look();
+    const isWell = parts.database && parts.bus && parts.streams && parts.partitions;
+    return fresh(reply, isWell).send({ status: isWell ? 'ok' : 'degraded', parts });
+  });
+  web.get('/livez', { exposeHeadRoute: true }, async (_request, reply) => fresh(reply, true).send({ status: 'ok' }));
+  web.get('/readyz', { exposeHeadRoute: true }, async (_request, reply) => {
+    const why = obstacles(await look(), isLeaving());
+    return fresh(reply, why.length === 0).send({ status: why.length === 0 ? 'ok' : 'not ready', why });
+  });
+};
