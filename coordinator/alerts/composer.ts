@@ -1,5 +1,6 @@
 import type { Clock } from '../../shared/base/clock.ts';
 import { newId } from '../../shared/base/ids.ts';
+import type { Interval } from '../../shared/base/interval.ts';
 import { type Bucket, gather } from '../domain/telling/bucket.ts';
 import { shutBy } from '../domain/telling/coverage.ts';
 import { flappingMemoryMs } from '../domain/telling/flapping.ts';
@@ -23,6 +24,7 @@ import {
   mutesOf,
   type NewMessage,
   openInThreads,
+  resolutionsOf,
   takeChannelsWithSteps,
   type WaitingStep,
   waitingSteps,
@@ -54,36 +56,55 @@ type Parts = {
   readonly isByThread: (kind: string) => boolean;
 };
 
+/**
+ * The steps whose time has come. Only once they are held fast is it asked what is over: whoever planned an end meanwhile knew of no beginning that
+ * was told.
+ */
+const takeSteps = async (sql: Queryable, channels: readonly ComposedChannel[], now: number) => {
+  const ids = channels.map(({ id }) => id);
+  const held = await waitingSteps(sql, ids, now, mostSteps);
+  const incidents = [...new Set(held.map(({ incident_id }) => incident_id))];
+  const [resolved, seen] = await Promise.all([resolutionsOf(sql, incidents), matricesOf(sql, incidents)]);
+  const lines = [...Map.groupBy(seen, ({ incident_id }) => incident_id)].map(([incident, rows]) => [incident, matrixLine(rows)] as const);
+  return {
+    steps: held.map((step) => ({ ...step, resolved_at: resolved.get(step.incident_id) ?? null })),
+    matrices: new Map(lines),
+  };
+};
+
 /** All that was read for one round. */
 type Round = {
   readonly now: number;
   readonly covers: Awaited<ReturnType<typeof coverOfMonitors>>;
-  readonly mutes: ReadonlyMap<string, number>;
+  readonly mutes: ReadonlyMap<string, readonly Interval[]>;
   /** When each monitor was last confirmed down. */
   readonly lastDown: ReadonlyMap<string, number>;
   readonly downs: readonly DownMessage[];
   readonly matrices: ReadonlyMap<string, string | null>;
 };
 
+const time = (at: Date | null): number | null => at?.getTime() ?? null;
+
 const readRound = async (
   sql: Queryable,
   channels: readonly ComposedChannel[],
   steps: readonly WaitingStep[],
   now: number,
-): Promise<Round> => {
+): Promise<Omit<Round, 'matrices'>> => {
   const incidents = [...new Set(steps.map(({ incident_id }) => incident_id))];
   const monitorsOf = (some: readonly WaitingStep[]) => [...new Set(some.map(({ monitor_id }) => monitor_id))];
   const flapping = monitorsOf(steps.filter((step) => step.flapping !== 'plain' && ends.includes(step.event)));
   const since = now - flappingMemoryMs;
-  const covers = await coverOfMonitors(sql, monitorsOf(steps.filter(({ event }) => !ends.includes(event))), { from: now - 1, to: now + 1 });
-  const mutes = await mutesOf(sql, [...new Set(channels.map(({ organisation_id }) => organisation_id))], now);
+  const beginnings = steps.filter(({ event }) => !ends.includes(event));
+  // Of those that are over already it is asked what held them at their end.
+  const earliest = Math.min(now, ...beginnings.map(({ resolved_at }) => time(resolved_at) ?? now));
+  const covers = await coverOfMonitors(sql, monitorsOf(beginnings), { from: earliest - 1, to: now + 1 });
+  const mutes = await mutesOf(sql, [...new Set(channels.map(({ organisation_id }) => organisation_id))], earliest);
   const outages = flapping.length === 0 ? [] : await outagesOf(sql, flapping, since);
   const downs = await downMessages(sql, { channels: channels.map(({ id }) => id), incidents, flapping, since }, now);
-  const seen = Map.groupBy(await matricesOf(sql, incidents), ({ incident_id }) => incident_id);
   return {
     ...{ now, covers, mutes, downs },
     lastDown: new Map(outages.map(({ monitor_id, confirmed_at }) => [monitor_id, confirmed_at.getTime()])),
-    matrices: new Map([...seen].map(([incident, rows]) => [incident, matrixLine(rows)])),
   };
 };
 
@@ -93,22 +114,27 @@ const bucketOf = ({ bucket_full_at, gathering_since, gathered_at }: ComposedChan
   newest: gathered_at?.getTime() ?? null,
 });
 
+const mutedUntil = (mutes: readonly Interval[], at: number): number | null => {
+  const until = mutes.filter(({ from, to }) => from <= at && at < to).map(({ to }) => to);
+  return until.length === 0 ? null : Math.max(...until);
+};
+
 const dispositionOf = (step: WaitingStep, channel: ComposedChannel, round: Round): Disposition => {
-  const time = (at: Date | null): number | null => at?.getTime() ?? null;
   const { monitor_id, event, flapping } = step;
   const due_at = step.due_at.getTime();
   // A monitor that was deleted took its incidents along: they are over.
-  const ended_at = step.started_at === null ? due_at : time(step.resolved_at);
   const isEnd = ends.includes(event);
+  // What nobody was told of it by then, there is nothing left to tell of.
+  const ended_at = step.started_at === null ? due_at - (isEnd ? 0 : 1) : time(step.resolved_at);
   return dispose(
     { event, due_at, not_before: step.look_at.getTime() },
     {
       incident: { confirmed_at: time(step.confirmed_at) ?? due_at, ended_at, acknowledged_at: time(step.acknowledged_at) },
       channel: { shut: shutBy(channel), delay_s: channel.delay_s, hours: channel.hours },
       cover: round.covers.get(monitor_id) ?? [],
-      muted_until: round.mutes.get(channel.organisation_id) ?? null,
+      muted_until: mutedUntil(round.mutes.get(channel.organisation_id) ?? [], Math.min(ended_at ?? round.now, round.now)),
       flapping: isEnd ? 'plain' : flapping,
-      waits_for_steadiness: isEnd && flapping !== 'plain',
+      waits_for_steadiness: event === 'up' && flapping !== 'plain',
       down_again: (round.lastDown.get(monitor_id) ?? 0) > (ended_at ?? due_at),
       gathered: event === 'down' && step.held_by === 'bucket' && flapping === 'plain' && step.started_at !== null,
     },
@@ -143,7 +169,8 @@ const sortOut = (channel: ComposedChannel, steps: readonly WaitingStep[], round:
       const isEnd = ends.includes(step.event);
       const isOvertaken = isEnd && begun?.state === 'waiting';
       if (isOvertaken && begun.claimed) hold(step, 'down_on_its_way', round.now + againMs);
-      else if (isEnd && (begun?.state === 'refused' || begun?.state === 'given_up')) out.drops.push({ id: step.id, because: 'never_told' });
+      else if (isEnd && (begun?.state === 'refused' || begun?.state === 'given_up' || (begun === undefined && step.event !== 'was_down')))
+        out.drops.push({ id: step.id, because: 'never_told' });
       else {
         if (isOvertaken) out.merged.push(begun);
         const begins = step.event === 'down' || step.event === 'flapping' || isOvertaken || begun === undefined;
@@ -156,7 +183,7 @@ const sortOut = (channel: ComposedChannel, steps: readonly WaitingStep[], round:
             event: isOvertaken ? 'was_down' : (disposition.as ?? step.event),
             // What begins a talk has none yet: it gets the name of its message.
             thread: begins ? '' : begun.thread_id,
-            steady: isEnd && step.flapping !== 'plain',
+            steady: step.event === 'up' && step.flapping !== 'plain',
             matrix: round.matrices.get(step.incident_id) ?? null,
             before,
           }),
@@ -216,13 +243,8 @@ export const createComposer = ({ sql, clock, isByThread }: Parts): Composer => {
         const now = clock.now();
         const channels = await takeChannelsWithSteps(transaction, now, mostChannels);
         if (channels.length === 0) return false;
-        const steps = await waitingSteps(
-          transaction,
-          channels.map(({ id }) => id),
-          now,
-          mostSteps,
-        );
-        const round = await readRound(transaction, channels, steps, now);
+        const { steps, matrices } = await takeSteps(transaction, channels, now);
+        const round = { ...(await readRound(transaction, channels, steps, now)), matrices };
         const ofChannel = Map.groupBy(steps, ({ channel_id }) => channel_id);
         const left: { channel: ComposedChannel; leaving: readonly Leaving[] }[] = [];
         const buckets: { readonly id: string; readonly bucket: Bucket }[] = [];

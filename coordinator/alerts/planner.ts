@@ -6,7 +6,6 @@ import type { Queryable, Sql } from '../store/database.ts';
 import {
   channelsToPlan,
   type DueEvent,
-  dropHeld,
   type EarlierStep,
   eventsPlanned,
   groupsOfMonitors,
@@ -15,6 +14,7 @@ import {
   outagesOf,
   type PlannedChannel,
   type StoredOutage,
+  settleHeld,
   stepsOfIncidents,
   takeDueEvents,
   toldOfFlapping,
@@ -77,7 +77,11 @@ const stepsOfEnd = (event: DueEvent, own: readonly EarlierStep[], toldFlapping: 
   const told = (of: 'down' | 'flapping') => own.filter((step) => step.event === of && step.state === 'told').map((step) => step.channel_id);
   const direct = told('down');
   const isFlapping = own.some(({ flapping }) => flapping !== 'plain');
-  const steady = isFlapping ? unique([...told('flapping'), ...toldFlapping]).filter((channel) => !direct.includes(channel)) : [];
+  // One that waits yet to be told may be, however short it was.
+  const waiting = own.filter(({ event, state }) => event === 'flapping' && state === 'held').map((step) => step.channel_id);
+  const steady = isFlapping
+    ? unique([...told('flapping'), ...waiting, ...toldFlapping]).filter((channel) => !direct.includes(channel))
+    : [];
   return [
     ...direct.map((channel): NewStep => ({ ...base, channel, flapping: 'plain' })),
     ...steady.map((channel): NewStep => ({ ...base, channel, flapping: 'flapping' })),
@@ -105,7 +109,7 @@ export const createPlanner = ({ sql, clock, log }: { readonly sql: Sql; readonly
     const earlier = Map.groupBy(await stepsOfIncidents(transaction, incidents), ({ incident_id }) => incident_id);
     const monitors = unique(events.map(({ monitor_id }) => monitor_id));
     const flapping = Map.groupBy(await toldOfFlapping(transaction, monitors, now - flappingMemoryMs), ({ monitor_id }) => monitor_id);
-    await dropHeld(transaction, incidents, now);
+    await settleHeld(transaction, incidents, now);
     return events.flatMap((event) =>
       stepsOfEnd(
         event,

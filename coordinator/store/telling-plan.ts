@@ -117,12 +117,21 @@ export const insertSteps = async (sql: Queryable, steps: readonly NewStep[], now
     on conflict (incident_id, channel_id, event, seq) do nothing`;
 };
 
-/** What these incidents still hold back is told to nobody any more: they are over. A "down" that was due, and only waits for others, is told as past. */
-export const dropHeld = async (sql: Queryable, incidents: readonly string[], now: number): Promise<void> => {
+/**
+ * What these incidents still hold back: of reminders nobody is told any more, for they are over. Of their beginnings those that were due are, which is
+ * asked at once (domain/telling/step.ts); those that wait only for others go on waiting.
+ */
+export const settleHeld = async (sql: Queryable, incidents: readonly string[], now: number): Promise<void> => {
   if (incidents.length === 0) return;
-  await sql`update alert_steps set state = 'dropped', because = 'over', settled_at = ${new Date(now)}
-    where incident_id = any(${[...incidents]}::uuid[]) and state = 'held' and event in ('down', 'flapping', 'reminder', 'acknowledged')
-      and not (event = 'down' and flapping = 'plain' and coalesce(holds -> -1 ->> 0, '') = 'bucket')`;
+  const at = new Date(now);
+  await sql`
+    update alert_steps set
+      state = case when event in ('down', 'flapping') then state else 'dropped' end,
+      because = case when event in ('down', 'flapping') then because else 'over' end,
+      settled_at = case when event in ('down', 'flapping') then settled_at else ${at} end,
+      look_at = case when event in ('down', 'flapping') then least(look_at, ${at}) else look_at end
+    where incident_id = any(${[...incidents]}::uuid[]) and state = 'held' and (
+      event in ('reminder', 'acknowledged') or event in ('down', 'flapping') and coalesce(holds -> -1 ->> 0, '') <> 'bucket')`;
 };
 
 export const eventsPlanned = async (sql: Queryable, ids: readonly number[], now: number): Promise<void> => {

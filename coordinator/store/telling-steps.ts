@@ -1,3 +1,4 @@
+import type { Interval } from '../../shared/base/interval.ts';
 import type { Cause } from '../../shared/checks/cause.ts';
 import type { Bucket } from '../domain/telling/bucket.ts';
 import type { Flapping } from '../domain/telling/flapping.ts';
@@ -78,12 +79,24 @@ export const waitingSteps = (sql: Queryable, channels: readonly string[], now: n
     where s.state = 'held' and s.look_at <= ${new Date(now)} and s.channel_id = any(${[...channels]}::uuid[])
     order by s.id limit ${most} for update of s`;
 
-/** Until when each of these organisations is muted. */
-export const mutesOf = async (sql: Queryable, organisations: readonly string[], now: number): Promise<ReadonlyMap<string, number>> => {
-  const rows = await sql<{ organisation_id: string; until: Date }[]>`
-    select organisation_id, max(until) as until from mutes
-    where organisation_id = any(${[...organisations]}::uuid[]) and ended_at is null and until > ${new Date(now)} group by organisation_id`;
-  return new Map(rows.map(({ organisation_id, until }) => [organisation_id, until.getTime()]));
+/** When these incidents ended; open ones and those that are gone are absent. */
+export const resolutionsOf = async (sql: Queryable, incidents: readonly string[]): Promise<ReadonlyMap<string, Date>> => {
+  const rows = await sql<{ id: string; resolved_at: Date }[]>`
+    select id, resolved_at from incidents where id = any(${[...incidents]}::uuid[]) and resolved_at is not null`;
+  return new Map(rows.map(({ id, resolved_at }) => [id, resolved_at]));
+};
+
+/** When each of these organisations was muted since this moment. */
+export const mutesOf = async (
+  sql: Queryable,
+  organisations: readonly string[],
+  since: number,
+): Promise<ReadonlyMap<string, readonly Interval[]>> => {
+  const rows = await sql<{ organisation_id: string; from: Date; to: Date }[]>`
+    select organisation_id, began_at as from, least(until, coalesce(ended_at, until)) as to from mutes
+    where organisation_id = any(${[...organisations]}::uuid[]) and until > ${new Date(since)}`;
+  const spans = rows.map(({ organisation_id, from, to }) => ({ organisation_id, from: from.getTime(), to: to.getTime() }));
+  return Map.groupBy(spans, ({ organisation_id }) => organisation_id);
 };
 
 export type DownMessage = {

@@ -13,23 +13,30 @@ export const faultsOfTelling = (story: Story, { messages, resorts }: Heard): str
   const faults: string[] = [];
   const outageOf = new Map(story.outages.map((outage) => [outage.incident, outage]));
   const outside = (at: number): boolean => story.hours !== null && !(story.hours.from <= clockOf(at) && clockOf(at) < story.hours.to);
+  const isIdle = (start: number, end: number): boolean => story.idle.some(({ from, to }) => from < end && start < to);
   const told = messages.flatMap(({ left, taken, attempts, items }) =>
-    items.flatMap(({ incident, event }) => {
+    items.flatMap(({ incident, event, isWithdrawn }) => {
       const outage = outageOf.get(incident);
-      return outage ? [{ left, taken, attempts, event, outage }] : [];
+      return outage ? [{ left, taken, attempts, event, outage, isWithdrawn }] : [];
     }),
   );
-  for (const { left, taken, event, outage } of told) {
+  for (const { left, taken, event, outage, isWithdrawn } of told) {
     if (story.chosen !== null && !story.chosen.includes(outage.monitor))
       faults.push(`30: ${outage.monitor} was told of, and is not covered`);
     const quiet = event === 'down' || event === 'reminder' || event === 'flapping';
     if (quiet && isIn(story.mutes, left)) faults.push(`36: ${event} left at ${left} while all was muted`);
     if (quiet && outside(left)) faults.push(`36: ${event} left at ${left} outside hours`);
     if (event === 'down' && left < outage.down + story.delay_s * second) faults.push(`33: a "down" left before its delay was over`);
+    // What something held until the end is told to nobody.
+    if (event === 'was_down' && outage.up < outage.down + story.delay_s * second) faults.push('33: it was over before its delay was');
+    if (event === 'was_down' && story.mutes.some(({ from, to }) => from <= outage.down && outage.up < to))
+      faults.push('36: it was over before the mute was');
+    if (event === 'was_down' && outside(outage.down) && outside(outage.up)) faults.push('36: it was over before the hours began');
     const acknowledged = outage.acknowledged ?? Number.POSITIVE_INFINITY;
     if ((event === 'reminder' || (event === 'down' && story.delay_s > 0)) && acknowledged < left)
       faults.push(`34: ${event} after it was acknowledged`);
-    if (event === 'down' && taken !== null && taken > outage.up + 20 * second) faults.push('31: a "down" was taken long after its end');
+    if (event === 'down' && !isWithdrawn && taken !== null && taken > outage.up + 20 * second)
+      faults.push('31: a "down" was taken long after its end');
   }
   for (const { attempts } of messages)
     for (const [index, at] of attempts.entries()) {
@@ -51,6 +58,7 @@ export const faultsOfTelling = (story: Story, { messages, resorts }: Heard): str
       if (
         story.hours === null &&
         story.mutes.length === 0 &&
+        !isIdle(outage.down, outage.up) &&
         last !== undefined &&
         before !== undefined &&
         at - last < 1.5 * (last - before)
@@ -67,7 +75,7 @@ export const faultsOfTelling = (story: Story, { messages, resorts }: Heard): str
       isChain &&
       outage.up - outage.down < 5 * minute &&
       near.every(({ down, up }) => up - down < 5 * minute) &&
-      own.some(({ event }) => event === 'down')
+      own.some(({ event }) => event === 'down' || event === 'was_down')
     )
       faults.push('37: a third short outage within 30 min was told as "down"');
     const isPlain =
@@ -80,12 +88,17 @@ export const faultsOfTelling = (story: Story, { messages, resorts }: Heard): str
         (other) => other.down <= outage.down && other.down > outage.down - 60 * second && other !== outage,
       );
       const patience = isQuiet && isFirst ? 0 : 60 * second;
-      if (!down || down.left > outage.down + patience) faults.push('32: an outage was not told in time');
+      if (!isIdle(outage.down - minute, outage.down + minute) && (!down || down.left > outage.down + patience))
+        faults.push('32: an outage was not told in time');
     }
+    // It was due when it began: however short it was, and however full the bucket, somebody hears of it.
+    if (isPlain && isFree && outage.up < story.until - 10 * minute && !own.some(({ event }) => event === 'down' || event === 'was_down'))
+      faults.push('31: an outage that was due was told to nobody');
     const untaken = own.find(({ event, taken, left }) => event === 'down' && (taken ?? Number.POSITIVE_INFINITY) > left + 2 * minute);
     if (
       untaken &&
       Math.min(outage.up, story.until) > untaken.left + 3 * minute &&
+      !isIdle(untaken.left, untaken.left + 3 * minute) &&
       !resorts.some(({ incident }) => incident === outage.incident)
     )
       faults.push('38: nobody took a "down", and no owner was mailed');

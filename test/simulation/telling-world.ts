@@ -28,11 +28,13 @@ export type Story = {
   readonly mutes: readonly Span[];
   /** When the receiver takes nothing. */
   readonly away: readonly Span[];
+  /** When nobody comes to what is due. */
+  readonly idle: readonly Span[];
   readonly until: number;
 };
 export type Sent = {
   readonly left: number;
-  readonly items: readonly { readonly incident: string; readonly event: StepEvent }[];
+  readonly items: { readonly incident: string; readonly event: StepEvent; isWithdrawn: boolean }[];
   readonly attempts: number[];
   taken: number | null;
   over: boolean;
@@ -85,13 +87,18 @@ export const tell = (story: Story, rules: TellingRules): Heard => {
         step(outage, 'down', now);
       }
       if (outage.up === now) {
-        for (const held of steps)
-          if (held.outage === outage && held.state === 'held' && held.event !== 'up' && !(held.event === 'down' && held.isGathered))
-            held.state = 'gone';
+        for (const held of steps) {
+          if (held.outage !== outage || held.state !== 'held' || held.event === 'up') continue;
+          // Whether its beginning was due by now is asked at once; the rest is over.
+          if (held.event === 'reminder') held.state = 'gone';
+          else if (!held.isGathered) held.look = Math.min(held.look, now);
+        }
         if (told(outage, 'down')) step(outage, 'up', now);
-        else if (told(outage, 'flapping')) step(outage, 'up', now, { flaps: true });
+        else if (steps.some((each) => each.outage === outage && each.event === 'flapping' && each.state !== 'gone'))
+          step(outage, 'up', now, { flaps: true });
       }
     }
+    if (isIn(story.idle, now)) continue;
     const due = steps.filter((each) => {
       if (each.state !== 'held' || each.look > now) return false;
       const { outage } = each;
@@ -107,7 +114,7 @@ export const tell = (story: Story, rules: TellingRules): Heard => {
             ...{ shut: undefined, delay_s: story.delay_s },
             hours: story.hours && { zone: 'UTC', spans: [{ days: [1, 2, 3, 4, 5, 6, 7], ...story.hours }] },
           },
-          ...{ cover: [], muted_until: isIn(story.mutes, now)?.to ?? null, waits_for_steadiness: each.flaps },
+          ...{ cover: [], muted_until: isIn(story.mutes, Math.min(now, outage.up))?.to ?? null, waits_for_steadiness: each.flaps },
           flapping: each.event === 'up' ? 'plain' : (verdicts.get(outage) ?? 'plain'),
           down_again: story.outages.some(({ monitor, down }) => monitor === outage.monitor && down > outage.up && down <= now),
           gathered: each.event === 'down' && each.isGathered && verdicts.get(outage) === 'plain',
@@ -124,22 +131,17 @@ export const tell = (story: Story, rules: TellingRules): Heard => {
     bucket = gathered?.bucket ?? bucket;
     if (gathered?.is === 'waits') for (const each of due) Object.assign(each, { look: gathered.until, isGathered: true });
     if (gathered?.is === 'leaves') {
-      const message = {
-        left: now,
-        items: [] as { incident: string; event: StepEvent }[],
-        attempts: [],
-        taken: null,
-        over: false,
-        next: now,
-      };
+      const message: Sent & { next: number } = { left: now, items: [], attempts: [], taken: null, over: false, next: now };
       for (const each of due) {
         const begun = told(each.outage, 'down');
         if (each.event === 'up' && rules.overtaken_is_merged && begun?.message && begun.message.taken === null) {
           each.event = 'was_down';
           begun.state = 'gone';
-          if (!steps.some((other) => other.message === begun.message && other.state === 'told')) begun.message.over = true;
+          // What else it says is said on.
+          for (const item of begun.message.items) if (item.incident === each.outage.incident) item.isWithdrawn = true;
+          if (begun.message.items.every(({ isWithdrawn }) => isWithdrawn)) begun.message.over = true;
         }
-        message.items.push({ incident: each.outage.incident, event: each.event });
+        message.items.push({ incident: each.outage.incident, event: each.event, isWithdrawn: false });
         each.state = 'told';
         each.message = message;
         if (story.reminder_s !== null && (each.event === 'down' || each.event === 'reminder')) {

@@ -36,7 +36,9 @@ const storyOf = (seed: number): Story => {
   const [many, within] = [30 + random(40), 1 + random(60)];
   for (let index = 0; index < many; index += 1) {
     const down = burst + random(within) * second;
-    const up = down + (60 + random(300)) * second;
+    const long = 60 + random(300);
+    // Some are over before the bucket lets them go.
+    const up = down + (index % 5 === 4 ? 2 : long) * second;
     outages.push({ incident: `b${index}`, monitor: `b${index}`, down, up, acknowledged: null, isOfBurst: true });
   }
   return {
@@ -47,6 +49,7 @@ const storyOf = (seed: number): Story => {
     hours: random(4) === 0 ? { from: '02:00', to: '05:00' } : null,
     mutes: random(2) === 0 ? spans(2, 1_800) : [],
     away: spans(4, 2_400),
+    idle: random(3) === 0 ? spans(3, 400) : [],
     until,
   };
 };

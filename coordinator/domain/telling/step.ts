@@ -25,8 +25,9 @@ export type Step = {
 export type Surroundings = {
   readonly incident: { readonly confirmed_at: number; readonly ended_at: number | null; readonly acknowledged_at: number | null };
   readonly channel: { readonly shut: ShutBy | undefined; readonly delay_s: number; readonly hours: Hours | null };
-  /** When maintenance covers the monitor, around now. */
+  /** When maintenance covers the monitor, around now, and around the end of an incident that is over. */
   readonly cover: readonly Interval[];
+  /** Until when all is muted; of an incident that is over: was, at its end. */
   readonly muted_until: number | null;
   readonly flapping: Flapping;
   /** Of the end of an outage of a flapping monitor: whether it is told only once the monitor was steady, and whether it went down since. */
@@ -58,6 +59,25 @@ const holdOf = (step: Step, around: Surroundings, now: number, rules: TellingRul
   return first === undefined ? { is: 'due' } : { is: 'held', by: first[0], until: first[1] };
 };
 
+/** Of an incident that is open at `now`. */
+const disposeOpen = (step: Step, around: Surroundings, now: number, rules: TellingRules): Disposition => {
+  const { incident, channel } = around;
+  const isEnded = incident.acknowledged_at !== null && rules.acknowledging_ends;
+  // A "down" that is due at once to everybody is due also to whoever hears of it a moment after somebody took the matter up.
+  const isLater = step.event === 'reminder' || channel.delay_s > 0 || (incident.acknowledged_at ?? 0) > step.due_at + 1_000;
+  if (isEnded && isLater && !around.gathered) return dropped('acknowledged');
+  return holdOf(step, around, now, rules);
+};
+
+/**
+ * Whether its beginning was due before it was over: it is told however late anybody came to it, as one that was (rule 31). What something held until
+ * the end is told to nobody.
+ */
+const wasDue = (step: Step, around: Surroundings, ended_at: number, rules: TellingRules): boolean =>
+  rules.due_is_told_though_over &&
+  (step.event === 'down' || step.event === 'flapping') &&
+  (around.gathered || (step.due_at <= ended_at && disposeOpen(step, around, ended_at, rules).is === 'due'));
+
 export const dispose = (step: Step, around: Surroundings, now: number, rules: TellingRules = allTellingRules): Disposition => {
   const { incident, channel } = around;
   if (channel.shut !== undefined) return dropped(`channel_${channel.shut}`);
@@ -68,11 +88,10 @@ export const dispose = (step: Step, around: Surroundings, now: number, rules: Te
     return steady <= now ? { is: 'due' } : { is: 'held', by: 'steadiness', until: steady };
   }
   if (step.event === 'closed') return { is: 'due' };
-  if (incident.ended_at !== null) return around.gathered && rules.overtaken_is_merged ? { is: 'due', as: 'was_down' } : dropped('over');
+  if (incident.ended_at !== null) {
+    if (!wasDue(step, around, incident.ended_at, rules)) return dropped('over');
+    return step.event === 'down' ? { is: 'due', as: 'was_down' } : { is: 'due' };
+  }
   if (step.event === 'acknowledged') return { is: 'due' };
-  const isEnded = incident.acknowledged_at !== null && rules.acknowledging_ends;
-  // A "down" that is due at once to everybody is due also to whoever hears of it a moment after somebody took the matter up.
-  const isLater = step.event === 'reminder' || channel.delay_s > 0 || (incident.acknowledged_at ?? 0) > step.due_at + 1_000;
-  if (isEnded && isLater && !around.gathered) return dropped('acknowledged');
-  return holdOf(step, around, now, rules);
+  return disposeOpen(step, around, now, rules);
 };

@@ -6,6 +6,7 @@ export const tellingRuleNames = [
   'covered_only', // 30
   'backs_off', // 31
   'overtaken_is_merged', // 31
+  'due_is_told_though_over', // 31
   'bucket_gathers', // 32
   'first_is_undelayed', // 32
   'gathering_grows', // 32
@@ -26,6 +27,7 @@ export const allTellingRules: TellingRules = {
   covered_only: true,
   backs_off: true,
   overtaken_is_merged: true,
+  due_is_told_though_over: true,
   bucket_gathers: true,
   first_is_undelayed: true,
   gathering_grows: true,

@@ -39,7 +39,10 @@ describe('rule 33: delay is escalation', () => {
 test('rule 32: what was due, waited for others alone, and is over by then, is told as past', () => {
   const over = { ...incident({ ended_at: 20_000 }), gathered: true };
   expect(dispose(down, over, 30_000)).toEqual({ is: 'due', as: 'was_down' });
-  expect(dispose(down, { ...over, gathered: false }, 30_000)).toEqual({ is: 'dropped', because: 'over' });
+  // Somebody was on it before it left: only what waited for others is told all the same.
+  const both = { ...over, incident: { ...over.incident, acknowledged_at: 10_000 } };
+  expect(dispose(down, both, 30_000)).toEqual({ is: 'due', as: 'was_down' });
+  expect(dispose(down, { ...both, gathered: false }, 30_000)).toEqual({ is: 'dropped', because: 'over' });
   const taken = incident({ acknowledged_at: 20_000 });
   expect(dispose(down, { ...taken, gathered: true }, 30_000)).toEqual({ is: 'due' });
   expect(dispose(down, taken, 30_000)).toEqual({ is: 'dropped', because: 'acknowledged' });
@@ -125,6 +128,25 @@ describe('rule 37: what is told of a flapping monitor', () => {
     expect(dispose(up, waits, 5)).toEqual({ is: 'held', by: 'steadiness', until: 15 * minute });
     expect(dispose(up, waits, 15 * minute)).toEqual({ is: 'due' });
     expect(dispose(up, { ...waits, down_again: true }, 5)).toEqual({ is: 'dropped', because: 'down_again' });
+  });
+});
+
+describe('rule 31: a "down" that was due when its incident ended', () => {
+  const over = incident({ ended_at: 60_000 });
+  test('rule 31: is told all the same, however late it is asked about', () => {
+    expect(dispose(down, over, 61_000)).toEqual({ is: 'due', as: 'was_down' });
+    expect(dispose({ ...down, event: 'flapping' }, { ...over, flapping: 'flapping' }, 61_000)).toEqual({ is: 'due' });
+  });
+  test('rules 25 and 31: is told to nobody when something held it until then', () => {
+    const held: readonly Surroundings[] = [
+      { ...over, channel: channel({ delay_s: 61 }).channel },
+      { ...over, flapping: 'silent' },
+      { ...over, muted_until: 70_000 },
+      { ...over, cover: [{ from: 50_000, to: 70_000 }] },
+    ];
+    for (const one of held) expect(dispose(down, one, 65_000)).toEqual({ is: 'dropped', because: 'over' });
+    expect(dispose({ ...down, due_at: 60_001 }, over, 65_000)).toEqual({ is: 'dropped', because: 'over' });
+    expect(dispose({ ...down, event: 'reminder' }, over, 65_000)).toEqual({ is: 'dropped', because: 'over' });
   });
 });
 
