@@ -18,6 +18,7 @@ import { type Config, connectionsBeside } from './config.ts';
 import { type Engine, startEngine } from './engine.ts';
 import { downloadRoutes } from './faces/downloads/routes.ts';
 import { healthRoutes } from './faces/health.ts';
+import { resourceMetadataRoutes } from './faces/oauth/resource.ts';
 import { forwardedPingsRoute } from './faces/pings/forwarded.ts';
 import { pingRoutes } from './faces/pings/index.ts';
 import { restRoutes, restServerOptions } from './faces/rest/index.ts';
@@ -167,6 +168,7 @@ export const createApp = (config: Config, overrides: Overrides = {}): App => {
       },
       instruments: { baseUrl: () => baseUrl, readShare: patiently(createShares(sql).read) },
     });
+    resourceMetadataRoutes(web, () => baseUrl);
     statusRoutes(web, { publishing, log, baseUrl: () => baseUrl, hasMail: telling.mail !== undefined });
     const starting = { status: 503, text: 'Starting', headers: { 'retry-after': '2' } };
     pingRoutes(web, { take: async (request) => engine?.takePing(request) ?? starting });

@@ -14,6 +14,7 @@ import { beginPasskeySignIn, signInByPasskey } from './coming-in/passkey-sign-in
 import { signIn } from './coming-in/sign-in.ts';
 import type { AtTheDoor, Oneself } from './context.ts';
 import { acceptInvitation } from './people/accept-invitation.ts';
+import { connectAssistant } from './people/connect-assistant.ts';
 import { endOtherSessions, endSession, signOut } from './people/end-sessions.ts';
 import { listSessions } from './people/list-sessions.ts';
 import { listOwnOrganisations, switchOrganisation } from './people/own-organisations.ts';
@@ -53,6 +54,7 @@ export const personHandlers: { readonly [Id in keyof typeof personOperations]: B
   removePasskey: bind(personOperations.removePasskey, removePasskey),
   beginProof: bind(personOperations.beginProof, beginProof),
   proveByPasskey: bindInSteps(personOperations.proveByPasskey, proveByPasskey),
+  connectAssistant: bind(personOperations.connectAssistant, connectAssistant),
 };
 
 /** Of somebody who is not signed in. */

@@ -68,6 +68,7 @@ import { getAuditChoices, listAudit } from './organisation/list-audit.ts';
 import { showOrganisation, updateOrganisation } from './organisation/organisation.ts';
 import { listCheckers } from './probes/list-checkers.ts';
 import { search } from './search/search.ts';
+import { disconnectAssistant, getConnection, listConnections } from './tokens/connections.ts';
 import { createToken } from './tokens/create-token.ts';
 import { getToken, listTokens } from './tokens/list-tokens.ts';
 import { revokeToken } from './tokens/revoke-token.ts';
@@ -122,6 +123,9 @@ export const organisationHandlers: { readonly [Id in keyof typeof operations | k
   listAudit: bind(innerOperations.listAudit, listAudit),
   getAuditChoices: bind(innerOperations.getAuditChoices, getAuditChoices),
   listTokens: bind(innerOperations.listTokens, listTokens),
+  listConnections: bind(innerOperations.listConnections, listConnections),
+  getConnection: bind(innerOperations.getConnection, getConnection),
+  disconnectAssistant: bind(innerOperations.disconnectAssistant, disconnectAssistant),
   getToken: bind(innerOperations.getToken, getToken),
   createToken: bind(innerOperations.createToken, createToken),
   revokeToken: bind(innerOperations.revokeToken, revokeToken),

@@ -15,6 +15,7 @@ const words = {
   mute_not_found: 'mute',
   share_not_found: 'link to this incident',
   token_not_found: 'token',
+  connection_not_found: 'connected assistant',
   member_not_found: 'member with that e-mail address',
   user_not_found: 'user with that e-mail address',
   session_not_found: 'session',

@@ -48,6 +48,43 @@ export const insertConnection = async (sql: Queryable, connection: NewConnection
     values (${id}, ${organisation}, ${user}, ${client_id}, ${client_name}, ${redirect_host}, ${scope}, ${created_at})`;
 };
 
+export type ListedConnection = {
+  readonly key: number;
+  readonly id: string;
+  readonly client_name: string;
+  readonly redirect_host: string;
+  readonly scope: Scope;
+  readonly user_id: string;
+  readonly role: Role;
+  readonly email: string;
+  /** What its owner is called. */
+  readonly owner: string;
+  readonly created_at: Date;
+  readonly last_used_at: Date | null;
+};
+
+/** Connections of an organisation, the newest first; `user`: those of one member alone, `id`: that one alone. */
+export const connectionPage = (
+  sql: Queryable,
+  organisation: string,
+  { user, id }: { readonly user: string | null; readonly id: string | null },
+  before: number,
+  most: number,
+): Promise<ListedConnection[]> =>
+  sql<ListedConnection[]>`
+    select c.key, c.id, c.client_name, c.redirect_host, c.scope, c.user_id, m.role, u.email, u.name as owner, c.created_at, c.last_used_at
+    from connections c
+    join memberships m on m.organisation_id = c.organisation_id and m.user_id = c.user_id
+    join users u on u.id = c.user_id
+    where c.organisation_id = ${organisation} and c.key < ${before}
+      ${user === null ? sql`` : sql`and c.user_id = ${user}`} ${id === null ? sql`` : sql`and c.id = ${id}`}
+    order by c.key desc limit ${most}`;
+
+/** With everything that was given out under it. */
+export const deleteConnection = async (sql: Queryable, organisation: string, id: string): Promise<void> => {
+  await sql`delete from connections where id = ${id} and organisation_id = ${organisation}`;
+};
+
 /** When connections were last used, many in one statement; never backwards, as several coordinators report. */
 export const writeConnectionUses = async (sql: Queryable, uses: ReadonlyMap<string, number>): Promise<void> => {
   if (uses.size === 0) return;

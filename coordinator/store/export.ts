@@ -23,6 +23,12 @@ const parts = {
     key: 't.key',
     where: of('t'),
   },
+  connected_assistants: {
+    columns: 'c.id, c.user_id, c.client_name, c.redirect_host, c.scope, c.created_at, c.last_used_at',
+    from: 'connections c',
+    key: 'c.key',
+    where: of('c'),
+  },
   groups: { columns: 'g.id, g.name, g.description, g.created_at', from: 'groups g', key: 'g.key', where: of('g') },
   monitors: {
     columns: `m.id, m.name, m.type, m.target, m.interval_s, m.enabled, m.config, m.group_id, m.affects_group_status, m.created_at, m.paused_at,

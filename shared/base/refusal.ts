@@ -30,6 +30,7 @@ export const refusalCodes = {
   user_not_found: 'not_found',
   member_not_found: 'not_found',
   token_not_found: 'not_found',
+  connection_not_found: 'not_found',
   link_invalid: 'not_found',
   second_step_over: 'not_found',
   invitation_not_found: 'not_found',

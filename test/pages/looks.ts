@@ -2,7 +2,7 @@
 
 import type { Tab } from '../support/browser.ts';
 import type { Demo } from '../support/demo.ts';
-import { ownInvitation, ownMember, ownPasskey, ownSetAside, ownToken } from '../support/own-things.ts';
+import { ownAssistant, ownInvitation, ownMember, ownPasskey, ownSetAside, ownToken } from '../support/own-things.ts';
 
 export type PageLook = {
   /** Names the picture. */
@@ -145,6 +145,7 @@ export const pageLooks: readonly PageLook[] = [
   { name: 'token-new', path: '/tokens/new', as: 'viewer' },
   { name: 'token-made', path: '/tokens/new', as: 'owner', first: makeToken, isNewEachTime: true },
   { name: 'token-revoke', path: `/tokens/${ownToken}/revoke`, as: 'owner' },
+  { name: 'assistant-disconnect', path: `/tokens/assistants/${ownAssistant}/disconnect`, as: 'owner' },
   { name: 'profile', path: '/profile', as: 'owner' },
   { name: 'profile-name', path: '/profile/name', as: 'owner' },
   { name: 'profile-email', path: '/profile/email', as: 'owner' },

@@ -8,6 +8,9 @@ export const ownPasskey = '01900000-0000-7000-8000-000000000001';
 /** One of the owner's tokens. */
 export const ownToken = '01900000-0000-7000-8000-000000000002';
 
+/** One of the owner's assistants. */
+export const ownAssistant = '01900000-0000-7000-8000-000000000005';
+
 /** A viewer, and somebody who was asked in. */
 export const ownMember = '01900000-0000-7000-8000-000000000003';
 export const ownInvitation = '01900000-0000-7000-8000-000000000004';
@@ -99,10 +102,43 @@ const seedTokens = async ({ sql, house }: Pick<TestWeb, 'sql' | 'house'>, now: n
     })}`;
 };
 
+/** Assistants of three members. */
+const seedAssistants = async ({ sql, house }: Pick<TestWeb, 'sql' | 'house'>, now: number): Promise<void> => {
+  const at = (ago: number): Date => new Date(now - ago);
+  const day = 86_400_000;
+  const assistants = [
+    { id: newId(), user: house.viewer, client_name: 'ChatGPT', redirect_host: 'chatgpt.com', scope: 'read', made: 60, used: 2 * day },
+    {
+      id: ownAssistant,
+      user: house.owner,
+      client_name: 'Claude',
+      redirect_host: 'claude.ai',
+      scope: 'read_write',
+      made: 12,
+      used: 240_000,
+    },
+    {
+      id: newId(),
+      user: house.admin,
+      client_name: 'Visual Studio Code',
+      redirect_host: '127.0.0.1',
+      scope: 'read_write',
+      made: 2,
+      used: null,
+    },
+  ];
+  for (const { user, made, used, ...row } of assistants)
+    await sql`insert into connections ${sql({
+      ...{ ...row, organisation_id: house.organisation, user_id: user.user, client_id: row.id },
+      ...{ created_at: at(made * day), last_used_at: used === null ? null : at(used) },
+    })}`;
+};
+
 /** Tokens; and the viewer signs in with a second step, of whose recovery codes three are left, and has two passkeys. */
 export const seedOwnThings = async ({ sql, house }: Pick<TestWeb, 'sql' | 'house'>, now: number): Promise<void> => {
   await seedPeople({ sql, house }, now);
   await seedTokens({ sql, house }, now);
+  await seedAssistants({ sql, house }, now);
   await seedHouse({ sql, house }, now);
   const { user } = house.viewer;
   await sql`insert into second_factors (user_id, secret, created_at, last_step) values (${user}, ${Buffer.alloc(60)}, ${new Date(now - 20 * 86_400_000)}, 0)`;

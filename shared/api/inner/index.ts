@@ -4,6 +4,7 @@ import { explainAlerts, listMessages, listTold, listWouldBeTold, muteAlerts, sho
 import { getAuditChoices, listAudit } from './audit.ts';
 import { askMailbox, getChannelChoices, listChannelKinds, testChannel, tryChannel } from './channels.ts';
 import { createSignInLink, enter, finishSignIn, signIn } from './coming-in.ts';
+import { connectAssistant, disconnectAssistant, getConnection, listConnections } from './connections.ts';
 import { changeMonitors, countOpenIncidents, listDashboard } from './dashboard.ts';
 import { listGroupStandings, listMonitorsOutside, showGroup } from './groups.ts';
 import { dropSetAside, listNotices, listRefused, listSetAside, retrySetAside, showSetAside } from './house.ts';
@@ -92,6 +93,9 @@ export const innerOperations = {
   getToken,
   createToken,
   revokeToken,
+  listConnections,
+  getConnection,
+  disconnectAssistant,
   listStatusPageOverviews,
   getStatusPageEditor,
   getStatusPageIncident,
@@ -152,6 +156,7 @@ export const personOperations = {
   removePasskey,
   beginProof,
   proveByPasskey,
+  connectAssistant,
 } as const;
 
 /** Done by somebody who is not signed in. */

@@ -13,6 +13,7 @@ import { createStatusPagePost } from '../../../shared/api/status-page-posts.ts';
 import { addStatusPageGroup, addStatusPageMonitor, createStatusPage } from '../../../shared/api/status-pages.ts';
 import { newId } from '../../../shared/base/ids.ts';
 import { createLog } from '../../../shared/base/log.ts';
+import { connectAssistant } from '../../support/assistants.ts';
 import { gateBench } from '../../support/gate.ts';
 import { createHouse, type House, reading, testSecretKey } from '../../support/people.ts';
 
@@ -49,6 +50,7 @@ const estate = async (): Promise<Estate> => {
   const invitation_id = (await bench.call(inviteMember, as, { email: `${newId()}@example.org`, role: 'viewer' })).id;
   const [token] = await bench.sql<{ id: string }[]>`select id from tokens where organisation_id = ${house.organisation} limit 1`;
   const token_id = token?.id ?? '';
+  const connection_id = (await connectAssistant(bench.sql, house.owner, { baseUrl: 'https://antipode.test' })).connection;
   return {
     house,
     ids: {
@@ -59,6 +61,7 @@ const estate = async (): Promise<Estate> => {
       incident_id,
       invitation_id,
       token_id,
+      connection_id,
       trial_id: newId(),
       channel_id,
       message_id,
@@ -127,7 +130,16 @@ const inputFor = ({ id, params }: Operation, { ids }: Estate): object => ({
 /** Operations that name nothing of the caller's organisation: for a stranger they are calls in the stranger's own. */
 const namesNothing = [
   ...['whoami', 'listMonitors', 'listMaintenanceWindows', 'listGroups', 'listStatusPages', 'createGroup', 'createUser', 'createToken'],
-  ...['createStatusPage', 'setMemberRole', 'removeMember', 'listMembers', 'listInvitations', 'inviteMember', 'listTokens'],
+  ...[
+    'createStatusPage',
+    'setMemberRole',
+    'removeMember',
+    'listMembers',
+    'listInvitations',
+    'inviteMember',
+    'listTokens',
+    'listConnections',
+  ],
   ...[
     'listGroupStandings',
     'listCheckers',
@@ -193,7 +205,14 @@ describe('a viewer and a read token', () => {
     async (id, operation) => {
       const outcome = await bench.refusal(operation, reading(ours.house.viewer), inputFor(operation, ours));
       // A viewer neither sees nor ends tokens of others, nor does it hear what somebody else tries.
-      expect(outcome).toBe({ revokeToken: 'token_not_found', getToken: 'token_not_found', hearTrial: 'trial_not_found' }[id] ?? 'taken');
+      const unseen = {
+        revokeToken: 'token',
+        getToken: 'token',
+        getConnection: 'connection',
+        disconnectAssistant: 'connection',
+        hearTrial: 'trial',
+      }[id];
+      expect(outcome).toBe(unseen === undefined ? 'taken' : `${unseen}_not_found`);
     },
   );
 });

@@ -1,6 +1,7 @@
 import type { Page } from '../page.ts';
 import { alertPages } from './alerts/index.ts';
 import { comingIn } from './coming-in/index.ts';
+import { connectionPages } from './connections.ts';
 import { changeChosen } from './dashboard/change.ts';
 import { dashboard } from './dashboard/index.ts';
 import { favicon, faviconOfOld } from './favicon.ts';
@@ -49,6 +50,7 @@ export const pages: readonly Page[] = [
   ...ownPages,
   ...memberPages,
   ...tokenPages,
+  ...connectionPages,
   ...organisationPages,
   ...operatorPages,
   favicon,

@@ -8,6 +8,7 @@ import { heading, linkButton, notice } from '../layout.ts';
 import { type MembersRequest, type Page, type PageAnswer, seeOther, show } from '../page.ts';
 import { proofFirst } from '../parts/entry.ts';
 import { stateMark } from '../parts/states.ts';
+import { connectedAssistants } from './connections.ts';
 
 const { listTokens, getToken, createToken, revokeToken } = innerOperations;
 
@@ -47,7 +48,10 @@ export const tokensPage: Page = {
   needs: 'member',
   answer: async (request) => {
     const { ask, query: asked } = request;
-    const { items, next_cursor } = await ask(listTokens, asked.cursor === undefined ? {} : { cursor: asked.cursor });
+    const [{ items, next_cursor }, assistants] = await Promise.all([
+      ask(listTokens, asked.cursor === undefined ? {} : { cursor: asked.cursor }),
+      connectedAssistants(request),
+    ]);
     const below = manages(request)
       ? 'Each acts as the member who made it, and ends with their membership or a change of their role.'
       : 'You see your own; owners and admins see and end all. They end when you leave, or get another role.';
@@ -65,7 +69,7 @@ export const tokensPage: Page = {
               next_cursor !== null &&
               html`<p class="actions pages-more"><a class="button" rel="next" href="${safeUrl(`/tokens${query({ cursor: next_cursor })}`)}">Earlier</a></p>`
             }`
-      }`,
+      }${assistants}`,
     });
   },
 };

@@ -27,4 +27,6 @@ export const ofTheAccount: Readonly<Record<string, string>> = {
   'GET /tokens/:token_id/revoke': 'in 403 404 404 404 ok ok',
   // The first who may ends it; after that there is none.
   'POST /tokens/:token_id/revoke': 'in 403 404 404 404 ok 404',
+  'GET /tokens/assistants/:connection_id/disconnect': 'in 403 404 404 404 ok ok',
+  'POST /tokens/assistants/:connection_id/disconnect': 'in 403 404 404 404 ok 404',
 };

@@ -3,6 +3,7 @@ import type { Page } from '../../../../coordinator/faces/web/page.ts';
 import { pages } from '../../../../coordinator/faces/web/pages/index.ts';
 import { insertMember, insertUser } from '../../../../coordinator/store/users.ts';
 import { newId } from '../../../../shared/base/ids.ts';
+import { connectAssistant } from '../../../support/assistants.ts';
 import { type Demo, seedDemo } from '../../../support/demo.ts';
 import { createHouse, type House, type Person } from '../../../support/people.ts';
 import { startWeb, type TestWeb } from '../../../support/web.ts';
@@ -199,8 +200,9 @@ let web: TestWeb;
 let demo: Demo;
 let elsewhere: House;
 let removed: Person;
-/** One of the owner's. */
+/** The owner's. */
 let token: string;
+let connection: string;
 /** A viewer whom nobody here is. */
 let spare: string;
 beforeAll(async () => {
@@ -210,6 +212,7 @@ beforeAll(async () => {
   removed = (await createHouse(web.sql)).member;
   await web.sql`delete from memberships where user_id = ${removed.user}`;
   token = web.house.owner.caller.token?.id ?? '';
+  connection = (await connectAssistant(web.sql, web.house.owner, { baseUrl: web.url })).connection;
   spare = newId();
   await insertUser(web.sql, { id: spare, email: `${spare}@example.org`, password_hash: 'none' });
   await insertMember(web.sql, web.house.organisation, spare, 'viewer');
@@ -234,7 +237,7 @@ const standsFor: Readonly<Record<string, () => string>> = {
   session_id: newId,
   passkey_id: newId,
   invitation_id: newId,
-  token_id: () => token,
+  ...{ token_id: () => token, connection_id: () => connection },
   member_id: () => spare,
   set_aside_id: () => '1',
   secret: () => 'x'.repeat(43),
