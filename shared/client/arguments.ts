@@ -34,7 +34,14 @@ export type Line = {
   readonly words: readonly string[];
   readonly flags: readonly { readonly name: string; readonly value: string | undefined }[];
   readonly switches: Switches;
+  /** What of an answer is wanted, as given by --fields. */
+  readonly fields?: string | undefined;
+  /** How long something lasts, as given by --for. */
+  readonly lasting?: string | undefined;
 };
+
+/** Flags of the program that take a value. */
+const valueSwitches = ['fields', 'for'] as const;
 
 const isFlag = (text: string): boolean => text.startsWith('--') && text.length > 2;
 
@@ -63,7 +70,15 @@ export const readLine = (given: readonly string[], booleans: ReadonlySet<string>
       }
     }
   }
-  return { words, flags, switches };
+  const valueAfter = (wanted: (typeof valueSwitches)[number]): string | undefined => {
+    const given = flags.filter(({ name }) => name === wanted);
+    if (given.length > 1) throw new UsageFault(`--${wanted} is given twice.`);
+    if (given[0] && !given[0].value) throw new UsageFault(`--${wanted} needs a value.`);
+    return given[0]?.value;
+  };
+  const own: readonly string[] = valueSwitches;
+  const rest = flags.filter(({ name }) => !own.includes(name));
+  return { words, flags: rest, switches, fields: valueAfter('fields'), lasting: valueAfter('for') };
 };
 
 /** The command that the first words name, and the words that are left for it. */
@@ -193,7 +208,7 @@ export const callOf = (command: Command, rest: readonly string[], line: Line, re
   const query: Record<string, string> = {};
   const body: Record<string, unknown> = {};
   const dotted: Amendment[] = [];
-  const known = [...command.flags.map((flag) => flag.name), ...Object.keys(switchNames)];
+  const known = [...command.flags.map((flag) => flag.name), ...Object.keys(switchNames), ...valueSwitches];
   const given = new Set<string>();
   for (const { name: typed, value } of line.flags) {
     const [head = '', ...inner] = typed.split('.');

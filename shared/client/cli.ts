@@ -1,36 +1,19 @@
 import { nearest } from '../base/nearest.ts';
 import { version } from '../base/version.ts';
-import { amendedCall, callOf, findCommand, type Line, readLine, UsageFault } from './arguments.ts';
+import { findCommand, type Line, readLine, UsageFault } from './arguments.ts';
 import { commands, commandsOfDocument } from './command-table.ts';
-import { type Command, commandName, usageOf } from './commands.ts';
+import { usageOf } from './commands.ts';
 import { completion, isShell, shells } from './completion.ts';
-import { configHelp, configWarnings } from './config-help.ts';
+import { configHelp } from './config-help.ts';
+import { NothingCalledSo } from './given-ids.ts';
 import { commandHelp, generalHelp } from './help.ts';
-import { CallRefused, createHttpClient, ServiceNotReached } from './http-client.ts';
-import { render } from './render.ts';
+import { CallRefused, ServiceNotReached } from './http-client.ts';
+import { login, loginHelp } from './login.ts';
+import { perform } from './perform.ts';
+import { runHelp, runJob } from './run-job.ts';
 import { readSettings, type Settings, SettingsFault } from './settings.ts';
+import { type Exit, exits, type Surroundings } from './surroundings.ts';
 import { harmless, painter } from './terminal.ts';
-
-/** What a command ends with; scripts branch on these. */
-export const exits = { done: 0, refused: 1, usage: 2, token: 3, notReached: 4 } as const;
-export type Exit = (typeof exits)[keyof typeof exits];
-
-/** The world around a command, so that a test can stand in its place. */
-export type Surroundings = {
-  readonly given: readonly string[];
-  readonly environment: Readonly<Record<string, string | undefined>>;
-  readonly settingsFiles?: readonly string[];
-  readonly out: (text: string) => void;
-  readonly err: (text: string) => void;
-  /** The width of the terminal that the output goes to; undefined when it is no terminal. */
-  readonly columns: number | undefined;
-  /** Whether somebody sees what is written to `err`, and can answer. */
-  readonly attended: boolean;
-  readonly ask: (question: string) => Promise<string>;
-  readonly readText: (path: string) => string;
-  readonly now: () => number;
-  readonly wait?: (seconds: number) => Promise<void>;
-};
 
 const faultText = (error: CallRefused): string => {
   if (error.faults.length === 0) return `${harmless(error.message)} (${harmless(error.code)})`;
@@ -67,51 +50,6 @@ const tellUsage = async (fault: UsageFault, world: Surroundings): Promise<Exit> 
   return exits.usage;
 };
 
-const perform = async (command: Command, rest: readonly string[], line: Line, world: Surroundings): Promise<Exit> => {
-  const { switches } = line;
-  const call = callOf(command, rest, line, world.readText);
-  if (switches.all && !command.paged) throw new UsageFault(`${commandName(command)} is not a list: --all has no meaning there.`);
-  if (switches.all && call.query?.cursor !== undefined) throw new UsageFault('--all walks from the first page: leave --cursor out.');
-  const settings = readSettings(world.environment, world.settingsFiles);
-
-  const isDeadly = command.operation.id === 'deleteMonitor';
-  if (isDeadly && !switches.yes && !world.attended) {
-    world.err('Nothing was deleted: a monitor goes with its whole history, and nobody can be asked here. Say it with --yes.\n');
-    return exits.usage;
-  }
-  if (isDeadly && !switches.yes) {
-    const answer = await world.ask(`Delete the monitor ${harmless(rest[0] ?? '')} with its whole history? This cannot be undone. [y/N] `);
-    if (!/^y(es)?$/i.test(answer.trim())) {
-      world.err('Nothing was deleted.\n');
-      return exits.usage;
-    }
-  }
-
-  const client = createHttpClient({
-    settings,
-    userAgent: `antipode/${version}`,
-    onWait: (seconds) => world.err(`antipode: over the rate of calls; going on in ${seconds} s, as told\n`),
-    ...(world.wait && { wait: world.wait }),
-  });
-  const progress = world.attended && switches.all ? (count: number) => world.err(`\r${count} so far …`) : undefined;
-  try {
-    const complete = call.amendments ? amendedCall(call, (await client.call({ method: 'GET', path: call.path })).body) : call;
-    const { body } = switches.all ? await client.callAllPages(call, progress) : await client.call(complete);
-    if (progress) world.err('\r\u001b[K');
-    const onTerminal = world.columns !== undefined && !switches.json;
-    if (onTerminal) {
-      const text = render(body, { columns: world.columns, paint: painter(inColour(world, line)), now: world.now() });
-      world.out(text === '' ? 'Done.\n' : text);
-    } else if (body !== null) world.out(`${JSON.stringify(body)}\n`);
-    for (const warning of configWarnings(call.body, body))
-      world.err(`antipode: ${harmless(warning)} (antipode help config lists what is)\n`);
-    return exits.done;
-  } catch (error) {
-    if (progress) world.err('\r\u001b[K');
-    throw error;
-  }
-};
-
 const inColour = (world: Surroundings, line: Line): boolean =>
   line.switches.colour && world.columns !== undefined && !world.environment.NO_COLOR;
 
@@ -129,6 +67,12 @@ const dispatch = async (line: Line, world: Surroundings): Promise<Exit> => {
       throw new UsageFault(`completion takes ${shells.join(', ')}.${meant ? ` Did you mean ${meant}?` : ''}`);
     }
     world.out(completion(shell, commands));
+    return exits.done;
+  }
+  if (words[0] === 'login' && !switches.help) return login(words.slice(1), world);
+  const ownHelp = words.find((word) => word !== 'help');
+  if (ownHelp === 'login' || ownHelp === 'run') {
+    world.out(ownHelp === 'login' ? loginHelp : runHelp);
     return exits.done;
   }
   const [early] = line.flags;
@@ -162,16 +106,21 @@ const dispatch = async (line: Line, world: Surroundings): Promise<Exit> => {
     world.out(commandHelp(command, paint));
     return exits.done;
   }
-  return perform(command, rest, line, world);
+  return perform(command, rest, line, world, paint);
 };
+
+/** Statuses of what may well succeed when it is asked again later. */
+const later: ReadonlySet<number> = new Set([429, 502, 503, 504]);
 
 const booleans: ReadonlySet<string> = new Set(
   commands.flatMap(({ flags }) => flags.filter(({ kind }) => kind === 'boolean').flatMap(({ name, key }) => [name, key])),
 );
 
-/** One command, one call (and a reading before it, where single keys are changed). Nothing goes to standard output unless it is done; the token goes nowhere but into the header. */
-export const runCli = async (world: Surroundings): Promise<Exit> => {
+/** One command, one call (and a reading before it, where single keys are changed or a name stands for an id). Nothing goes to standard output unless it is done; the token goes nowhere but into the header. */
+export const runCli = async (world: Surroundings): Promise<number> => {
   try {
+    // What is behind `run` belongs to another program, its flags as well.
+    if (world.given[0] === 'run') return await runJob(world.given.slice(1), world);
     return await dispatch(readLine(world.given, booleans), world);
   } catch (error) {
     if (error instanceof UsageFault) return tellUsage(error, world);
@@ -179,13 +128,18 @@ export const runCli = async (world: Surroundings): Promise<Exit> => {
       world.err(`antipode: ${error.message}\n`);
       return error.lacks === 'url' ? exits.usage : exits.token;
     }
+    if (error instanceof NothingCalledSo) {
+      world.err(`antipode: ${harmless(error.message)}\n`);
+      return exits.refused;
+    }
     if (error instanceof ServiceNotReached) {
       world.err(`antipode: ${harmless(error.message)}\n`);
       return exits.notReached;
     }
     if (error instanceof CallRefused) {
       world.err(`antipode: ${faultText(error)}\n`);
-      return error.status === 401 ? exits.token : exits.refused;
+      if (error.status === 401) return exits.token;
+      return later.has(error.status) ? exits.later : exits.refused;
     }
     throw error;
   }

@@ -7,9 +7,15 @@ export type Shell = (typeof shells)[number];
 
 export const isShell = (text: unknown): text is Shell => shells.some((shell) => shell === text);
 
-const general = ['--json', '--all', '--yes', '--help', '--no-color'];
+const general = ['--json', '--all', '--fields', '--for', '--yes', '--help', '--no-color'];
 
-const nounsOf = (commands: readonly Command[]): string[] => [...new Set(commands.map(({ words }) => words[0] ?? '')), 'completion', 'help'];
+const nounsOf = (commands: readonly Command[]): string[] => [
+  ...new Set(commands.map(({ words }) => words[0] ?? '')),
+  'login',
+  'run',
+  'completion',
+  'help',
+];
 
 /** Flags of the single keys of a config, where a command takes one. */
 const keyFlagsOf = (command: Command): { readonly name: string; readonly choices: readonly string[]; readonly hint: string }[] =>
@@ -64,30 +70,50 @@ const quoted = (text: string): string => `'${text.replaceAll("'", `'"'"'`).repla
 
 const zshWords = (commands: readonly Command[], noun: string): readonly string[] => {
   if (noun === 'completion') return shells;
+  if (noun === 'run') return ['--beat'];
   return noun === 'help' ? ['config', ...new Set(commands.map(({ words: [first = ''] }) => first))] : verbsOf(commands, noun);
 };
 
 const zsh = (commands: readonly Command[]): string => {
-  const verbCases = nounsOf(commands).map((noun) => `      ${noun}) compadd -- ${zshWords(commands, noun).join(' ')} ;;`);
-  const flagCases = commands.map((command) => `      "${commandName(command)}") compadd -- ${flagsOf(command).join(' ')} ;;`);
+  const verbCases = nounsOf(commands)
+    .filter((noun) => zshWords(commands, noun).length > 0)
+    .map((noun) => `      ${noun}) compadd -- ${zshWords(commands, noun).join(' ')} ;;`);
+  const flagCases = commands.map((command) => {
+    const [noun = '', verb] = command.words;
+    return `      '${noun} '${verb ?? '*'}) compadd -- ${flagsOf(command).join(' ')} ;;`;
+  });
+  const choiceCases = commands.flatMap((command) =>
+    [...command.flags, ...keyFlagsOf(command)]
+      .filter(({ choices }) => choices.length > 0)
+      .map(({ name, choices }) => `      '${commandName(command)} --${name}') compadd -- ${choices.join(' ')}; return ;;`),
+  );
+  const lone = commands.filter(({ words }) => words.length === 1).map(({ words }) => words[0] ?? '');
   return `#compdef antipode
-# Completion of antipode for zsh. Add to ~/.zshrc: source <(antipode completion zsh)
+# Completion of antipode for zsh. Add to ~/.zshrc, behind compinit: source <(antipode completion zsh)
+# Or keep it as a file called _antipode in a folder of $fpath.
 _antipode() {
   if (( CURRENT == 2 )); then
     compadd -- ${nounsOf(commands).join(' ')} --help --version
-  elif (( CURRENT == 3 )); then
-    case "$words[2]" in
+  elif (( CURRENT == 3 )) && [[ $words[2] != (${lone.join('|')}) ]]; then
+    case $words[2] in
 ${verbCases.join('\n')}
     esac
   else
+    case "$words[2] $words[3] $words[CURRENT-1]" in
+${choiceCases.join('\n')}
+    esac
     case "$words[2] $words[3]" in
 ${flagCases.join('\n')}
-      "help config") compadd -- ${kinds.join(' ')} ;;
-      "whoami "*) compadd -- ${general.join(' ')} ;;
+      'help config') compadd -- ${kinds.join(' ')} ;;
     esac
   fi
 }
-compdef _antipode antipode
+if [[ \${(%):-%N} == _antipode ]]; then
+  _antipode "$@"
+else
+  whence compdef > /dev/null || { autoload -Uz compinit && compinit; }
+  compdef _antipode antipode
+fi
 `;
 };
 

@@ -48,12 +48,19 @@ export const generalHelp = (commands: readonly Command[], paint: Paint): string 
 ${paint('Usage', 'bold')}
   antipode NOUN VERB [ID] [--flag value]
 
+  For an ID its end (as tables show it) or an exact name serves as well: the list is read first, to find it.
+  Times may be now, +10m or -2h.
+
 ${paint('Commands', 'bold')}
 ${lines.join('\n')}
+  ${padded('login [ADDRESS]', width)}  Write down where the service is, and your token
+  ${padded('run --beat … -- COMMAND', width)}  Run a job and tell its heartbeat how it went
   ${padded('help config TYPE', width)}  Every key of a monitor's config, for https, dns or heartbeat
   ${padded('completion SHELL', width)}  Completion for bash, zsh or fish
 
 ${paint('Flags of every command', 'bold')}
+  --fields A,B  only these fields, as name,config.timeout_ms; on a terminal they are the columns
+  --for 10m     the end of a window: so long from --starts-at, or from now (s, m, h, d, w)
   --json        one JSON document as the API gives it (the default when piped)
   --all         walk all pages of a list into one document
   --yes         delete a monitor without asking; needed where nobody can be asked
@@ -62,13 +69,14 @@ ${paint('Flags of every command', 'bold')}
   --version     the version of this client
 
 ${paint('Settings', 'bold')}
-  ANTIPODE_URL and ANTIPODE_TOKEN, or ~/.config/antipode/settings.json
+  antipode login writes them. ANTIPODE_URL and ANTIPODE_TOKEN, or ~/.config/antipode/settings.json
   (mode 600) with {"url": "https://…", "token": "svc_…"}
 
 ${paint('Example', 'bold')}
   antipode monitors create --type https --target https://example.org/ --interval-s 60
 
-Exit codes: 0 done, 1 refused by the API, 2 wrong usage, 3 no or no valid token, 4 service not reached
+Exit codes: 0 done, 1 refused by the API, 2 wrong usage, 3 no or no valid token, 4 service not reached,
+5 try later (over the rate, or the service is not ready), 130 left at a question
 `;
 };
 

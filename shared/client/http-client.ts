@@ -1,4 +1,5 @@
 import { memberOf } from '../base/record.ts';
+import { whyNotReached } from './network-words.ts';
 import type { Settings } from './settings.ts';
 
 /** One call of the API, made from an operation and its input. */
@@ -84,11 +85,6 @@ const readBody = async (response: Response): Promise<string> => {
   return read + decoder.decode();
 };
 
-const reasonOf = (error: unknown): string => {
-  const cause = memberOf(error, 'cause');
-  return text(memberOf(cause, 'code')) ?? text(memberOf(cause, 'message')) ?? (error instanceof Error ? error.message : String(error));
-};
-
 /** Calls of the API. Over the rate it waits once, as long as it was told, and says so through `onWait`. */
 export const createHttpClient = (options: {
   readonly settings: Settings;
@@ -132,7 +128,9 @@ export const createHttpClient = (options: {
       if (error instanceof ServiceNotReached) throw error;
       const late = error instanceof Error && error.name === 'TimeoutError';
       throw new ServiceNotReached(
-        late ? `${settings.url} did not answer within ${timeoutMs / 1000} s.` : `${settings.url} cannot be reached (${reasonOf(error)}).`,
+        late
+          ? `${settings.url} did not answer within ${timeoutMs / 1000} s.`
+          : `${settings.url} cannot be reached (${whyNotReached(error)}).`,
       );
     }
   };

@@ -1,16 +1,30 @@
 import { readFileSync } from 'node:fs';
-import { createInterface } from 'node:readline/promises';
+import { createInterface } from 'node:readline';
+import { Writable } from 'node:stream';
 import { UsageFault } from './arguments.ts';
-import type { Surroundings } from './cli.ts';
+import { useProxies } from './proxy.ts';
+import type { Surroundings } from './surroundings.ts';
 
-const ask = async (question: string): Promise<string> => {
-  const lines = createInterface({ input: process.stdin, output: process.stderr });
-  try {
-    return await lines.question(question);
-  } finally {
-    lines.close();
-  }
-};
+/** Readline writes what is typed, and with it a secret, to where it is told to: here to nobody. */
+const nowhere = (): Writable => new Writable({ write: (_chunk, _encoding, done) => done() });
+
+/** Undefined when they leave by ^C or ^D. */
+const ask = (question: string, secret?: 'secret'): Promise<string | undefined> =>
+  new Promise((resolve) => {
+    process.stderr.write(question);
+    const output = secret ? nowhere() : process.stderr;
+    const lines = createInterface({ input: process.stdin, output, terminal: true, prompt: '' });
+    let answer: string | undefined;
+    lines.once('line', (line) => {
+      answer = line;
+      lines.close();
+    });
+    lines.once('SIGINT', () => lines.close());
+    lines.once('close', () => {
+      if (secret && answer !== undefined) process.stderr.write('\n');
+      resolve(answer);
+    });
+  });
 
 const readText = (path: string): string => {
   try {
@@ -39,5 +53,6 @@ export const surroundings = (settingsFiles: readonly string[] = []): Surrounding
     ask,
     readText,
     now: () => Date.now(),
+    reach: (url) => useProxies(url, process.env),
   };
 };

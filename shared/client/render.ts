@@ -1,8 +1,9 @@
 import { isRecord } from '../base/record.ts';
+import { type Fields, valueAt, withFields } from './chosen-fields.ts';
 import { type Colour, cut, harmless, type Paint, padded, relative, widthOf } from './terminal.ts';
 
 /** Answers for people: a list as a table, a single thing as a card. What the service may add later is shown as well. */
-export type Terminal = { readonly columns: number; readonly paint: Paint; readonly now: number };
+export type Terminal = { readonly columns: number; readonly paint: Paint; readonly now: number; readonly fields?: Fields | undefined };
 
 type Item = Readonly<Record<string, unknown>>;
 
@@ -22,6 +23,7 @@ const meaningKeys = new Set(['status', 'state']);
 const columnsOf = (item: Item): string[] => {
   const wanted = [
     ...[
+      'status',
       'state',
       'name',
       'monitor_name',
@@ -43,7 +45,13 @@ const columnsOf = (item: Item): string[] => {
 
 /** What a narrow terminal does without, first things first; half of every word helps nobody. */
 const givenUp = ['confirmed_from', 'seen_from', 'resolved_at', 'slug', 'rrule', 'enabled', 'interval_s', 'type', 'groups', 'description'];
-const narrowest = 10;
+
+/** How much of a column stays readable: a name most of all, a word of state whole. */
+const leastOf: Readonly<Record<string, number>> = { name: 24, monitor_name: 24, display_name: 24, cause: 18, target: 18 };
+const leastWidth = (key: string, whole: number): number => {
+  if (key === 'id' || meaningKeys.has(key)) return whole;
+  return Math.min(whole, leastOf[key] ?? 12);
+};
 
 const timeOf = (value: unknown): number | undefined =>
   typeof value === 'string' && /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/.test(value) ? Date.parse(value) : undefined;
@@ -75,37 +83,69 @@ const painted = (key: string, text: string, paint: Paint): string => {
 
 const title = (key: string): string => key.replaceAll('_', ' ').replace(/ (s|at)$/, '');
 
-const table = (items: readonly unknown[], { columns, paint, now }: Terminal): string => {
+/** As much of each id's end as tells it from the others here: every command takes that for the id. */
+const shortIds = (ids: readonly string[]): readonly string[] => {
+  for (let length = 8; length < 36; length += 2) {
+    const ends = ids.map((id) => id.slice(-length));
+    if (new Set(ends).size === new Set(ids).size) return ends;
+  }
+  return ids;
+};
+
+const widest = (texts: readonly string[]): number => texts.reduce((most, text) => Math.max(most, widthOf(text)), 0);
+const sum = (widths: readonly number[]): number => widths.reduce((all, width) => all + width, 0);
+
+/** Takes from the widest column that has more than it needs, as long as there is too much. */
+const narrowed = (widths: readonly number[], least: readonly number[], room: number): number[] => {
+  const narrow = [...widths];
+  for (let over = sum(narrow) - room; over > 0; over -= 1) {
+    const spare = narrow.map((width, index) => (width > (least[index] ?? 0) ? width : 0));
+    const most = spare.indexOf(Math.max(...spare));
+    if ((spare[most] ?? 0) === 0) break;
+    narrow[most] = (narrow[most] ?? 0) - 1;
+  }
+  return narrow;
+};
+
+const table = (items: readonly unknown[], { columns, paint, now, fields }: Terminal): string => {
   const rows = items.filter(isRecord).map(withState);
   const first = rows[0];
   if (!first) return 'None.\n';
-  const all = columnsOf(first);
-  const widthOfColumn = (key: string): number =>
-    Math.max(widthOf(title(key)), ...rows.map((row) => widthOf(plainText(key, row[key], now))));
-  const needs = (kept: readonly string[]): number =>
-    kept.reduce((sum, key) => sum + (key === 'id' ? widthOfColumn(key) : Math.min(widthOfColumn(key), narrowest)), 2 * (kept.length - 1));
-  const keys = givenUp.reduce((kept, key) => (needs(kept) > columns ? kept.filter((one) => one !== key) : kept), all);
-  const hidden = all.filter((key) => !keys.includes(key));
-  const cells = rows.map((row) => keys.map((key) => plainText(key, row[key], now)));
-  const widths = keys.map(widthOfColumn);
-  // The widest column gives way first, ids never: half an id is of no use.
-  const room = Math.max(40, columns) - 2 * (keys.length - 1);
-  for (let over = widths.reduce((sum, width) => sum + width, 0) - room; over > 0; over -= 1) {
-    const shrinkable = keys.map((key, index) => (key === 'id' ? 0 : (widths[index] ?? 0)));
-    const widest = shrinkable.indexOf(Math.max(...shrinkable));
-    if ((widths[widest] ?? 0) <= 8) break;
-    widths[widest] = (widths[widest] ?? 0) - 1;
+  const all = fields ? fields.map((path) => path.join('.')) : columnsOf(first);
+  const cells = new Map(all.map((key) => [key, rows.map((row) => plainText(key, valueAt(row, key.split('.')), now))]));
+  const whole = new Map(all.map((key) => [key, Math.max(widthOf(title(key)), widest(cells.get(key) ?? []))]));
+  const gaps = (count: number): number => 2 * (count - 1);
+  if (sum([...whole.values()]) + gaps(all.length) > columns && cells.has('id')) {
+    const ends = shortIds(cells.get('id') ?? []);
+    cells.set('id', [...ends]);
+    whole.set('id', widest(ends));
   }
+  const least = (kept: readonly string[]): number[] => kept.map((key) => leastWidth(key, whole.get(key) ?? 0));
+  const tooWide = (kept: readonly string[]): boolean => sum(least(kept)) + gaps(kept.length) > columns;
+  const keys = fields ? all : givenUp.reduce((kept, key) => (tooWide(kept) ? kept.filter((one) => one !== key) : kept), all);
+  const hidden = all.filter((key) => !keys.includes(key));
+  const room = Math.max(40, columns) - gaps(keys.length);
+  const wide = keys.map((key) => whole.get(key) ?? 0);
+  const widths = narrowed(
+    narrowed(wide, least(keys), room),
+    keys.map((key, index) => (key === 'id' ? (wide[index] ?? 0) : 8)),
+    room,
+  );
   const line = (texts: readonly string[], paintCell: (text: string, index: number) => string): string =>
     texts
       .map((text, index) => paintCell(padded(cut(text, widths[index] ?? 0), widths[index] ?? 0), index))
       .join('  ')
       .trimEnd();
   const head = line(keys.map(title), (text) => paint(text, 'bold'));
-  const lines = [head, ...cells.map((row) => line(row, (text, index) => painted(keys[index] ?? '', text, paint)))];
-  if (hidden.length > 0)
-    lines.push('', paint(`No room for ${hidden.map(title).join(', ')}: a wider terminal or --json shows more.`, 'grey'));
-  return `${lines.join('\n')}\n`;
+  const lines = rows.map((_, row) =>
+    line(
+      keys.map((key) => cells.get(key)?.[row] ?? ''),
+      (text, index) => painted(keys[index] ?? '', text, paint),
+    ),
+  );
+  const note =
+    hidden.length > 0 ? ['', paint(`No room for ${hidden.map(title).join(', ')}: a wider terminal or --json shows more.`, 'grey')] : [];
+  return `${[head, ...lines, ...note].join('\n')}\n`;
 };
 
 const cardLines = (item: Item, indent: string, terminal: Terminal): string[] => {
@@ -135,7 +175,7 @@ const card = (item: Item, terminal: Terminal): string => `${cardLines(item, '', 
 export const render = (body: unknown, terminal: Terminal): string => {
   if (body === null || body === undefined) return '';
   if (!isRecord(body)) return `${JSON.stringify(body, null, 2)}\n`;
-  if (!Array.isArray(body.items)) return card(body, terminal);
+  if (!Array.isArray(body.items)) return card(terminal.fields ? Object(withFields(body, terminal.fields)) : body, terminal);
   const more = typeof body.next_cursor === 'string' ? `\nThere are more: add --all, or --cursor ${harmless(body.next_cursor)}\n` : '';
   return `${table(body.items, terminal)}${more}`;
 };

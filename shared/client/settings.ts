@@ -1,6 +1,6 @@
-import { readFileSync, statSync } from 'node:fs';
+import { mkdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { codeOf } from '../base/error-code.ts';
 import { isRecord } from '../base/record.ts';
 
@@ -19,7 +19,7 @@ export class SettingsFault extends Error {
   }
 }
 
-const settingsFile = (environment: Environment): string =>
+export const settingsFile = (environment: Environment): string =>
   environment.ANTIPODE_SETTINGS || join(environment.XDG_CONFIG_HOME || join(homedir(), '.config'), 'antipode', 'settings.json');
 
 /** The settings file is `{"url": …, "token": …}`, readable by its owner only: whoever else can read the token can use it. */
@@ -51,12 +51,13 @@ const readFile = (path: string, asked: boolean): Partial<Settings> => {
 };
 
 /** The address of the service without a trailing slash, also when that of its API is given; refused when it is no http or https address. */
-const checkedUrl = (text: string): string => {
+export const checkedUrl = (text: string): string => {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (!url || !/^https?:$/.test(url.protocol)) {
-    throw new SettingsFault('url', `ANTIPODE_URL is not an address like https://antipode.example`);
+    throw new SettingsFault('url', 'The address of the service (ANTIPODE_URL) is not one like https://antipode.example.');
   }
-  if (url.username || url.password) throw new SettingsFault('url', 'ANTIPODE_URL must not hold a user name or password.');
+  if (url.username || url.password)
+    throw new SettingsFault('url', 'The address of the service (ANTIPODE_URL) must not hold a user name or password.');
   return `${url.origin}${url.pathname}`.replace(/\/+$/, '').replace(/\/api\/v1$/, '');
 };
 
@@ -67,6 +68,11 @@ const isSamePlace = (one: string, other: string): boolean => {
   const [{ protocol, hostname, port }, { protocol: otherProtocol, hostname: otherName, port: otherPort }] = [new URL(one), new URL(other)];
   const isSameHost = hostname === otherName || (loopback.test(hostname) && loopback.test(otherName));
   return protocol === otherProtocol && isSameHost && port === otherPort;
+};
+
+export const checkedToken = (text: string): string => {
+  if (!/^[\x21-\x7e]+$/.test(text)) throw new SettingsFault('token', 'The token has characters that no token has. Copy it again.');
+  return text;
 };
 
 type Source = { readonly path: string | undefined; readonly url?: string | undefined; readonly token?: string | undefined };
@@ -83,12 +89,17 @@ export const readSettings = (environment: Environment, furtherFiles: readonly st
   const url = sources.find((source) => source.url)?.url;
   const holder = sources.find((source) => source.token);
   if (!url) {
-    throw new SettingsFault('url', `Where is the service? Set ANTIPODE_URL, or "url" in ${own} (mode 600).`);
+    throw new SettingsFault(
+      'url',
+      `Where is the service? antipode login writes it down; or set ANTIPODE_URL, or "url" in ${own} (mode 600).`,
+    );
   }
   if (!holder?.token) {
-    throw new SettingsFault('token', `Who is calling? Set ANTIPODE_TOKEN, or "token" in ${own} (mode 600).`);
+    throw new SettingsFault(
+      'token',
+      `Who is calling? antipode login writes it down; or set ANTIPODE_TOKEN, or "token" in ${own} (mode 600).`,
+    );
   }
-  if (!/^[\x21-\x7e]+$/.test(holder.token)) throw new SettingsFault('token', 'The token has characters that no token has. Copy it again.');
   const place = checkedUrl(url);
   if (holder.path !== undefined && holder.url && !isSamePlace(checkedUrl(holder.url), place)) {
     throw new SettingsFault(
@@ -96,5 +107,13 @@ export const readSettings = (environment: Environment, furtherFiles: readonly st
       `The token in ${holder.path} is for ${checkedUrl(holder.url)}, not for ${place}. Set ANTIPODE_TOKEN too.`,
     );
   }
-  return { url: place, token: holder.token };
+  return { url: place, token: checkedToken(holder.token) };
+};
+
+/** The settings file made anew, whole or not at all, for nobody else to read. */
+export const writeSettings = (path: string, { url, token }: Settings): void => {
+  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+  const partial = `${path}.${process.pid}`;
+  writeFileSync(partial, `${JSON.stringify({ url, token }, null, 2)}\n`, { mode: 0o600 });
+  renameSync(partial, path);
 };

@@ -1,3 +1,5 @@
+import stringWidth from 'string-width';
+
 /** How things look on a terminal: colours that mean something, and texts of strangers made harmless. */
 
 export type Paint = (text: string, colour: Colour) => string;
@@ -8,33 +10,41 @@ export type Colour = keyof typeof codes;
 export const painter = (inColour: boolean): Paint =>
   inColour ? (text, colour) => `\u001b[${codes[colour]}m${text}\u001b[0m` : (text) => text;
 
+const ascii = /^[\x20-\x7e]*$/;
+
+/** Whole emoji come first, so that their joiners are not met alone; then joiners behind a letter and marks of direction, which stay as well. */
+const kept = String.raw`\p{RGI_Emoji}|(?<=[\p{L}\p{M}])[\u200c\u200d]|[\u200e\u200f\u061c]`;
+const keptOrSteering = new RegExp(`(${kept})|[\\p{Cc}\\p{Cf}\\u2028\\u2029]`, 'gv');
+
 /** Text without what would steer a terminal: a target's or a colleague's text is shown, never obeyed. */
 export const harmless = (text: string): string =>
-  text.replaceAll(/[\p{Cc}\p{Cf}\u2028\u2029]/gu, (sign) => (/\s/.test(sign) ? ' ' : '\ufffd'));
+  ascii.test(text)
+    ? text
+    : text.replaceAll(keptOrSteering, (sign, stays: string | undefined) => stays ?? (/\s/.test(sign) ? ' ' : '\ufffd'));
 
-const wide =
-  /[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe4f\uff00-\uff60\uffe0-\uffe6]|[\u{1f300}-\u{1faff}]|[\u{20000}-\u{3fffd}]/u;
 const segmenter = new Intl.Segmenter();
 
-const segments = (text: string): string[] => [...segmenter.segment(text)].map(({ segment }) => segment);
-
 /** How many columns a text takes. */
-export const widthOf = (text: string): number => segments(text).reduce((sum, segment) => sum + (wide.test(segment) ? 2 : 1), 0);
+export const widthOf = (text: string): number => (ascii.test(text) ? text.length : stringWidth(text));
 
 export const cut = (text: string, width: number): string => {
   if (widthOf(text) <= width) return text;
   let kept = '';
   let used = 0;
-  for (const segment of segments(text)) {
-    const size = wide.test(segment) ? 2 : 1;
-    if (used + size > width - 1) break;
+  for (const { segment } of segmenter.segment(text)) {
+    used += widthOf(segment);
+    if (used > width - 1) break;
     kept += segment;
-    used += size;
   }
   return `${kept}…`;
 };
 
-export const padded = (text: string, width: number): string => text + ' '.repeat(Math.max(0, width - widthOf(text)));
+const rightToLeft = /[\p{Script=Hebrew}\p{Script=Arabic}\p{Script=Syriac}\p{Script=Thaana}\p{Script=Nko}]/v;
+const leftToRightMark = '\u200e';
+
+/** Behind a text that is written from right to left stands a mark: without it the terminal draws the next column's number before the text. */
+export const padded = (text: string, width: number): string =>
+  `${text}${!ascii.test(text) && rightToLeft.test(text) ? leftToRightMark : ''}${' '.repeat(Math.max(0, width - widthOf(text)))}`;
 
 const units = [
   ['d', 86_400_000],

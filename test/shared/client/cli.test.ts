@@ -2,12 +2,16 @@ import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:f
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type Exit, exits, runCli, type Surroundings } from '../../../shared/client/cli.ts';
+import { type Exit, exits } from '../../../shared/client/surroundings.ts';
+import { createCommand, type Ran, type World } from '../../support/cli.ts';
+import { debianProgram } from '../../support/debian.ts';
 import { createHouse, type House } from '../../support/people.ts';
 import { machineNode, runProgram } from '../../support/programs.ts';
 import { openServed, type Served } from '../../support/served.ts';
 
 const unknownId = '0190a7c4-5b1e-7c3d-9f42-6a8b1c2d3e4f';
+
+const zsh = await debianProgram('zsh', ['zsh', 'zsh-common']);
 
 let served: Served;
 let house: House;
@@ -18,48 +22,14 @@ beforeAll(async () => {
   served = await openServed();
   ({ house, url } = served);
   stranger = await createHouse(served.api.sql);
+  command = createCommand({ url, token: house.member.readWrite });
 });
 
 afterAll(() => served.close());
 
-type Ran = { readonly code: Exit; readonly out: string; readonly err: string; readonly asked: string[] };
-type World = { token?: string | undefined; url?: string; terminal?: boolean; answer?: string };
-
-/** The command with a world around it that a test can see into; what it calls is the real service. */
-const run = async (
-  line: string[],
-  { token = house.member.readWrite, url: at = url, terminal = false, answer = '' }: World = {},
-): Promise<Ran> => {
-  let [out, err] = ['', ''];
-  const asked: string[] = [];
-  const world: Surroundings = {
-    given: line,
-    environment: { ANTIPODE_URL: at, ANTIPODE_TOKEN: token, XDG_CONFIG_HOME: '/nonexistent', NO_COLOR: '' },
-    out: (text) => {
-      out += text;
-    },
-    err: (text) => {
-      err += text;
-    },
-    columns: terminal ? 120 : undefined,
-    attended: terminal,
-    ask: async (question) => {
-      asked.push(question);
-      return answer;
-    },
-    readText: (path) => readFileSync(path, 'utf8'),
-    now: () => Date.now(),
-  };
-  const code = await runCli(world);
-  if (token !== '') expect(out + err).not.toContain(token);
-  return { code, out, err, asked };
-};
-
-const json = async (...line: string[]): Promise<Record<string, unknown>> => {
-  const { code, out, err } = await run(line);
-  expect({ code, err }).toEqual({ code: exits.done, err: '' });
-  return JSON.parse(out);
-};
+let command: ReturnType<typeof createCommand>;
+const run = (line: readonly string[], world?: World): Promise<Ran> => command.run(line, world);
+const json = (...line: string[]): Promise<Record<string, unknown>> => command.json(...line);
 
 const id = (thing: Record<string, unknown>): string => String(thing.id);
 
@@ -130,8 +100,10 @@ describe('antipode', () => {
   test('asks before a monitor and its history are deleted, unless told yes', async () => {
     const made = await json('monitors', 'create', '--type', 'https', '--target', 'https://asked.example/');
     const refused = await run(['monitors', 'delete', id(made)], { terminal: true, answer: 'n' });
-    expect(refused.asked[0]).toMatch(/cannot be undone/);
+    expect(refused.asked[0]).toMatch(/^Delete the monitor asked.example \(https:\/\/asked.example\/\) .* cannot be undone/);
     expect(refused.code).toBe(exits.usage);
+    const left = await run(['monitors', 'delete', id(made)], { terminal: true, answer: undefined });
+    expect(left).toMatchObject({ code: exits.interrupted, out: '', err: '\nNothing was deleted.\n' });
     expect(await json('monitors', 'get', id(made))).toMatchObject({ id: made.id });
     const told = await run(['monitors', 'delete', id(made), '--yes'], { terminal: true });
     expect(told).toMatchObject({ code: exits.done, asked: [] });
@@ -184,7 +156,7 @@ describe('antipode', () => {
       exits.refused,
       /limit: Input should be greater than or equal to 1/,
     ],
-    ['an id that is none', ['monitors', 'get', 'x'], {}, exits.refused, /monitor_id: Input should be a valid UUID/],
+    ['a name of nothing', ['monitors', 'get', 'x'], {}, exits.refused, /Nothing in monitors is called "x"/],
     ['a wrong flag', ['monitors', 'list', '--limmit', '5'], {}, exits.usage, /Did you mean --limit\?/],
     ['--all on no list', ['whoami', '--all'], {}, exits.usage, /not a list/],
     ['a token that is none', ['whoami'], { token: 'svc_nothing' }, exits.token, /token_invalid/],
@@ -256,6 +228,31 @@ describe('antipode', () => {
     expect(await complete(['antipode', 'monitors', 'st'])).toEqual(['status']);
     expect(await complete(['antipode', 'monitors', 'create', '--inter'])).toEqual(['--interval-s']);
     expect(await complete(['antipode', 'incidents', 'list', '--state', 'o'])).toEqual(['open']);
+  });
+
+  test.skipIf(zsh === undefined)('the completion for zsh completes, read in and as a file of $fpath', async () => {
+    const { out: script } = await run(['completion', 'zsh']);
+    const folder = mkdtempSync(join(tmpdir(), 'antipode-zsh-'));
+    writeFileSync(join(folder, '_antipode'), script);
+    const shown = 'compdef() { : }; compadd() { shift; print -rl -- "$@" }';
+    const complete = async (begin: string, ...words: string[]) => {
+      const line = `${shown}\n${begin}\nwords=(${words.map((word) => `'${word}'`).join(' ')}); CURRENT=${words.length}; _antipode`;
+      const { out, err } = await runProgram([zsh?.file ?? '', '-f', '-c', line], { env: { ...process.env, ...zsh?.env } });
+      expect(err).toBe('');
+      return out.trim().split('\n');
+    };
+    try {
+      for (const begin of [script, `fpath=(${folder}); autoload -Uz _antipode`]) {
+        expect(await complete(begin, 'antipode', '')).toContain('monitors');
+        expect(await complete(begin, 'antipode', 'monitors', '')).toContain('status');
+        expect(await complete(begin, 'antipode', 'monitors', 'create', '')).toContain('--interval-s');
+        expect(await complete(begin, 'antipode', 'incidents', 'list', '--state', '')).toEqual(['all', 'open', 'resolved']);
+        expect(await complete(begin, 'antipode', 'whoami', '')).toContain('--json');
+        expect(await complete(begin, 'antipode', 'help', 'config', '')).toContain('heartbeat');
+      }
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
   });
 
   test('the download is one file that the Node of users runs, alone in its folder', async () => {

@@ -1,6 +1,9 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { createServer as createSecureServer } from 'node:https';
 import { afterEach, expect, test } from 'vitest';
 import { CallRefused, createHttpClient, ServiceNotReached } from '../../../shared/client/http-client.ts';
+import { mint } from '../../support/certificates.ts';
+import { runProgram } from '../../support/programs.ts';
 
 /** What a service may answer that the real one seldom does. */
 const open: { close: () => Promise<void> }[] = [];
@@ -107,5 +110,44 @@ test.each<[string, Answer | undefined, RegExp]>([
 test('nobody listening is a service not reached', async () => {
   const { url } = await serve(() => ({}));
   await open.splice(0)[0]?.close();
-  await expect(client(url).call(me)).rejects.toThrow(/cannot be reached \(ECONNREFUSED\)/);
+  await expect(client(url).call(me)).rejects.toThrow(/cannot be reached \(nothing listens there\)/);
+});
+
+test.each<[string, { readonly names?: string[]; readonly to?: Date }, RegExp]>([
+  ['signed by itself', { names: ['127.0.0.1'] }, /signed by itself; NODE_EXTRA_CA_CERTS=FILE names one to trust/],
+  ['expired', { names: ['127.0.0.1'], to: new Date('2021-01-01T00:00:00Z') }, /certificate/],
+])('a certificate that is %s is told in words', async (_, wanted, words) => {
+  const { certificate: cert, key } = mint({ from: new Date('2020-01-01T00:00:00Z'), ...wanted });
+  const server = createSecureServer({ cert, key });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  open.push({ close: () => new Promise((resolve) => server.close(() => resolve())) });
+  const address = server.address();
+  const at = `https://127.0.0.1:${typeof address === 'object' ? address?.port : 0}`;
+  await expect(client(at).call(me)).rejects.toThrow(ServiceNotReached);
+  await expect(client(at).call(me)).rejects.toThrow(words);
+});
+
+test('an address with the wrong protocol says which is meant', async () => {
+  const { url } = await serve(() => ({}));
+  await expect(client(url.replace('http:', 'https:')).call(me)).rejects.toThrow(/answers without TLS: is the address http:/);
+});
+
+test('calls go through the proxy that the environment names, but not those of this machine', async () => {
+  const { url, calls } = await serve(() => ({ body: '{"through":"proxy"}' }));
+  const program = `
+    import { createHttpClient } from './shared/client/http-client.ts';
+    import { useProxies } from './shared/client/proxy.ts';
+    const url = process.argv[1];
+    const why = useProxies(url, process.env);
+    if (why) throw new Error(why);
+    const client = createHttpClient({ settings: { url, token: 'svc_a' }, userAgent: 'test' });
+    console.log(JSON.stringify((await client.call({ method: 'GET', path: '/api/v1/me' })).body));`;
+  const through = (at: string, env: NodeJS.ProcessEnv) =>
+    runProgram([process.execPath, '--input-type=module-typescript', '-e', program, at], { env: { PATH: process.env.PATH, ...env } });
+  expect(await through('http://antipode.test', { http_proxy: url })).toMatchObject({ out: '{"through":"proxy"}\n', code: 0 });
+  expect(calls.splice(0)).toEqual(['GET http://antipode.test/api/v1/me']);
+  expect((await through(url, { HTTP_PROXY: 'http://127.0.0.1:9' })).out).toBe('{"through":"proxy"}\n');
+  expect(calls).toEqual(['GET /api/v1/me']);
+  const left = await through('http://antipode.test', { HTTP_PROXY: url, NO_PROXY: 'antipode.test' });
+  expect(left.err).toContain('no such name in DNS');
 });

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { render, type Terminal } from '../../../shared/client/render.ts';
-import { cut, duration, harmless, painter, relative, widthOf } from '../../../shared/client/terminal.ts';
+import { cut, duration, harmless, padded, painter, relative, widthOf } from '../../../shared/client/terminal.ts';
 
 const now = Date.parse('2027-01-01T12:00:00.000Z');
 const terminal: Terminal = { columns: 100, paint: painter(false), now };
@@ -24,8 +24,57 @@ test('a list is a table with one line for each row', () => {
   expect(lines).toHaveLength(3);
   expect(lines[1]).toContain('Shop');
   expect(lines.every((line) => widthOf(line) <= 100)).toBe(true);
-  expect(lines[2]).toContain(monitor.id);
+  expect(lines[2]).toContain(monitor.id.slice(-8));
   expect(lines[2]).toContain('…');
+  expect(render({ items: [monitor], next_cursor: null }, { ...terminal, columns: 200 })).toContain(monitor.id);
+});
+
+test('ids whose ends are alike show as much as tells them apart', () => {
+  const other = { ...monitor, id: '0190a7c4-5b1e-7c3d-9f42-6aff1c2d3e4f' };
+  const [, one = '', two = ''] = render({ items: [monitor, other], next_cursor: null }, { ...terminal, columns: 80 }).split('\n');
+  expect(one).toMatch(/ 8b1c2d3e4f$/);
+  expect(two).toMatch(/ ff1c2d3e4f$/);
+});
+
+const names = [
+  'Shop',
+  '日本の店',
+  '👨‍👩‍👧‍👦 Family site',
+  '🏴󠁧󠁢󠁥󠁮󠁧󠁿 England ❤️',
+  'می‌خواهم فروشگاه',
+  'חנות ראשית',
+  'Cafe\u0301',
+  'A name that is longer than any column of a table should be',
+];
+
+test.each([60, 80, 200])('at %i columns every row keeps its columns, whatever signs a name has', (columns) => {
+  const items = names.map((name, index) => ({ ...monitor, status: 'up', name, id: monitor.id.replace(/4f$/, `${index}0`) }));
+  const [head = '', ...rows] =
+    render({ items, next_cursor: null }, { ...terminal, columns })
+      .split('\n\n')[0]
+      ?.trimEnd()
+      .split('\n') ?? [];
+  const place = widthOf(head.slice(0, head.indexOf(' id') + 1));
+  for (const [index, row] of rows.entries()) {
+    expect(widthOf(row)).toBeLessThanOrEqual(columns);
+    const before = row.slice(0, row.lastIndexOf(' ') + 1);
+    expect(widthOf(before)).toBe(place);
+    expect(row).toContain((names[index] ?? '').slice(0, 20));
+  }
+});
+
+test('joiners stay within emoji and words, and steer nothing elsewhere', () => {
+  for (const text of names) expect(harmless(text)).toBe(text);
+  expect(harmless('\u200dx \u200d-')).toBe('\ufffdx \ufffd-');
+  expect(harmless('a\u2066b\u2069')).toBe('a\ufffdb\ufffd');
+  expect(padded('שלום', 6)).toBe('שלום\u200e  ');
+});
+
+test('only what was asked for is shown, in that order, also from within', () => {
+  const fields = [['target'], ['config', 'method'], ['name']];
+  const items = [{ ...monitor, config: { method: 'HEAD' } }];
+  expect(render({ items, next_cursor: null }, { ...terminal, fields }).split('\n')[1]).toMatch(/^https:\S+ +HEAD +Shop$/);
+  expect(render(items[0], { ...terminal, fields })).not.toContain('interval');
 });
 
 test('on a terminal of 80 columns a list keeps what says most, and tells what it left out', () => {
@@ -37,10 +86,10 @@ test('on a terminal of 80 columns a list keeps what says most, and tells what it
   const text = render({ items: [incident], next_cursor: null }, { ...terminal, columns: 80 });
   const [, row = ''] = text.split('\n');
   expect(widthOf(row)).toBeLessThanOrEqual(80);
-  expect(row).toMatch(/^open {3}Shop/);
+  expect(row).toMatch(/^open {3}Shop front/);
   expect(row).toContain('30 s ago');
-  expect(row).toContain('Connecti');
-  expect(text).toContain('No room for resolved, seen from, confirmed from');
+  expect(row).toContain('Connection refused');
+  expect(text).toContain('No room for seen from, confirmed from');
   expect(render({ items: [incident], next_cursor: null }, { ...terminal, columns: 200 })).toContain('Virginia (North America)');
 });
 

@@ -1,0 +1,96 @@
+import { isRecord, memberOf } from '../base/record.ts';
+import { version } from '../base/version.ts';
+import { amendedCall, type CommandCall, callOf, type Line, UsageFault } from './arguments.ts';
+import { fieldsOf, missingFields, withFields } from './chosen-fields.ts';
+import { commands } from './command-table.ts';
+import { type Command, commandName } from './commands.ts';
+import { configWarnings } from './config-help.ts';
+import { withIds } from './given-ids.ts';
+import { withTimes } from './given-times.ts';
+import { type Answer, createHttpClient, type HttpClient } from './http-client.ts';
+import { render } from './render.ts';
+import { readSettings } from './settings.ts';
+import { type Exit, exits, type Surroundings } from './surroundings.ts';
+import { harmless, type Paint } from './terminal.ts';
+
+const clearLine = '\r\u001b[K';
+
+/** The name of what is about to go, as people know it; reading it also tells early that there is no such thing. */
+const nameOf = async (client: HttpClient, path: string): Promise<string> => {
+  const { body } = await client.call({ method: 'GET', path });
+  const [name, target] = [memberOf(body, 'name'), memberOf(body, 'target')];
+  return `${harmless(String(name))}${typeof target === 'string' && target !== name ? ` (${harmless(target)})` : ''}`;
+};
+
+/** Whether the monitor may go: said on the line, or by whoever sits there. */
+const mayDelete = async (client: HttpClient, path: string, world: Surroundings): Promise<Exit | undefined> => {
+  const name = await nameOf(client, path);
+  const answer = await world.ask(`Delete the monitor ${name} with its whole history? This cannot be undone. [y/N] `);
+  if (answer !== undefined && /^y(es)?$/i.test(answer.trim())) return undefined;
+  world.err(`${answer === undefined ? '\n' : ''}Nothing was deleted.\n`);
+  return answer === undefined ? exits.interrupted : exits.usage;
+};
+
+const tellAnswer = (body: unknown, line: Line, world: Surroundings, paint: Paint): void => {
+  const fields = line.fields === undefined ? undefined : fieldsOf(line.fields);
+  if (world.columns !== undefined && !line.switches.json) {
+    const text = render(body, { columns: world.columns, paint, now: world.now(), fields });
+    world.out(text === '' ? 'Done.\n' : text);
+  } else if (body !== null) world.out(`${JSON.stringify(fields ? withFields(body, fields) : body)}\n`);
+  if (!fields) return;
+  const { missing, there } = missingFields(body, fields);
+  if (missing.length > 0)
+    world.err(`antipode: nothing here has ${harmless(missing.join(', '))}; there are ${harmless(there.join(', '))}\n`);
+};
+
+/** A reader that nobody watches takes the first page for the whole, unless it is told. */
+const tellOfMore = (body: unknown, call: CommandCall, line: Line, world: Surroundings): void => {
+  const seen = world.columns !== undefined && !line.switches.json;
+  const asked = call.query?.limit !== undefined || call.query?.cursor !== undefined;
+  if (seen || asked || !isRecord(body) || typeof body.next_cursor !== 'string' || !Array.isArray(body.items)) return;
+  world.err(`antipode: only the first ${body.items.length} are here, there are more: --all gives all of them\n`);
+};
+
+export const perform = async (command: Command, given: readonly string[], line: Line, world: Surroundings, paint: Paint): Promise<Exit> => {
+  const { switches } = line;
+  const timed = withTimes(command, line, world.now());
+  // What is wrong with the line is told before anything is asked of the service.
+  const early = callOf(command, given, timed, world.readText);
+  if (switches.all && !command.paged) throw new UsageFault(`${commandName(command)} is not a list: --all has no meaning there.`);
+  if (switches.all && early.query?.cursor !== undefined) throw new UsageFault('--all walks from the first page: leave --cursor out.');
+  const settings = readSettings(world.environment, world.settingsFiles);
+
+  const isDeadly = command.operation.id === 'deleteMonitor';
+  if (isDeadly && !switches.yes && !world.attended) {
+    world.err('Nothing was deleted: a monitor goes with its whole history, and nobody can be asked here. Say it with --yes.\n');
+    return exits.usage;
+  }
+  const obstacle = world.reach?.(settings.url);
+  if (obstacle !== undefined) world.err(`antipode: ${obstacle}\n`);
+  const client = createHttpClient({
+    settings,
+    userAgent: `antipode/${version}`,
+    onWait: (seconds) => world.err(`antipode: over the rate of calls; going on in ${seconds} s, as told\n`),
+    ...(world.wait && { wait: world.wait }),
+  });
+  const whole = await withIds(command, { rest: given, line: timed }, { client, commands });
+  const call = callOf(command, whole.rest, whole.line, world.readText);
+  if (isDeadly && !switches.yes) {
+    const refused = await mayDelete(client, call.path, world);
+    if (refused !== undefined) return refused;
+  }
+
+  const progress = world.attended && switches.all ? (count: number) => world.err(`\r${count} so far …`) : undefined;
+  let answer: Answer;
+  try {
+    const complete = call.amendments ? amendedCall(call, (await client.call({ method: 'GET', path: call.path })).body) : call;
+    answer = switches.all ? await client.callAllPages(call, progress) : await client.call(complete);
+  } finally {
+    if (progress) world.err(clearLine);
+  }
+  tellAnswer(answer.body, line, world, paint);
+  tellOfMore(answer.body, call, line, world);
+  for (const warning of configWarnings(call.body, answer.body))
+    world.err(`antipode: ${harmless(warning)} (antipode help config lists what is)\n`);
+  return exits.done;
+};
