@@ -1,5 +1,3 @@
-import * as http from 'node:http';
-
 type Environment = Readonly<Record<string, string | undefined>>;
 
 const variables = ['HTTPS_PROXY', 'HTTP_PROXY', 'https_proxy', 'http_proxy'] as const;
@@ -12,7 +10,9 @@ const loopback = /^(?:localhost|127\.\d+\.\d+\.\d+|\[::1\])$/;
 export const useProxies = (url: string, environment: Environment): string | undefined => {
   const named = variables.find((name) => environment[name]);
   if (named === undefined || environment.NODE_USE_ENV_PROXY === '1' || loopback.test(new URL(url).hostname)) return undefined;
-  if ('setGlobalProxyFromEnv' in http) {
+  // An older Node has no such function, one before 20.16 no way to ask for the module.
+  const http = process.getBuiltinModule?.('node:http');
+  if (http?.setGlobalProxyFromEnv) {
     http.setGlobalProxyFromEnv({
       HTTP_PROXY: environment.HTTP_PROXY || environment.http_proxy,
       HTTPS_PROXY: environment.HTTPS_PROXY || environment.https_proxy,

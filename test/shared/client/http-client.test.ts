@@ -1,5 +1,6 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { createServer as createSecureServer } from 'node:https';
+import { fileURLToPath } from 'node:url';
 import { afterEach, expect, test } from 'vitest';
 import { CallRefused, createHttpClient, ServiceNotReached } from '../../../shared/client/http-client.ts';
 import { mint } from '../../support/certificates.ts';
@@ -135,15 +136,16 @@ test('an address with the wrong protocol says which is meant', async () => {
 test('calls go through the proxy that the environment names, but not those of this machine', async () => {
   const { url, calls } = await serve(() => ({ body: '{"through":"proxy"}' }));
   const program = `
-    import { createHttpClient } from './shared/client/http-client.ts';
-    import { useProxies } from './shared/client/proxy.ts';
-    const url = process.argv[1];
+    const [url, room] = process.argv.slice(1);
+    const { createHttpClient } = await import(room + '/http-client.ts');
+    const { useProxies } = await import(room + '/proxy.ts');
     const why = useProxies(url, process.env);
     if (why) throw new Error(why);
     const client = createHttpClient({ settings: { url, token: 'svc_a' }, userAgent: 'test' });
     console.log(JSON.stringify((await client.call({ method: 'GET', path: '/api/v1/me' })).body));`;
+  const room = fileURLToPath(new URL('../../../shared/client', import.meta.url));
   const through = (at: string, env: NodeJS.ProcessEnv) =>
-    runProgram([process.execPath, '--input-type=module-typescript', '-e', program, at], { env: { PATH: process.env.PATH, ...env } });
+    runProgram([process.execPath, '--input-type=module-typescript', '-e', program, at, room], { env: { PATH: process.env.PATH, ...env } });
   expect(await through('http://antipode.test', { http_proxy: url })).toMatchObject({ out: '{"through":"proxy"}\n', code: 0 });
   expect(calls.splice(0)).toEqual(['GET http://antipode.test/api/v1/me']);
   expect((await through(url, { HTTP_PROXY: 'http://127.0.0.1:9' })).out).toBe('{"through":"proxy"}\n');
