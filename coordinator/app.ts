@@ -212,7 +212,10 @@ export const createApp = (config: Config, overrides: Overrides = {}): App => {
       },
       masterOf: (newest) => inForce({ secretKey, previousKey }, newest),
       pingSpool: join(config.DATA_DIR ?? join(tmpdir(), `antipode-coordinator-${port}`), 'beats.jsonl'),
-      openSecrets: (row) => (row.secrets === null ? Promise.resolve('{}') : secrets.open(sql, row.secrets, secretsOf(row.id))),
+      secrets: {
+        open: (row) => (row.secrets === null ? Promise.resolve('{}') : secrets.open(sql, row.secrets, secretsOf(row.id))),
+        seal: (on, monitor, text) => secrets.seal(on, text, secretsOf(monitor)),
+      },
       startTeller: telling.startTeller,
       baseUrl: () => baseUrl,
       anchors: () => config.PROBE_ANCHORS ?? [anchorOf(baseUrl)].filter((anchor) => anchor !== undefined),

@@ -16,6 +16,7 @@ import { watchDatabase } from './house/database-watch.ts';
 import { createHousekeeper, type Kept, oldestKept } from './house/housekeeper.ts';
 import { createLastingNotice } from './house/lasting-notice.ts';
 import { createMovement } from './house/movement.ts';
+import type { MonitorSecrets } from './house/open-secrets.ts';
 import { createPatientTicker } from './house/patient-ticker.ts';
 import { createRefusals } from './house/refusals.ts';
 import { watchStreams } from './house/stream-watch.ts';
@@ -52,7 +53,6 @@ import { ownedPartitions } from './store/leases.ts';
 import { outboxChannel } from './store/outbox.ts';
 import type { ProbeRow } from './store/probes.ts';
 import type { WrappedKey } from './store/secret-keys.ts';
-import type { MonitorRow } from './store/watched.ts';
 
 /** The actors of a coordinator, put together: they start in this order and end in the reverse one. */
 export type Engine = {
@@ -84,7 +84,7 @@ export type EngineOptions = {
   readonly masterOf: (newest: WrappedKey | undefined) => string;
   /** The file that keeps pings while the bus is away. */
   readonly pingSpool: string;
-  readonly openSecrets: (row: MonitorRow) => Promise<string>;
+  readonly secrets: MonitorSecrets;
   readonly startTeller: (every: { readonly everyMs: number; readonly rescueMs: number }) => Teller;
   readonly baseUrl: () => string;
   readonly anchors: () => readonly string[];
@@ -119,7 +119,7 @@ const putTogether = async (options: EngineOptions, ends: End[]): Promise<Engine>
 
   const patient = wayOf(sql).openPatient();
   ends.push(() => patient.end({ timeout: 0 }));
-  const housekeeper = createHousekeeper({ sql: patient, clock, log, kept, isLeader: () => isLeader() });
+  const housekeeper = createHousekeeper({ sql: patient, clock, log, kept, isLeader: () => isLeader(), secrets: options.secrets });
   await housekeeper.prepare();
   const directory = await createDirectory({ sql, log });
   const refusals = createRefusals({ sql, log });
@@ -130,7 +130,7 @@ const putTogether = async (options: EngineOptions, ends: End[]): Promise<Engine>
   const network = await createNetwork({ sql, bus, clock, log, timing, directory, isLeader, onAllHeard: allHeard.resolve });
   const { roster } = network;
   const records = createPingRecords(bus);
-  const plain = createAssignments({ bus, directory, openSecrets: options.openSecrets, keys });
+  const plain = createAssignments({ bus, directory, openSecrets: options.secrets.open, keys });
   const assignments = withPingTerms({ assignments: plain, sql, bus, records, clock });
   const looks = createLooks({ sql, bus, clock, log, roster, assignments });
   const trials = createTrials({ bus, clock, roster, assignments: plain });

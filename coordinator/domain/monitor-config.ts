@@ -5,6 +5,7 @@ import type { Kind } from '../../shared/checks/kinds.ts';
 import type { Json } from '../../shared/checks/result.ts';
 import { mask, type Secrets } from '../../shared/checks/secrets.ts';
 import { storable } from './name.ts';
+import { isSameHost } from './secret-host.ts';
 
 const refuseConfig = (message: string): Refusal => new Refusal('config_invalid', message);
 
@@ -40,25 +41,41 @@ export type SplitConfig = { readonly open: Config; readonly secrets: Secrets };
 
 type About = { readonly kind: Kind; readonly target: string; readonly interval_s: number };
 
-/** Judges a config as somebody sent it; masks keep the secrets that are stored. @throws Refusal `config_invalid`, naming every key. */
-export const configFrom = (given: Readonly<Record<string, unknown>>, about: About, stored: Secrets): SplitConfig => {
+/** What keeps a mask from standing for a secret. */
+const nothingStored = `there is no stored secret that ${mask} could keep; send the secret itself`;
+const belongsElsewhere =
+  'a secret belongs to the host that it was given for, and the target has another scheme, host or port now; send the secret again, or leave it out';
+
+const refuseMasks = (places: readonly string[], remedy: string): Refusal =>
+  refuseConfig(`\`${places.join('`, `')}\` cannot be used: ${remedy}`);
+
+/**
+ * Judges a config as somebody sent it; masks keep the secrets that are stored. `from`: the target that they were given for, where it may be
+ * another one. @throws Refusal `config_invalid`, naming every key.
+ */
+export const configFrom = (
+  given: Readonly<Record<string, unknown>>,
+  about: About,
+  stored: Secrets,
+  from: string = about.target,
+): SplitConfig => {
   const { kind, target, interval_s } = about;
   const config = Object.fromEntries(Object.entries(given).map(([key, value]) => [key, jsonFrom(value, key)]));
   if (!Object.keys(config).every(storable)) throw refuseConfig('`config` cannot be used: a key holds a NUL or a broken character');
   const faults = configFaults(kind, target, config, interval_s);
   if (faults.length > 0) throw refuseConfig(faultsSentence(faults));
-  const { open, secrets, unknown } = splitSecrets(kind, config, stored);
-  if (unknown.length > 0)
-    throw refuseConfig(
-      `\`${unknown.join('`, `')}\` cannot be used: there is no stored secret that ${mask} could keep; send the secret itself`,
-    );
+  const isOfHost = from === target || isSameHost(kind, from, target);
+  const { open, secrets, unknown } = splitSecrets(kind, config, isOfHost ? stored : {});
+  if (unknown.length > 0) throw refuseMasks(unknown, isOfHost ? nothingStored : belongsElsewhere);
   return { open, secrets };
 };
 
-/** Judges a stored config against a new target or interval. @throws Refusal `config_invalid`. */
-export const refuseUnfit = (config: Config, { kind, target, interval_s }: About): void => {
-  const faults = configFaults(kind, target, config, interval_s);
+/** Judges a stored config against a new target or interval; its secrets go to no other host. @throws Refusal `config_invalid`. */
+export const refuseUnfit = ({ open, secrets }: SplitConfig, { kind, target, interval_s }: About, from: string): void => {
+  const faults = configFaults(kind, target, open, interval_s);
   if (faults.length > 0) throw refuseConfig(faultsSentence(faults));
+  if (Object.keys(secrets).length === 0 || from === target || isSameHost(kind, from, target)) return;
+  throw refuseMasks(splitSecrets(kind, open).unknown, belongsElsewhere);
 };
 
 /** Where from and when to tell: they decide who looks and who hears, not what is looked at. */

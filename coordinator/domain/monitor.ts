@@ -82,18 +82,21 @@ const monitorName = (kind: Kind, text: string, target: string): string => {
   return nameFrom(host);
 };
 
-/** A new monitor as it is asked for; `stored`: the secrets that masks stand for. @throws Refusal with the key and the remedy. */
+/** Secrets that masks may stand for, and the target that they were given for. */
+export type StoredSecrets = { readonly secrets: Secrets; readonly target: string };
+
+/** A new monitor as it is asked for. @throws Refusal with the key and the remedy. */
 export const draftMonitor = (
   input: MonitorInput,
   organisation: string,
   { plan, checkers }: Circumstances,
-  stored: Secrets = {},
+  stored?: StoredSecrets,
 ): Monitor => {
   const kind = kindFrom(input.type);
   const target = targetFrom(kind, input.target);
   const name = monitorName(kind, input.name, target);
   const interval_s = intervalFrom(kind, input.interval_s ?? Math.max(usualInterval, plans[plan].min_interval_s), plan);
-  const { open: config, secrets } = configFrom(input.config ?? {}, { kind, target, interval_s }, stored);
+  const { open: config, secrets } = configFrom(input.config ?? {}, { kind, target, interval_s }, stored?.secrets ?? {}, stored?.target);
   refuseUnreachable({ kind, target, config, organisation }, checkers);
   const { group, affects_group_status } = input;
   return { organisation, kind, name, target, interval_s, enabled: true, config, secrets, group, affects_group_status, config_version: 1 };
@@ -116,9 +119,9 @@ export const amendMonitor = (before: Monitor, patch: MonitorPatch, { plan, check
   const name = patch.name === null ? before.name : monitorName(kind, patch.name, target);
   const interval_s = patch.interval_s === null ? before.interval_s : intervalFrom(kind, patch.interval_s, plan);
   const about = { kind, target, interval_s };
-  if (patch.config === null && (target !== before.target || interval_s !== before.interval_s)) refuseUnfit(before.config, about);
   const old = { open: before.config, secrets: before.secrets };
-  const config = patch.config === null ? old : configFrom(patch.config, about, before.secrets);
+  if (patch.config === null && (target !== before.target || interval_s !== before.interval_s)) refuseUnfit(old, about, before.target);
+  const config = patch.config === null ? old : configFrom(patch.config, about, before.secrets, before.target);
   const elsewhere = target !== before.target || !sameJson(config.open, before.config);
   if (elsewhere) refuseUnreachable({ kind, target, config: config.open, organisation: before.organisation }, checkers);
   // A heartbeat is its agreement: under another interval what was silence in order until now must not be a missed deadline.

@@ -14,6 +14,7 @@ import { areBeingRead, dropResultDays, forgetMonitors, forgetOld, hourOf, makeRe
 import { forgetTold } from '../store/told-forget.ts';
 import { inTransaction } from '../store/transactions.ts';
 import { forgetWatermarks } from '../store/watermarks.ts';
+import { type MonitorSecrets, sealOpenSecrets } from './open-secrets.ts';
 
 /** Keeps the database in shape: days made ahead and dropped, hours rolled up, deleted monitors forgotten in small bites. */
 export type Housekeeper = {
@@ -28,6 +29,8 @@ const day = 86_400_000;
 /** Results of an hour that has just ended may still be on their way; later ones have it made anew. */
 const settledMs = 120_000;
 const bite = 10_000;
+/** So many monitors have their secrets encrypted in one transaction. */
+const atOnce = 100;
 /** So long a mail that went out, or never will, can be looked up. */
 const mailDays = 30;
 /** So long it can be told why somebody was told (rule 40). */
@@ -47,6 +50,7 @@ export const createHousekeeper = ({
   log,
   kept,
   isLeader,
+  secrets,
 }: {
   readonly sql: Sql;
   readonly clock: Clock;
@@ -54,6 +58,7 @@ export const createHousekeeper = ({
   readonly kept: Kept;
   /** One of all coordinators deletes what is over; the others would only search for the same. */
   readonly isLeader: () => boolean;
+  readonly secrets: MonitorSecrets;
 }): Housekeeper => {
   let forgottenAt = Number.NEGATIVE_INFINITY;
 
@@ -93,6 +98,7 @@ export const createHousekeeper = ({
       const until = performance.now() + mostMs;
       await prepare();
       await expandWindows(sql, now);
+      await repeat(until, async () => (await inTransaction(sql, (transaction) => sealOpenSecrets(transaction, secrets, atOnce))) > 0);
       await repeat(until, () => inTransaction(sql, (transaction) => rollUpOneHour(transaction, hourOf(now - settledMs))));
       await markSeen(sql);
       const keptFrom = oldestKept(kept, now) + 2 * day;

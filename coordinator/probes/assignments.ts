@@ -3,6 +3,7 @@ import { type Continent, continents } from '../../shared/base/continents.ts';
 import type { AssignmentMessage } from '../../shared/bus/messages.ts';
 import type { Bus } from '../../shared/bus/nats.ts';
 import { subjects } from '../../shared/bus/subjects.ts';
+import { namingSecrets } from '../../shared/checks/config.ts';
 import { timeoutMs } from '../../shared/checks/kind-config.ts';
 import { sealBox } from '../../shared/checks/seal.ts';
 import type { ProbeRow } from '../store/probes.ts';
@@ -88,7 +89,7 @@ export const createAssignments = ({ bus, directory, openSecrets, keys }: Assignm
     target: row.target,
     interval_ms: row.interval_s * 1_000,
     timeout_ms: timeoutMs(row.config, row.interval_s),
-    config: row.config,
+    config: row.secrets === null ? row.config : namingSecrets(row.type, row.config),
     sealed: null,
     config_version: row.config_version,
     ordinal: row.key,

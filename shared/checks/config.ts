@@ -48,5 +48,17 @@ const secretPaths = (kind: Kind, config: Config): readonly (readonly string[])[]
 export const splitSecrets = (kind: Kind, config: Config, stored: Secrets = {}): ReturnType<typeof split> =>
   split(config, secretPaths(kind, config), stored);
 
+/** A stored config with its secrets apart as they are now: what was stored openly before it counted as a secret is taken from there. */
+export const asSplit = (kind: Kind, open: Config, secrets: Secrets): { readonly open: Config; readonly secrets: Secrets } => {
+  const parted = splitSecrets(kind, open, secrets);
+  return { open: parted.open, secrets: parted.secrets };
+};
+
+/** The config as probes get it: those of an older version know only the secret headers that are named. */
+export const namingSecrets = (kind: Kind, open: Config): Config => {
+  const headers = secretPaths(kind, open).flatMap(([key, name]) => (key === 'headers' && name !== undefined ? [name] : []));
+  return headers.length === 0 ? open : { ...open, secret_headers: headers };
+};
+
 /** The config as the check uses it, secrets in their places. */
 export const mergeSecrets = (kind: Kind, open: Config, secrets: Secrets): Config => merge(open, secretPaths(kind, open), secrets);

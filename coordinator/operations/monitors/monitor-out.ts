@@ -1,7 +1,8 @@
+import { splitSecrets } from '../../../shared/checks/config.ts';
 import type { ShownMonitor } from '../../store/monitors.ts';
 import { isoOf } from '../../store/utc-text.ts';
 
-/** A monitor as answers give it; secrets never leave the store's masks. */
+/** A monitor as answers give it; secrets never leave the store's masks, nor what was stored before it counted as one. */
 export const monitorOut = (row: ShownMonitor) => ({
   id: row.id,
   name: row.name,
@@ -9,7 +10,7 @@ export const monitorOut = (row: ShownMonitor) => ({
   target: row.target,
   interval_s: row.interval_s,
   enabled: row.enabled,
-  config: row.config,
+  config: splitSecrets(row.type, row.config).open,
   group: row.group_id,
   affects_group_status: row.affects_group_status,
   created_at: isoOf(row.created_at),

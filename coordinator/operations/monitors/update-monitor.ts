@@ -1,5 +1,6 @@
 import type { updateMonitor as operation } from '../../../shared/api/monitors.ts';
 import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
+import { asSplit } from '../../../shared/checks/config.ts';
 import type { Secrets } from '../../../shared/checks/secrets.ts';
 import { amendMonitor, type Monitor } from '../../domain/monitor.ts';
 import { checkersOf } from '../../store/checkers.ts';
@@ -10,10 +11,11 @@ import { found, notFound } from '../not-found.ts';
 import { monitorOut } from './monitor-out.ts';
 import { openSecrets, sealSecrets } from './monitor-secrets.ts';
 
-const monitorFrom = (row: StoredMonitor, organisation: string, secrets: Secrets): Monitor => {
+const monitorFrom = (row: StoredMonitor, organisation: string, stored: Secrets): Monitor => {
   const { type, group_id, name, target, interval_s, enabled, config, affects_group_status, config_version } = row;
-  const same = { name, target, interval_s, enabled, config, affects_group_status, config_version };
-  return { ...same, organisation, kind: type, group: group_id, secrets };
+  const { open, secrets } = asSplit(type, config, stored);
+  const same = { name, target, interval_s, enabled, affects_group_status, config_version };
+  return { ...same, organisation, kind: type, group: group_id, config: open, secrets };
 };
 
 /** Only what is mentioned changes; the owner of its partition hears of what concerns the checks. */

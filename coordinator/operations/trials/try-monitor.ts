@@ -1,8 +1,8 @@
 import type { tryMonitor as operation } from '../../../shared/api/inner/trials.ts';
 import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
 import { Refusal } from '../../../shared/base/refusal.ts';
+import { asSplit } from '../../../shared/checks/config.ts';
 import { draftMonitor } from '../../domain/monitor.ts';
-import { isSameHost } from '../../domain/secret-host.ts';
 import { checkersOf } from '../../store/checkers.ts';
 import { monitorForChange } from '../../store/monitors.ts';
 import { countTrial } from '../../store/trials.ts';
@@ -19,10 +19,12 @@ export const tryMonitor = async (
 ): Answer<OutputOf<typeof operation>> => {
   const { id: of, plan } = organisation;
   const row = id === null ? undefined : found(await monitorForChange(sql, of, id), 'monitor_not_found');
-  const kept =
-    row !== undefined && isSameHost(row.type, row.target, input.target) ? await openSecrets(atRest, sql, row.id, row.secrets) : {};
+  const stored = row && {
+    secrets: asSplit(row.type, row.config, await openSecrets(atRest, sql, row.id, row.secrets)).secrets,
+    target: row.target,
+  };
   const wanted = { ...input, name: 'trial', group: null, affects_group_status: true };
-  const { kind, target, interval_s, config, secrets } = draftMonitor(wanted, of, { plan, checkers: await checkersOf(sql, of) }, kept);
+  const { kind, target, interval_s, config, secrets } = draftMonitor(wanted, of, { plan, checkers: await checkersOf(sql, of) }, stored);
   if (kind === 'heartbeat') throw new Refusal('trial_impossible', 'A heartbeat cannot be tried: it waits for your job to speak.');
   if ((await countTrial(sql, of, new Date(now))) > mostAMinute)
     throw new Refusal('trial_limit', `An organisation may try ${mostAMinute} times a minute; wait a moment, or save and see.`);

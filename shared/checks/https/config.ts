@@ -11,7 +11,7 @@ import {
 } from '../kind-config.ts';
 import { expectedStatusSchema } from './expected-status.ts';
 import { parseJsonPath } from './json-path.ts';
-import { httpsKeys, ipFamilies, methods, reservedHeaders } from './keys.ts';
+import { httpsKeys, ipFamilies, methods, reservedHeaders, secretByNature } from './keys.ts';
 
 export type Method = (typeof methods)[number];
 
@@ -92,6 +92,12 @@ const secretHeaders = (config: Config): string[] => {
   return Array.isArray(list) ? list.filter((name) => typeof name === 'string').map((name) => name.toLowerCase()) : [];
 };
 
+/** Whether a header's value is a secret: it is named as one, or is one by its nature. */
+export const isSecretHeader = (config: Config): ((name: string) => boolean) => {
+  const secret = new Set([...secretHeaders(config), ...secretByNature]);
+  return (name) => secret.has(name.toLowerCase());
+};
+
 /** What is wrong between keys that are each in order. */
 const clashes = (config: Config, { target, interval_s }: ConfigContext): ConfigFault[] => {
   const faults: ConfigFault[] = [];
@@ -133,12 +139,11 @@ export const httpsConfig: KindConfig = {
     return own.length > 0 ? own : clashes(config, context);
   },
   secretPaths: (config) => {
-    const secret = secretHeaders(config);
     return [
       ['basic_auth', 'password'],
       ['bearer_token'],
       ...headerNames(config, 'headers')
-        .filter((name) => secret.includes(name.toLowerCase()))
+        .filter(isSecretHeader(config))
         .map((name) => ['headers', name]),
     ];
   },

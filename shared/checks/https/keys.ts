@@ -19,6 +19,14 @@ export const reservedHeaders = [
   'user-agent',
 ];
 
+/** Headers that say who asks whatever else they say: their values are secrets, also where nobody names them as such. */
+export const secretByNature: readonly string[] = [
+  ...['authorization', 'proxy-authorization', 'cookie', 'x-api-key', 'api-key', 'apikey', 'x-auth-token', 'x-auth-key', 'x-access-token'],
+  ...['x-session-token', 'x-amz-security-token', 'x-goog-api-key', 'ocp-apim-subscription-key', 'x-functions-key', 'x-rapidapi-key'],
+  ...['cf-access-client-secret', 'private-token', 'x-gitlab-token', 'x-vault-token', 'x-shopify-access-token', 'dd-api-key'],
+  'dd-application-key',
+];
+
 export const ipFamilies = ['any', '4', '6'] as const;
 
 const text = 'a text of 1 to 1,024 characters, or a list of at most 20';
@@ -35,13 +43,13 @@ export const httpsKeys = {
   },
   headers: {
     meaning:
-      'Headers that are sent besides those of the check itself; after a redirect to another host only those that say nothing about who asks.',
+      'Headers that are sent besides those of the check itself; after a redirect to another host only those that say nothing about who asks. Values of such as Authorization, Cookie and X-Api-Key are stored encrypted, and shown as `***`.',
     allowed: `an object of at most 50 header names with texts of at most 4,096 characters as values, without line breaks; the check itself writes ${reservedHeaders.join(', ')}`,
     otherwise: 'none',
     example: { Accept: 'application/json' },
   },
   secret_headers: {
-    meaning: 'Names of headers whose values are stored encrypted, and shown as `***`.',
+    meaning: 'Names of further headers whose values are stored encrypted, and shown as `***`.',
     allowed: 'a list of at most 50 names of headers that `headers` has',
     otherwise: 'none',
     example: ['X-Api-Key'],

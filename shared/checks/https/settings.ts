@@ -1,6 +1,6 @@
 import type { Config } from '../assignment.ts';
 import type { Json } from '../result.ts';
-import type { Method } from './config.ts';
+import { isSecretHeader, type Method } from './config.ts';
 import { type ExpectedStatus, expectedStatus } from './expected-status.ts';
 import { type JsonPath, parseJsonPath } from './json-path.ts';
 import { methods } from './keys.ts';
@@ -53,9 +53,6 @@ const asPairs = (json: Json | undefined): [string, string][] =>
 /** What is expected of a status if nothing is said; to say it oneself changes nothing. */
 const usual = '2xx';
 
-/** Without case, as header names are compared. */
-const lower = (text: string): string => text.toLowerCase();
-
 const assertions = (json: Json | undefined): JsonAssertion[] =>
   asList(json).flatMap((one) => {
     if (typeof one !== 'object' || one === null || Array.isArray(one)) return [];
@@ -78,10 +75,10 @@ export const httpsSettings = (config: Config): HttpsSettings => {
   const bearer = asText(config.bearer_token);
   const basicCredentials = basic.length > 0 ? base64(`${username}:${password}`) : undefined;
   const headers = asPairs(config.headers);
-  const secretNames = asTexts(config.secret_headers).map(lower);
+  const isSecret = isSecretHeader(config);
   const expected = asList(config.expected_status).filter((one) => typeof one === 'string' || typeof one === 'number');
   const family = String(config.ip_family ?? 'any');
-  const secretValues = headers.filter(([name]) => secretNames.includes(lower(name))).map(([, value]) => value);
+  const secretValues = headers.filter(([name]) => isSecret(name)).map(([, value]) => value);
   return {
     method: methods.find((method) => method === config.method) ?? 'GET',
     headers,

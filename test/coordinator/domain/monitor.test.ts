@@ -140,6 +140,27 @@ describe('a change', () => {
     expect(other.monitor.config_version).toBe(2);
   });
 
+  test('keeps no secret for another scheme, host or port than it was given for', () => {
+    const monitor = draft({ config: basic });
+    for (const target of ['http://example.com', 'https://example.org', 'https://example.com:444', 'https://www.example.com']) {
+      const [code, message] = refusal(() => amend(monitor, { target }));
+      expect([code, message], target).toEqual([
+        'config_invalid',
+        expect.stringMatching(
+          /^`basic_auth.password`, `headers.X-Key` cannot be used: a secret belongs to the host .* send the secret again/,
+        ),
+      ]);
+      expect(refusal(() => amend(monitor, { target, config: monitor.config }))).toEqual([code, message]);
+      expect(refusal(() => amend(monitor, { target, config: { ...monitor.config, headers: {}, secret_headers: [] } }))[1]).toMatch(
+        /^`basic_auth.password` cannot be used/,
+      );
+    }
+    expect(amend(monitor, { target: 'https://example.com:443/other?path' }).monitor.secrets).toEqual(monitor.secrets);
+    expect(amend(monitor, { target: 'https://example.org', config: basic }).monitor).toMatchObject({ secrets: monitor.secrets });
+    expect(amend(monitor, { target: 'https://example.org', config: {} }).monitor.secrets).toEqual({});
+    expect(amend(draft({}), { target: 'https://example.org' }).monitor.target).toBe('https://example.org');
+  });
+
   test('of what is checked raises the version; of name, place, pace or unknown keys does not', () => {
     const monitor = draft({});
     const version = (patch: Partial<MonitorPatch>) => amend(monitor, patch).monitor.config_version;

@@ -12,6 +12,9 @@ const noon = Date.UTC(2026, 10, 20, 12);
 const kept = { rawDays: 2, rollupDays: 400, ledgerDays: 400 };
 const { sql } = await ownDatabase();
 
+/** None is stored here. */
+const secrets = { open: async () => '{}', seal: async () => Buffer.alloc(0) };
+
 const resultAt = (at: number): ResultRow => ({
   ...{ monitor_key: 1, at, probe_key: 1, took_ms: 12.5, outcome: 'ok', cause_class: null, phases: null },
 });
@@ -52,7 +55,7 @@ const isAnyWaiting = async (): Promise<boolean> => {
 describe('the housekeeper', () => {
   test('makes the days that come and drops those that are over, and holds up no result while somebody reads them all', async () => {
     let now = noon;
-    const housekeeper = createHousekeeper({ sql, clock: { now: () => now }, log: testLog(), kept, isLeader: () => true });
+    const housekeeper = createHousekeeper({ sql, clock: { now: () => now }, log: testLog(), kept, isLeader: () => true, secrets });
     await housekeeper.prepare();
     const before = await days();
     expect(before[0]).toBe('results_20261118');
@@ -77,7 +80,7 @@ describe('the housekeeper', () => {
 
   test('deletes what is over on the one coordinator that leads, and once an hour', async () => {
     let [now, leads] = [noon, false];
-    const housekeeper = createHousekeeper({ sql, clock: { now: () => now }, log: testLog(), kept, isLeader: () => leads });
+    const housekeeper = createHousekeeper({ sql, clock: { now: () => now }, log: testLog(), kept, isLeader: () => leads, secrets });
     const leave = async () => {
       await sql`insert into outbox (topic, payload, done_at) values ('probe', '{}', now() - interval '8 days')`;
     };
@@ -99,7 +102,7 @@ describe('the housekeeper', () => {
 
   test('rule 40: forgets after 400 days what was told, and never what an open incident needs for its end', async () => {
     const bench = await tellingBench(sql);
-    const kept400 = createHousekeeper({ sql, clock: { now: () => bench.now }, log: testLog(), kept, isLeader: () => true });
+    const kept400 = createHousekeeper({ sql, clock: { now: () => bench.now }, log: testLog(), kept, isLeader: () => true, secrets });
     await bench.channel('chat');
     const over = await bench.down(await bench.monitor('Over'));
     await bench.tell();

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { nearest } from '../../../shared/base/nearest.ts';
 import type { Config } from '../../../shared/checks/assignment.ts';
-import { configFaults, knownKeys, mergeSecrets, splitSecrets } from '../../../shared/checks/config.ts';
+import { asSplit, configFaults, knownKeys, mergeSecrets, namingSecrets, splitSecrets } from '../../../shared/checks/config.ts';
 import { unknownConfigKeys } from '../../../shared/checks/config-keys.ts';
 import { timeoutMs } from '../../../shared/checks/kind-config.ts';
 import type { Json } from '../../../shared/checks/result.ts';
@@ -85,6 +85,25 @@ describe('secrets of a config', () => {
     expect(sent.unknown).toEqual([]);
     expect(mergeSecrets('https', sent.open, sent.secrets)).toMatchObject({ headers: { 'x-KEY': 'k-1' }, basic_auth: { password: 'p-2' } });
     expect(Object.values(sent.secrets)).not.toContain('t-1');
+  });
+
+  test('are also those of headers that say who asks, named or not', () => {
+    const headers = { AUTHORIZATION: 'Basic eHg=', Cookie: 'sid=1', 'x-api-key': 'k', 'X-Trace': 'open' };
+    const { open, secrets } = splitSecrets('https', { headers });
+    expect(open.headers).toEqual({ AUTHORIZATION: '***', Cookie: '***', 'x-api-key': '***', 'X-Trace': 'open' });
+    expect(mergeSecrets('https', open, secrets)).toEqual({ headers });
+    expect(splitSecrets('https', { headers: { cookie: '***' } }).unknown).toEqual(['headers.cookie']);
+    // Stored before they counted as secrets, beside one that did.
+    const stored = asSplit('https', { headers: { ...headers, 'X-Own': '***' }, secret_headers: ['X-Own'] }, { 'headers/x-own': 'own' });
+    expect(stored.open.headers).toEqual({ AUTHORIZATION: '***', Cookie: '***', 'x-api-key': '***', 'X-Trace': 'open', 'X-Own': '***' });
+    expect(stored.secrets).toEqual({ ...secrets, 'headers/x-own': 'own' });
+  });
+
+  test('reach a probe that knows only headers which are named', () => {
+    const { open } = splitSecrets('https', { headers: { Cookie: 'sid=1', 'X-Own': 'own', Accept: '*/*' }, secret_headers: ['x-own'] });
+    expect(namingSecrets('https', open).secret_headers).toEqual(['Cookie', 'X-Own']);
+    expect(namingSecrets('https', { method: 'HEAD' })).toEqual({ method: 'HEAD' });
+    expect(namingSecrets('dns', { headers: { Cookie: 'x' } })).toEqual({ headers: { Cookie: 'x' } });
   });
 
   test('a mask for which nothing is stored is told by its place', () => {

@@ -233,6 +233,18 @@ describe('the form of a monitor that is there', () => {
     expect(await forms.rowOf(id)).toMatchObject({ config: {} });
   });
 
+  test('asks for its secrets again when the address moves to another host, beside their fields', async () => {
+    const id = await forms.made({ 'config.bearer_token': 'hush-hush' });
+    const { text } = await web.get(`/monitors/${id}/edit`, { as: web.house.member });
+    const moved = { ...fieldsIn(text), target: 'https://elsewhere.example/', act: 'save' };
+    const refused = await forms.post(`/monitors/${id}/edit`, moved, web.house.member);
+    expect(refused.status).toBe(400);
+    expect(refused.text).toMatch(/id="field-config-bearer-token-fault">.*A secret belongs to the host that it was given for/);
+    expect(await forms.rowOf(id)).toMatchObject({ target: wanted.target });
+    await forms.post(`/monitors/${id}/edit`, { ...moved, 'config.bearer_token': 'another' }, web.house.member);
+    expect(await forms.rowOf(id)).toMatchObject({ target: 'https://elsewhere.example/', config: { bearer_token: '***' } });
+  });
+
   test('moves it into a group, and out of it', async () => {
     const group = newId();
     await web.sql`insert into groups (id, organisation_id, name, name_folded) values (${group}, ${web.house.organisation}, 'Shop', 'shop')`;

@@ -109,7 +109,7 @@ describe('a trial', () => {
     const form = { ...wanted, 'config.bearer_token': '***', act: 'try' };
     const elsewhere = await forms.post(`/monitors/${id}/edit`, { ...form, target: 'https://evil.example/' }, web.house.member);
     expect(elsewhere.status).toBe(400);
-    expect(elsewhere.text).toContain('There is no stored secret that *** could keep; send the secret itself.');
+    expect(elsewhere.text).toContain('A secret belongs to the host that it was given for');
     const asked = forms.post(`/monitors/${id}/edit`, { ...form, target: 'https://shop.example/other' }, web.house.member);
     await eventually(async () => trials.wanted.at(-1)?.like?.id === id || undefined);
     expect(trials.wanted.at(-1)?.secrets).toEqual({ bearer_token: 'hush-hush' });
