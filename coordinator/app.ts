@@ -16,6 +16,7 @@ import { secretsOf } from './access/secrets.ts';
 import { createShares } from './access/shares.ts';
 import { type Config, connectionsBeside } from './config.ts';
 import { type Engine, startEngine } from './engine.ts';
+import { assistantRoutes } from './faces/assistant/index.ts';
 import { downloadRoutes } from './faces/downloads/routes.ts';
 import { healthRoutes } from './faces/health.ts';
 import { resourceMetadataRoutes } from './faces/oauth/resource.ts';
@@ -157,6 +158,11 @@ export const createApp = (config: Config, overrides: Overrides = {}): App => {
       ...{ limiter, log, baseUrl: () => baseUrl },
       execute: patiently(gate.execute),
       authenticate: patiently(tokens.authenticate),
+    });
+    assistantRoutes(web, {
+      ...{ limiter, log, clock, baseUrl: () => baseUrl },
+      execute: patiently(gate.execute),
+      callerOf: patiently(connections.callerOf),
     });
     pages = webRoutes(web, {
       ...{ clock, log, onChange: changes.onChange, authenticate: patiently(sessions.authenticate) },

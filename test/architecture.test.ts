@@ -19,7 +19,9 @@ const walls: Readonly<Record<string, readonly string[]>> = {
   'shared/actor': ['shared/base'],
   'shared/bus': ['shared/base', 'shared/checks'],
   'shared/api': ['shared/base', 'shared/checks'],
-  'shared/client': ['shared/api', 'shared/base'],
+  // What both forms of assistants share: which operations are tools, and how answers are told.
+  'shared/assistants': ['shared/api', 'shared/base'],
+  'shared/client': ['shared/api', 'shared/assistants', 'shared/base'],
   'coordinator/domain': ['shared/base', 'shared/checks'],
   'coordinator/store': ['coordinator/domain', 'shared/base', 'shared/checks'],
   'coordinator/access': ['coordinator/store', 'coordinator/domain', 'shared/base'],
@@ -39,6 +41,11 @@ const walls: Readonly<Record<string, readonly string[]>> = {
   'coordinator/faces/status': [
     ...['coordinator/faces/web/html.ts', 'coordinator/faces/web/cookies.ts', 'coordinator/faces/web/same-origin.ts'],
     ...['coordinator/publishing', 'coordinator/domain/public-page.ts', 'coordinator/domain/status-page.ts', 'shared/base'],
+  ],
+  // Assistants get from REST only how a body is bounded and how a failure is answered.
+  'coordinator/faces/assistant': [
+    ...['coordinator/faces/rest/body.ts', 'coordinator/faces/rest/errors.ts', 'coordinator/faces/rest/server-options.ts'],
+    ...['coordinator/operations', 'coordinator/access', 'shared/assistants', 'shared/api', 'shared/base'],
   ],
   // A bus is made before there is a house.
   'coordinator/operator': ['coordinator/operations', 'coordinator/access', 'shared/bus/bus-setup.ts', 'shared/api', 'shared/base'],

@@ -20,6 +20,7 @@ export const refusalCodes = {
   session_missing: 'forbidden',
   sign_up_closed: 'forbidden',
   proof_needed: 'forbidden',
+  origin_foreign: 'forbidden',
   plan_limit_monitors: 'forbidden',
   plan_limit_interval: 'forbidden',
   plan_limit_status_pages: 'forbidden',

@@ -19,6 +19,9 @@ type InFlight = Asked & { readonly batch: Batch | undefined };
 
 const mostBytes = 4 * 1024 * 1024;
 
+/** However slow the service is, a call ends by itself; this is for one that never does. */
+const usualDrainMs = 900_000;
+
 /** The revisions whose servers must take batches; later ones have none. */
 const withBatches = ['2024-11-05', '2025-03-26'];
 
@@ -36,7 +39,7 @@ export const createLineTransport = (options: {
   readonly drainMs?: number;
   readonly mostBytes?: number;
 }): Transport => {
-  const { input, output, drainMs = 10_000 } = options;
+  const { input, output, drainMs = usualDrainMs } = options;
   const limit = options.mostBytes ?? mostBytes;
   const inFlight = new Map<Id, InFlight>();
   let takesBatches = false;

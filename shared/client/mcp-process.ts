@@ -1,6 +1,6 @@
+import { readingTools as tools } from '../assistants/reading-tools.ts';
 import { version } from '../base/version.ts';
 import { createHttpClient, type HttpClient } from './http-client.ts';
-import { tools } from './mcp-tools.ts';
 import { readSettings } from './settings.ts';
 import { serveMcp } from './stdio-mcp.ts';
 

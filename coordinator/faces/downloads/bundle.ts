@@ -38,7 +38,7 @@ type Recipe = { readonly entry: string; readonly rooms: readonly string[]; reado
 
 const recipeOfClient = (name: DownloadName, entry: string): Recipe => ({
   entry,
-  rooms: ['shared/client', 'shared/api', 'shared/checks', 'shared/base'],
+  rooms: ['shared/client', 'shared/assistants', 'shared/api', 'shared/checks', 'shared/base'],
   options: { target: 'node20', format: 'esm', banner: { js: `// Antipode ${version}: ${name}` } },
 });
 

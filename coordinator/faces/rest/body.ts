@@ -27,6 +27,8 @@ const depthOf = (text: string): number => {
   return deepest;
 };
 
+export const isTooDeep = (text: string): boolean => depthOf(text) > mostDepth;
+
 const unreadable = (): Refusal =>
   new Refusal(
     'request_malformed',
@@ -73,7 +75,7 @@ export const readBody = (bytes: Uint8Array | undefined, mediaType: string | unde
   if (bytes === undefined || bytes.length === 0) return undefined;
   if (!isJsonMediaType(mediaType)) return lenientUtf8.decode(bytes);
   const text = decoded(bytes);
-  if (depthOf(text) > mostDepth) throw unreadable();
+  if (isTooDeep(text)) throw unreadable();
   try {
     return lossyNumberIn(text) === undefined ? JSON.parse(text) : JSON.parse(text, exactly);
   } catch (error) {

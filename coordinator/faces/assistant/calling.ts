@@ -1,0 +1,85 @@
+import { acceptedContent, type CallToolResult, type InputRequiredResult, inputRequired } from '@modelcontextprotocol/server';
+import { InvalidInput } from '../../../shared/api/errors.ts';
+import { type Operation, rawInput } from '../../../shared/api/operation.ts';
+import { hostedTools } from '../../../shared/assistants/hosted-tools.ts';
+import { readingTools } from '../../../shared/assistants/reading-tools.ts';
+import { type Ask, readArguments, refusedWords, type Told, type Tool, ToolFault, unknownTool } from '../../../shared/assistants/tool.ts';
+import { isRecord, memberOf } from '../../../shared/base/record.ts';
+import { Refusal } from '../../../shared/base/refusal.ts';
+import type { AssistantCaller } from '../../access/connections.ts';
+import { isAllowed } from '../../operations/may.ts';
+import { answerOf } from '../rest/errors.ts';
+import type { Asking, AssistantParts } from './parts.ts';
+
+/** How a tool is called at the gate, and how what came of it is told. */
+
+export const tools: readonly Tool[] = [...readingTools, ...hostedTools];
+
+/** What this caller could do at this moment: nobody is offered what would be refused. */
+export const toolsFor = (caller: AssistantCaller): readonly Tool[] => tools.filter(({ operation }) => isAllowed(caller, operation));
+
+/** Each operation of a call is asked for whoever the caller is by then. */
+export const askingAt = ({ execute }: Pick<AssistantParts, 'execute'>, { caller, again }: Asking): Ask => {
+  let first: AssistantCaller | undefined = caller;
+  return async (operation: Operation, input) => {
+    const now = first ?? (await again());
+    first = undefined;
+    const { body } = await execute(operation, now, rawInput(operation, input));
+    return isRecord(body) ? body : {};
+  };
+};
+
+const failed = (text: string): CallToolResult => ({ content: [{ type: 'text', text }], isError: true });
+
+/** What somebody is told of a failure, never more than our own words. A fault of ours goes to the log under the id that is told. */
+export const failureWords = (error: unknown, log: AssistantParts['log'], what: string): string => {
+  if (error instanceof ToolFault) return error.message;
+  if (error instanceof InvalidInput)
+    return `${error.faults.map(({ loc, msg }) => `${loc.slice(1).join('.') || loc.join('.')}: ${msg}`).join('; ')} (validation_failed)`;
+  const { hidden } = answerOf(error);
+  if (error instanceof Refusal && hidden === undefined) return `${error.message} (${error.code})`;
+  if (hidden) log.error({ err: hidden.error, request_id: hidden.request_id, tool: what }, 'a call of an assistant failed');
+  return `Something went wrong on our side. The id of this call is ${hidden?.request_id ?? 'unknown'}. (internal)`;
+};
+
+const resultOf = ({ texts, structured, question }: Told): CallToolResult | InputRequiredResult =>
+  question === undefined
+    ? {
+        content: texts.map((text) => ({ type: 'text', text })),
+        ...(structured === undefined ? {} : { structuredContent: { ...structured } }),
+      }
+    : inputRequired({
+        inputRequests: {
+          confirm: inputRequired.elicit({
+            mode: 'form',
+            message: question.message,
+            requestedSchema: { type: 'object', properties: { name: { type: 'string', title: question.title } }, required: ['name'] },
+          }),
+        },
+      });
+
+/** What the protocol tells of the client and of what its person answered, as far as it is of use to a call. */
+export type Client = {
+  readonly canAsk: boolean;
+  readonly inputResponses: Record<string, unknown> | undefined;
+};
+
+export const callTool = async (
+  parts: Pick<AssistantParts, 'execute' | 'clock' | 'log'>,
+  asking: Asking,
+  { name, given, client }: { readonly name: string; readonly given: Readonly<Record<string, unknown>>; readonly client: Client },
+): Promise<CallToolResult | InputRequiredResult> => {
+  // By the whole table: what somebody may not do is refused in the words of the gate, not called unknown.
+  const tool = tools.find((one) => one.name === name);
+  if (!tool) return failed(unknownTool(name, toolsFor(asking.caller)));
+  const read = readArguments(tool, given);
+  if ('refused' in read) return failed(refusedWords(tool, read.refused));
+  try {
+    const answer = memberOf(acceptedContent(client.inputResponses, 'confirm'), 'name');
+    const answered = typeof answer === 'string' ? answer : undefined;
+    const around = { ask: askingAt(parts, asking), now: parts.clock.now(), canAsk: client.canAsk, answered };
+    return resultOf(await tool.run(around, read.values));
+  } catch (error) {
+    return failed(failureWords(error, parts.log, name));
+  }
+};
