@@ -37,6 +37,11 @@ const walls: Readonly<Record<string, readonly string[]>> = {
   // What the world reads, from memory.
   'coordinator/publishing': ['coordinator/access', 'coordinator/store', 'coordinator/domain', 'shared/actor', 'shared/base'],
   'coordinator/faces': ['coordinator/operations', 'coordinator/access', 'shared/api', 'shared/base'],
+  // Its page shows each operation as a command as well.
+  'coordinator/faces/rest': [
+    ...['coordinator/operations', 'coordinator/access', 'shared/api', 'shared/base'],
+    ...['shared/client/command-table.ts', 'shared/client/help.ts'],
+  ],
   // Strangers see nothing of the account's pages: no operation, no session; only how HTML is made, and what reads a cookie and an origin.
   'coordinator/faces/status': [
     ...['coordinator/faces/web/html.ts', 'coordinator/faces/web/cookies.ts', 'coordinator/faces/web/same-origin.ts'],

@@ -259,7 +259,11 @@ const sayReady = (say: Say, { base_url, sign_in_url, api_token }: LocalFile, fil
           signs you in, once
   API     ${base_url}/api/v1
   token   ${api_token}
-  try     curl -H 'Authorization: Bearer ${api_token}' ${base_url}/api/v1/me
+  docs    ${base_url}/docs
+  try     in a second terminal, here; the outage is confirmed within seconds of the second line:
+          node -e "require('http').createServer((_, answer) => answer.end('up')).listen(9123)" &
+          npx antipode monitors create --type https --target http://127.0.0.1:9123/ --name Demo --interval-s 10
+          sleep 15; kill %1; sleep 15; npx antipode incidents list
 
   Ctrl-C stops it. The same for programs: ${file}
 `);

@@ -4,7 +4,7 @@ import { harmless, type Paint, padded } from './terminal.ts';
 const exampleId = '0190a7c4-5b1e-7c3d-9f42-6a8b1c2d3e4f';
 
 /** One command that somebody can copy, made from what the command needs. */
-const exampleOf = (command: Command): string => {
+export const exampleOf = (command: Command): string => {
   const isOfChannel = command.flags.some(({ key }) => key === 'kind');
   const values: Readonly<Record<string, string>> = {
     kind: 'webhook',

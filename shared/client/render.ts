@@ -44,10 +44,10 @@ const columnsOf = (item: Item): string[] => {
 };
 
 /** What a narrow terminal does without, first things first; half of every word helps nobody. */
-const givenUp = ['confirmed_from', 'seen_from', 'resolved_at', 'slug', 'rrule', 'enabled', 'interval_s', 'type', 'groups', 'description'];
+const givenUp = ['resolved_at', 'confirmed_from', 'seen_from', 'slug', 'rrule', 'enabled', 'interval_s', 'type', 'groups', 'description'];
 
 /** How much of a column stays readable: a name most of all, a word of state whole. */
-const leastOf: Readonly<Record<string, number>> = { name: 24, monitor_name: 24, display_name: 24, cause: 18, target: 18 };
+const leastOf: Readonly<Record<string, number>> = { name: 24, monitor_name: 24, display_name: 24, cause: 16, target: 16 };
 const leastWidth = (key: string, whole: number): number => {
   if (key === 'id' || meaningKeys.has(key)) return whole;
   return Math.min(whole, leastOf[key] ?? 12);
@@ -92,6 +92,10 @@ const shortIds = (ids: readonly string[]): readonly string[] => {
   return ids;
 };
 
+/** The name alone of a probe, without its continent. */
+const placeName = (value: unknown): string | undefined =>
+  isRecord(value) && typeof value.continent === 'string' && typeof value.name === 'string' ? harmless(value.name) : undefined;
+
 const widest = (texts: readonly string[]): number => texts.reduce((most, text) => Math.max(most, widthOf(text)), 0);
 const sum = (widths: readonly number[]): number => widths.reduce((all, width) => all + width, 0);
 
@@ -107,18 +111,25 @@ const narrowed = (widths: readonly number[], least: readonly number[], room: num
   return narrow;
 };
 
+/** Above a column half the words do: `seen` for `seen_from`, `monitor` for `monitor_name`. */
+const columnTitle = (key: string): string => title(key).replace(/ (from|name)$/, '');
+
 const table = (items: readonly unknown[], { columns, paint, now, fields }: Terminal): string => {
   const rows = items.filter(isRecord).map(withState);
   const first = rows[0];
   if (!first) return 'None.\n';
   const all = fields ? fields.map((path) => path.join('.')) : columnsOf(first);
-  const cells = new Map(all.map((key) => [key, rows.map((row) => plainText(key, valueAt(row, key.split('.')), now))]));
-  const whole = new Map(all.map((key) => [key, Math.max(widthOf(title(key)), widest(cells.get(key) ?? []))]));
+  const cells = new Map<string, readonly string[]>(
+    all.map((key) => [key, rows.map((row) => plainText(key, valueAt(row, key.split('.')), now))]),
+  );
+  const whole = new Map(all.map((key) => [key, Math.max(widthOf(columnTitle(key)), widest(cells.get(key) ?? []))]));
   const gaps = (count: number): number => 2 * (count - 1);
-  if (sum([...whole.values()]) + gaps(all.length) > columns && cells.has('id')) {
-    const ends = shortIds(cells.get('id') ?? []);
-    cells.set('id', [...ends]);
-    whole.set('id', widest(ends));
+  if (sum([...whole.values()]) + gaps(all.length) > columns) {
+    for (const [key, texts] of cells) {
+      const short = key === 'id' ? shortIds(texts) : rows.map((row, index) => placeName(row[key]) ?? texts[index] ?? '');
+      cells.set(key, short);
+      whole.set(key, Math.max(widthOf(columnTitle(key)), widest(short)));
+    }
   }
   const least = (kept: readonly string[]): number[] => kept.map((key) => leastWidth(key, whole.get(key) ?? 0));
   const tooWide = (kept: readonly string[]): boolean => sum(least(kept)) + gaps(kept.length) > columns;
@@ -136,7 +147,7 @@ const table = (items: readonly unknown[], { columns, paint, now, fields }: Termi
       .map((text, index) => paintCell(padded(cut(text, widths[index] ?? 0), widths[index] ?? 0), index))
       .join('  ')
       .trimEnd();
-  const head = line(keys.map(title), (text) => paint(text, 'bold'));
+  const head = line(keys.map(columnTitle), (text) => paint(text, 'bold'));
   const lines = rows.map((_, row) =>
     line(
       keys.map((key) => cells.get(key)?.[row] ?? ''),
@@ -144,7 +155,9 @@ const table = (items: readonly unknown[], { columns, paint, now, fields }: Termi
     ),
   );
   const note =
-    hidden.length > 0 ? ['', paint(`No room for ${hidden.map(title).join(', ')}: a wider terminal or --json shows more.`, 'grey')] : [];
+    hidden.length > 0
+      ? ['', paint(`No room for ${hidden.map(columnTitle).join(', ')}: a wider terminal or --json shows more.`, 'grey')]
+      : [];
   return `${[head, ...lines, ...note].join('\n')}\n`;
 };
 

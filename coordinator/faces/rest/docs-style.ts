@@ -22,6 +22,7 @@ h1 { margin: 0 0 .3rem; font-size: 1.9rem; line-height: 1.2; }
 h2 { margin: 3rem 0 .5rem; font-size: 1.45rem; }
 h3 { margin: 0; font-size: 1.12rem; }
 h4 { margin: 1.2rem 0 .3rem; font-size: .95rem; }
+main > h3 { margin-top: 1.2rem; }
 article { border: 1px solid var(--line); border-radius: .5rem; padding: 1rem 1.2rem; margin: 1.2rem 0; }
 .route { margin: .3rem 0 .6rem; overflow-wrap: anywhere; }
 .method { font-weight: 700; margin-right: .4rem; }
@@ -29,6 +30,9 @@ article { border: 1px solid var(--line); border-radius: .5rem; padding: 1rem 1.2
 code, pre { font-family: ui-monospace, monospace; font-size: .9em; }
 code { overflow-wrap: break-word; }
 pre { background: var(--raised); border: 1px solid var(--line); border-radius: .4rem; padding: .7rem .9rem; overflow-x: auto; margin: .4rem 0; }
+.copy { user-select: all; clear: both; }
+.copying { float: right; margin: .75rem 0 .3rem; font-size: .85rem; }
+.copying button { font: inherit; color: var(--link); background: var(--ground); border: 1px solid var(--line); border-radius: .35rem; padding: .15rem .6rem; cursor: pointer; }
 .wide { overflow-x: auto; }
 table { border-collapse: collapse; width: 100%; font-size: .93rem; }
 caption { text-align: left; font-weight: 700; font-size: .95rem; padding: .8rem 0 .2rem; }

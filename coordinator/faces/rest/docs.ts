@@ -1,14 +1,20 @@
 import { createHash } from 'node:crypto';
 import { isRecord } from '../../../shared/base/record.ts';
 import { configChapter } from './config-docs.ts';
+import { callExamples } from './docs-calls.ts';
+import { assistantsChapter, beginning, clientChapter } from './docs-chapters.ts';
+import { docsScript } from './docs-script.ts';
 import { docsStyle } from './docs-style.ts';
 import { escapeHtml, prose } from './docs-text.ts';
 import { type ApiDocument, type OperationEntry, type Parameter, type Response, responseIn } from './openapi.ts';
 
-/** Nothing may be loaded and nothing may run; the one style is allowed by its hash. */
+const hashOf = (text: string): string => `'sha256-${createHash('sha256').update(text).digest('base64')}'`;
+
+/** Nothing may be loaded, and nothing but this style and this script, allowed by their hashes, may stand in the page. */
 export const docsSecurityPolicy = [
   "default-src 'none'",
-  `style-src 'sha256-${createHash('sha256').update(docsStyle).digest('base64')}'`,
+  `style-src ${hashOf(docsStyle)}`,
+  `script-src ${hashOf(docsScript)}`,
   "frame-ancestors 'none'",
   "base-uri 'none'",
   "form-action 'none'",
@@ -64,6 +70,12 @@ const requestPart = ({ requestBody }: OperationEntry): string => {
   return json ? `<p>Body: ${typeWords(json.schema)}</p>${example('Example of the body', json.example)}` : '';
 };
 
+/** The body that the examples send; nothing where none is taken. */
+const bodyOf = ({ requestBody }: OperationEntry): { readonly body?: unknown } => {
+  const json = jsonOf(requestBody);
+  return json === undefined ? {} : { body: json.example };
+};
+
 const successPart = (status: string, response: Response): string => {
   const json = jsonOf(response);
   const what = json ? `, ${typeWords(json.schema)}` : '';
@@ -89,7 +101,7 @@ const operationPart = (document: ApiDocument, { method, path, entry }: Listed): 
   return `<article aria-labelledby="${entry.operationId}"><h3 id="${entry.operationId}">${escapeHtml(entry.summary)}</h3>
 <p class="route"><span class="method ${method}">${method}</span><code>${escapeHtml(path)}</code> <span class="faint">${entry.operationId}</span></p>
 ${entry.description === undefined ? '' : `<p>${prose(entry.description)}</p>`}
-${parameterTable(entry.parameters)}${requestPart(entry)}${answered}${json ? example('Example of the answer', json.example) : ''}
+${parameterTable(entry.parameters)}${requestPart(entry)}${callExamples({ method, path, operationId: entry.operationId, ...bodyOf(entry) })}${answered}${json ? example('Example of the answer', json.example) : ''}
 ${refusalsPart(responses.filter(([status]) => status >= '300'))}</article>`;
 };
 
@@ -112,8 +124,8 @@ const componentPart = (name: string, schema: unknown): string => {
 
 const anchor = (tag: string): string => `tag-${tag.toLowerCase().replaceAll(' ', '-')}`;
 
-/** The API document as one page for people: no script, nothing from elsewhere. */
-export const docsPage = (document: ApiDocument): string => {
+/** The API document as one page for people: nothing from elsewhere, and without scripts only the buttons are missing. */
+export const docsPage = (document: ApiDocument, baseUrl: string): string => {
   const listed: readonly Listed[] = Object.entries(document.paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, entry]) => ({ method: method.toUpperCase(), path, entry })),
   );
@@ -145,7 +157,7 @@ export const docsPage = (document: ApiDocument): string => {
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
 <title>Antipode API, version 1</title><style>${docsStyle}</style></head>
 <body><a class="skip" href="#content">Skip to the content</a><div class="page">
-<nav aria-label="Contents">${contents}<p><a href="#config">Keys of a config</a></p><p><a href="#objects">Objects</a></p></nav>
+<nav aria-label="Contents"><p><a href="#begin">How to begin</a></p>${contents}<p><a href="#config">Keys of a config</a></p><p><a href="#client">The client</a></p><p><a href="#assistants">Assistants</a></p><p><a href="#objects">Objects</a></p></nav>
 <main id="content"><h1>Antipode API</h1><p class="faint">Version 1, document ${escapeHtml(String(document.info.version))}. For machines: <a href="/api/v1/openapi.json">openapi.json</a></p>
-${about}${chapters}${configChapter()}<h2 id="objects">Objects</h2>${objects}</main></div></body></html>`;
+${about}${beginning(baseUrl)}${chapters}${configChapter()}${clientChapter(baseUrl)}${assistantsChapter(baseUrl)}<h2 id="objects">Objects</h2>${objects}</main></div><script>${docsScript}</script></body></html>`;
 };

@@ -32,6 +32,8 @@ const json = 'application/json; charset=utf-8';
 
 /** The routes of the API: they carry what was sent to the gate, and what the gate says back. Nothing is decided here. */
 export const restRoutes = <Caller extends TokenCaller>(app: FastifyInstance, parts: RestParts<Caller>): void => {
+  // Where people look for the page of the API first.
+  for (const url of ['/docs', '/docs/', `${prefix}/docs/`]) app.get(url, (_request, reply) => reply.redirect(`${prefix}/docs`, 308));
   app.register(
     async (api) => {
       api.decorateRequest('caller', null);
@@ -86,7 +88,7 @@ export const restRoutes = <Caller extends TokenCaller>(app: FastifyInstance, par
       const texts = () => {
         if (made) return made;
         const document = apiDocument(parts.baseUrl());
-        made = { document: JSON.stringify(document), page: docsPage(document) };
+        made = { document: JSON.stringify(document), page: docsPage(document, parts.baseUrl()) };
         return made;
       };
       api.get('/openapi.json', (_request, reply) => reply.type(json).send(texts().document));

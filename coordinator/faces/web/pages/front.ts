@@ -27,8 +27,8 @@ export const robots: Page = {
   answer: () => ({
     is: 'sent',
     type: 'text/plain; charset=utf-8',
-    // Status pages are for everybody; the account is nobody else's.
-    body: ['User-agent: *', 'Allow: /$', 'Allow: /status/', 'Allow: /assets/', 'Disallow: /', ''].join('\n'),
+    // Status pages and the page of the API are for everybody; the account is nobody else's.
+    body: ['User-agent: *', 'Allow: /$', 'Allow: /status/', 'Allow: /api/v1/docs', 'Allow: /assets/', 'Disallow: /', ''].join('\n'),
     headers: { 'cache-control': 'public, max-age=86400' },
   }),
 };

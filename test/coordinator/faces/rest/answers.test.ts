@@ -273,6 +273,10 @@ describe('Answers of the REST face', () => {
       const page = await app.inject({ url: '/api/v1/docs', headers });
       expect([page.statusCode, page.headers['content-type']]).toEqual([200, 'text/html; charset=utf-8']);
     }
+    for (const url of ['/docs', '/docs/', '/api/v1/docs/']) {
+      const led = await app.inject({ url });
+      expect([led.statusCode, led.headers.location]).toEqual([308, '/api/v1/docs']);
+    }
     const wrong = await app.inject({ method: 'POST', url: '/api/v1/openapi.json' });
     expect([wrong.statusCode, wrong.headers.allow]).toEqual([405, 'GET']);
   });

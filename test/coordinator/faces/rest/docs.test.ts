@@ -6,7 +6,7 @@ import { configKeys, kinds } from '../../../../shared/api/config-keys.ts';
 import { restOperations } from '../../../../shared/api/index.ts';
 
 const document = apiDocument('https://antipode.example.org');
-const page = docsPage(document);
+const page = docsPage(document, 'https://antipode.example.org');
 const all = (pattern: RegExp): readonly string[] => [...page.matchAll(pattern)].map(([, found]) => found ?? '');
 
 describe('The page of the API document', () => {
@@ -32,8 +32,22 @@ describe('The page of the API document', () => {
     expect(page.split('<a href="#config">Every key</a>')).toHaveLength(4);
   });
 
-  it('loads nothing and runs nothing, and its policy allows its one style', () => {
-    expect(page).not.toMatch(/<script|<link|<img|@import|url\(|\son\w+=/i);
+  it('shows every operation as a call to copy, with curl and as a command', () => {
+    for (const { id, method, path } of restOperations) {
+      const part = page.slice(page.indexOf(`<article aria-labelledby="${id}"`)).split('</article>')[0] ?? '';
+      const route = path.replaceAll(/\{\w+\}/g, '0190a7c4-5b1e-7c3d-9f42-6a8b1c2d3e4f');
+      expect(part).toContain(`curl -fsS${method === 'GET' ? '' : ` -X ${method}`} &quot;$ANTIPODE_URL${route}&quot;`);
+      expect(part).toMatch(/<h4>With the client<\/h4><pre class="copy" tabindex="0"><code>antipode [a-z]/);
+    }
+    expect(page).toContain(`-d &#39;{&quot;type&quot;`);
+    for (const chapter of ['begin', 'client', 'assistants']) expect(page).toContain(`<h2 id="${chapter}">`);
+  });
+
+  it('loads nothing, and its policy allows its one style and its one script', () => {
+    const [script = '', ...more] = all(/<script>([\s\S]*?)<\/script>/g);
+    expect(more).toEqual([]);
+    expect(docsSecurityPolicy).toContain(`script-src 'sha256-${createHash('sha256').update(script).digest('base64')}'`);
+    expect(page.replace(script, '')).not.toMatch(/<script |<link|<img|@import|url\(|\son\w+=/i);
     expect(all(/href="([^"#][^"]*)"/g)).toEqual(['/api/v1/openapi.json']);
     const [style = ''] = all(/<style>([\s\S]*?)<\/style>/g);
     expect(docsSecurityPolicy).toContain(`'sha256-${createHash('sha256').update(style).digest('base64')}'`);
