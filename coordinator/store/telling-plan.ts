@@ -15,13 +15,19 @@ export type DueEvent = {
   readonly due_at: Date;
 };
 
-/** Due events that nobody has planned yet, held fast. An end waits until its beginning has been planned, or nobody would be told of it. */
+/**
+ * Due events that nobody has planned yet, held fast: the first of each organisation, then the second of each, so that nobody waits for somebody's
+ * thousand. An end waits until its beginning has been planned, or nobody would be told of it.
+ */
 export const takeDueEvents = (sql: Queryable, most: number): Promise<DueEvent[]> =>
   sql<DueEvent[]>`
-    select a.id, a.organisation_id, a.monitor_id, a.incident_id, a.event, coalesce(a.due_at, a.created_at) as due_at from alerts a
-    where a.state = 'due' and a.planned_at is null and (a.event = 'down' or not exists (
-      select 1 from alerts d where d.incident_id = a.incident_id and d.event = 'down' and d.state = 'due' and d.planned_at is null))
-    order by a.id limit ${most} for update of a skip locked`;
+    with waiting as materialized (
+      select a.id, row_number() over (partition by a.organisation_id order by a.id) as place from alerts a
+      where a.state = 'due' and a.planned_at is null and (a.event = 'down' or not exists (
+        select 1 from alerts d where d.incident_id = a.incident_id and d.event = 'down' and d.state = 'due' and d.planned_at is null)))
+    select a.id, a.organisation_id, a.monitor_id, a.incident_id, a.event, coalesce(a.due_at, a.created_at) as due_at
+    from waiting join alerts a using (id) where a.state = 'due' and a.planned_at is null
+    order by waiting.place, a.id limit ${most} for update of a skip locked`;
 
 export type PlannedChannel = {
   readonly id: string;

@@ -1,5 +1,7 @@
 /** For test files and pictures: who is told in the demo, and what they were told. */
+import { createAccountSecrets } from '../../coordinator/access/account-secrets.ts';
 import { createAlertLinks } from '../../coordinator/access/alert-links.ts';
+import { linkChannel } from '../../coordinator/store/channels.ts';
 import type { Sql } from '../../coordinator/store/database.ts';
 import { newId } from '../../shared/base/ids.ts';
 import { testSecretKey } from './people.ts';
@@ -17,6 +19,8 @@ export type DemoChannels = {
   readonly message: string;
   /** What ends the links of a message. */
   readonly links: { readonly acknowledge: string; readonly unsubscribe: string };
+  /** What a mailbox that has not said yes was asked by. */
+  readonly question: string;
 };
 
 export type Told = { readonly incident: string; readonly monitor: string; readonly name: string; readonly confirmed_ago: number };
@@ -86,5 +90,7 @@ export const seedDemoChannels = async (sql: Sql, organisation: string, now: numb
     values (${organisation}, ${told.monitor}, ${told.incident}, 'down', 'sent', ${at(due)}, ${created}, ${created})`;
   const links = createAlertLinks(sql, { secretKey: testSecretKey });
   const [acknowledge, unsubscribe] = [await links.sign('acknowledge', message), await links.sign('unsubscribe', mailed)];
-  return { ops: ops.id, pager: pager.id, message, links: { acknowledge, unsubscribe } };
+  const { text: question, fingerprint } = await createAccountSecrets(sql, { secretKey: testSecretKey }).mint('channel');
+  await linkChannel(sql, ana.id, fingerprint);
+  return { ops: ops.id, pager: pager.id, message, links: { acknowledge, unsubscribe }, question };
 };

@@ -28,6 +28,7 @@ export const showMessage = async (
   const names = new Map(message.monitors.map(({ incident, name }) => [incident, name]));
   return {
     ...messageOut(message),
+    channel_deleted: channel.deleted_at?.toISOString() ?? null,
     stories: (await waysOf(sql, downs)).map((way) => {
       const own = steps.filter((step) => step.incident_id === way.incident.id && step.channel_id === channel.id);
       return { incident: way.incident.id, name: names.get(way.incident.id) ?? '', lines: storyOfChannel(way, channel, own) };

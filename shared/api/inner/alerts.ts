@@ -47,6 +47,7 @@ export const showMessage = innerOperation({
   params: { channel_id: uuid(), message_id: uuid() },
   response: object('MessageShownOut', {
     ...MessageOut.shape,
+    channel_deleted: nullable(dateTime(), { description: 'When its channel was deleted, which then has no page any more.' }),
     stories: array(object('MessageStoryOut', { incident: uuid(), name: string(), lines: array(LineOut) })),
   }),
   refusals: ['message_not_found'],

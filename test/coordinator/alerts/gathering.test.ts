@@ -100,6 +100,28 @@ describe('who gets how many places', () => {
     expect(slow).toHaveLength(4);
   });
 
+  test('of what is planned together, each organisation has the first of its own before any has its second', async () => {
+    const [monitor, other] = [await bench.monitor('Shop'), await tellingBench(sql)];
+    const theirs = await other.monitor('Mail');
+    await bench.channel('chat');
+    await other.channel('theirs');
+    const incident = (organisation: string, of: string, count: number) => sql`
+      with made as (
+        insert into incidents (id, organisation_id, monitor_id, started_at, confirmed_at, resolved_at, seen_continent)
+        select gen_random_uuid(), ${organisation}, ${of}, now(), now(), now(), 'Europe' from generate_series(1, ${count})
+        returning id, organisation_id, monitor_id)
+      insert into alerts (organisation_id, monitor_id, incident_id, event, state, due_at)
+      select organisation_id, monitor_id, id, 'down', 'due', now() from made`;
+    await incident(bench.organisation, monitor, 300);
+    await incident(other.organisation, theirs, 2);
+    expect(await bench.coordinator().planner.plan()).toBe(true);
+    const planned = await sql`select organisation_id, count(*)::int from alerts where planned_at is not null group by 1`;
+    expect(Object.fromEntries(planned.map(({ organisation_id, count }) => [organisation_id, count]))).toEqual({
+      [bench.organisation]: 98,
+      [other.organisation]: 2,
+    });
+  });
+
   test('never more than there is room for', async () => {
     for (const name of ['a', 'b', 'c', 'd', 'e']) await channelAt(name, `${name}.test`);
     const busy = { channel: newId(), host: 'busy.test', organisation: newId(), count: 17 };

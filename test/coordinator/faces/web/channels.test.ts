@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { newId } from '../../../../shared/base/ids.ts';
 import { sameSite, type Values } from '../../../support/monitor-forms.ts';
 import type { Person } from '../../../support/people.ts';
 import { openReceiver, type Receiver, says } from '../../../support/receiver.ts';
@@ -161,6 +162,25 @@ describe('a channel', () => {
     expect((await web.get(`/alerts/${id}/delete`, { as: web.house.owner })).text).toContain('Delete Gone?');
     expect((await post(`/alerts/${id}/delete`, {})).headers.get('location')).toBe('/alerts');
     expect((await web.get(`/alerts/${id}`, { as: web.house.owner })).status).toBe(404);
+  });
+
+  test('once deleted, it leaves its messages, whose page leads to no page that is gone', async () => {
+    const { id } = await made('Pager');
+    const message = newId();
+    await web.sql`insert into messages (id, organisation_id, channel_id, event, thread_id, told, state, due_at, created_at, next_at, settled_at)
+      values (${message}, ${web.house.organisation}, ${id}, 'down', ${message}, '{"sentence": "Shop is down.", "monitors": []}', 'taken', now(), now(),
+        now(), now())`;
+    const linksOf = async (): Promise<string[]> => {
+      const { status, text } = await web.get(`/alerts/${id}/messages/${message}`, { as: web.house.owner });
+      expect(status).toBe(200);
+      const [main = ''] = text.split('<main')[1]?.split('</main>') ?? [];
+      return [...main.matchAll(/href="(\/[^"#]*)"/g)].map(([, href = '']) => href);
+    };
+    expect(await linksOf()).toContain(`/alerts/${id}`);
+    await post(`/alerts/${id}/delete`, {});
+    const links = await linksOf();
+    expect(links).toContain('/alerts');
+    for (const href of links) expect([href, (await web.get(href, { as: web.house.owner })).status]).toEqual([href, 200]);
   });
 });
 

@@ -182,7 +182,7 @@ const messagePage: Page = {
   needs: 'member',
   answer: async ({ ask, path, times }) => {
     const message = await ask(showMessage, { channel_id: path.channel_id, message_id: path.message_id });
-    const { channel, channel_name, sentence, stories, attempts } = message;
+    const { channel, channel_name, channel_deleted, sentence, stories, attempts } = message;
     const more = message.incidents.length - stories.length;
     const only = message.incidents.length === 1 ? message.incidents[0] : undefined;
     return show({
@@ -195,14 +195,18 @@ const messagePage: Page = {
         actions: linkButton(only === undefined ? '/incidents' : `/incidents/${only.incident}`, 'See what happened', { main: true }),
         trail: [
           { href: '/alerts', name: 'Alerts' },
-          { href: `/alerts/${channel}`, name: channel_name },
+          ...(channel_deleted === null ? [{ href: `/alerts/${channel}`, name: channel_name }] : []),
         ],
       })}${stories.map(
         ({ incident, name, lines }) =>
           html`<section class="card"><h2><a href="/incidents/${incident}">${name}</a></h2>${alertLines(lines, times)}</section>`,
       )}${more > 0 && html`<p class="soft">${more} more went the same way, in the same message.</p>`}
 <section><div class="section-head"><h2>What was answered</h2></div>${attempts.length === 0 ? html`<p class="nothing card">It was not tried yet.</p>` : attemptTable(message, times)}</section>
-<p class="soft">What this channel is told of, when, and how often stands <a href="/alerts/${channel}">in its settings</a>.</p></div>`,
+<p class="soft">${
+        channel_deleted === null
+          ? html`What this channel is told of, when, and how often stands <a href="/alerts/${channel}">in its settings</a>.`
+          : html`The channel ${channel_name} was deleted ${times.ago(channel_deleted)}: it is told nothing any more.`
+      }</p></div>`,
     });
   },
 };
