@@ -1,7 +1,7 @@
 /** For test files and pictures: who is told in the demo, and what they were told. */
 import { createAccountSecrets } from '../../coordinator/access/account-secrets.ts';
 import { createAlertLinks } from '../../coordinator/access/alert-links.ts';
-import { linkChannel } from '../../coordinator/store/channels.ts';
+import { linkChannel, wantVerification } from '../../coordinator/store/channels.ts';
 import type { Sql } from '../../coordinator/store/database.ts';
 import { newId } from '../../shared/base/ids.ts';
 import { testSecretKey } from './people.ts';
@@ -50,6 +50,7 @@ export const seedDemoChannels = async (sql: Sql, organisation: string, now: numb
     reminder_s: 900,
   });
   const ana = channel('email', 'ana@shop.example', { address: 'ana@shop.example' }, { verified_at: null });
+
   const night = channel('email', 'Night shift', { address: 'night@shop.example' }, { enabled: false, covers: 'chosen', hours });
   await sql`insert into channels ${sql([ops, pager, ana, night])}`;
   await sql`insert into channel_monitors (channel_id, monitor_id) values (${night.id}, ${told.monitor})`;
@@ -91,6 +92,7 @@ export const seedDemoChannels = async (sql: Sql, organisation: string, now: numb
   const links = createAlertLinks(sql, { secretKey: testSecretKey });
   const [acknowledge, unsubscribe] = [await links.sign('acknowledge', message), await links.sign('unsubscribe', mailed)];
   const { text: question, fingerprint } = await createAccountSecrets(sql, { secretKey: testSecretKey }).mint('channel');
+  await wantVerification(sql, ana.id, new Date(now + day));
   await linkChannel(sql, ana.id, fingerprint);
   return { ops: ops.id, pager: pager.id, message, links: { acknowledge, unsubscribe }, question };
 };

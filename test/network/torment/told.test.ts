@@ -33,6 +33,8 @@ describe('what torment finds at those who were told', () => {
     expect(judged([first], [got('m1', 900, 'a', 'down', { taken: false })]).lost).toHaveLength(1);
     expect(judged([first], right.slice(0, 1)).lost).toEqual(['well: /failing/0 a: its end was told to nobody']);
     expect(judged([outage('a', 500, { resolved_at: null })], right.slice(0, 1)).lost).toEqual([]);
+    expect(judged([outage('a', 500, { resolved_at: 400 })], []).lost).toEqual([]);
+    expect(judged([outage('a', 500, { resolved_at: 500 })], []).lost).toHaveLength(1);
   });
 
   test('what was told twice, in another message', () => {

@@ -92,8 +92,10 @@ export const judgeTold = (input: {
       if (down && down.at < at + 1_000 * delay_s) wrong.push(`${tell}: it was told ${down.at - at} ms after it was confirmed`);
       if (down && incident && ways.get(id) !== 'plain' && down.at < at + 5 * minute) wrong.push(`${tell}, of a monitor that flaps`);
     }
-    for (const { id, place, resolved_at } of due) {
+    for (const { id, place, confirmed_at, resolved_at } of due) {
       const way = ways.get(id);
+      // A ping that was found late made up for it before it was due: who was told of it by then was, and nobody else is (rules 20 and 25).
+      if (resolved_at !== null && resolved_at < (confirmed_at ?? 0)) continue;
       if ((covers !== null && !covers.includes(place)) || way === 'silent') continue;
       const events = heard.get(id) ?? [];
       const tell = `${name}: ${place} ${id}`;
