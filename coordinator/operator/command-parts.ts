@@ -20,12 +20,12 @@ export const input = (given: Given, names: Readonly<Record<string, string>>): Re
 
 export type Names = Readonly<Record<string, string>>;
 
-/** Done in the organisation that --organisation names. */
+/** Done in the organisation that --organisation names; `always` is what no flag says. */
 export const within =
-  (operation: Operation, names: Names) =>
+  (operation: Operation, names: Names, always: Readonly<Record<string, unknown>> = {}) =>
   async ({ gate, organisations }: OperatorParts, given: Given) => {
     const caller = operatorIn(await organisations.named(given.get('organisation') ?? ''));
-    return (await gate.execute(operation, caller, rawInput(operation, input(given, names)))).body;
+    return (await gate.execute(operation, caller, rawInput(operation, { ...always, ...input(given, names) }))).body;
   };
 
 /** Done in the organisation that owns what --id names. */

@@ -66,6 +66,13 @@ export const commandsOfPeople: readonly Command[] = [
   },
   {
     ...today,
+    words: ['token', 'list'],
+    what: 'List the API tokens of an organisation, the newest first: whose, for what, last used when; never the tokens',
+    flags: { organisation, cursor: { what: 'what an earlier list gave as next_cursor' } },
+    run: within(innerOperations.listTokens, { cursor: 'cursor' }, { limit: 200 }),
+  },
+  {
+    ...today,
     words: ['token', 'revoke'],
     what: 'End an API token',
     flags: { id: id('token') },

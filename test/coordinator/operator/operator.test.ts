@@ -87,6 +87,9 @@ describe('the operator', () => {
       expect((await json('user', verb, '--email', 'ada@harbour.example')).is_operator).toBe(verb === 'mark');
     const made = await json('token', 'create', ...ada, '--name', 'CI', '--scope', 'read_write');
     expect(await authenticated(made.token)).toMatchObject({ organisation: { id, name: 'Harbour' }, role: 'owner', scope: 'read_write' });
+    const listed = await json('token', 'list', '--organisation', 'Harbour');
+    expect(listed).toMatchObject({ items: [{ id: made.id, name: 'CI', scope: 'read_write' }], next_cursor: null });
+    expect(JSON.stringify(listed)).not.toContain(text(made.token));
     await json('token', 'revoke', '--id', text(made.id));
     await expect(authenticated(made.token)).rejects.toThrow('unknown');
     const second = await json('token', 'create', ...ada, '--name', 'CI', '--scope', 'read');
