@@ -14,12 +14,13 @@ import { inForce, markOf } from './access/master-keys.ts';
 import { createRateLimiter } from './access/rate-limit.ts';
 import { secretsOf } from './access/secrets.ts';
 import { createShares } from './access/shares.ts';
+import { createAssistants } from './assistants.ts';
 import { type Config, connectionsBeside } from './config.ts';
 import { type Engine, startEngine } from './engine.ts';
 import { assistantRoutes } from './faces/assistant/index.ts';
 import { downloadRoutes } from './faces/downloads/routes.ts';
 import { healthRoutes } from './faces/health.ts';
-import { resourceMetadataRoutes } from './faces/oauth/resource.ts';
+import { oauthRoutes } from './faces/oauth/index.ts';
 import { forwardedPingsRoute } from './faces/pings/forwarded.ts';
 import { pingRoutes } from './faces/pings/index.ts';
 import { restRoutes, restServerOptions } from './faces/rest/index.ts';
@@ -138,6 +139,7 @@ export const createApp = (config: Config, overrides: Overrides = {}): App => {
     baseUrl: () => baseUrl,
     trials: { begin: (trial) => engine?.trials.begin(trial), hear: async (...asked) => engine?.trials.hear(...asked) },
   });
+  const assistants = createAssistants({ sql, clock, accountSecrets, secretKey, previousKey });
   const publishing = createPublishing({ sql, clock, log, accountSecrets, patiently });
   const limiter = createRateLimiter({ sql, clock, log, perMinute: config.RATE_LIMIT_PER_MINUTE });
   const changes = createChanges({ sql, log });
@@ -146,6 +148,7 @@ export const createApp = (config: Config, overrides: Overrides = {}): App => {
     tokens.close,
     sessions.close,
     connections.close,
+    assistants.close,
     limiter.close,
     publishing.close,
     changes.close,
@@ -164,6 +167,7 @@ export const createApp = (config: Config, overrides: Overrides = {}): App => {
       execute: patiently(gate.execute),
       callerOf: patiently(connections.callerOf),
     });
+    const consents = oauthRoutes(web, { ...assistants, log, baseUrl: () => baseUrl });
     pages = webRoutes(web, {
       ...{ clock, log, onChange: changes.onChange, authenticate: patiently(sessions.authenticate) },
       gate: {
@@ -172,9 +176,8 @@ export const createApp = (config: Config, overrides: Overrides = {}): App => {
         executeForVisitor: patiently(gate.executeForVisitor),
         executeForOperator: patiently(gate.executeForOperator),
       },
-      instruments: { baseUrl: () => baseUrl, readShare: patiently(createShares(sql).read) },
+      instruments: { baseUrl: () => baseUrl, readShare: patiently(createShares(sql).read), consents },
     });
-    resourceMetadataRoutes(web, () => baseUrl);
     statusRoutes(web, { publishing, log, baseUrl: () => baseUrl, hasMail: telling.mail !== undefined });
     const starting = { status: 503, text: 'Starting', headers: { 'retry-after': '2' } };
     pingRoutes(web, { take: async (request) => engine?.takePing(request) ?? starting });
