@@ -27,6 +27,11 @@ export const groupById = async (sql: Queryable, organisation: string, id: string
 export const groupChoices = (sql: Queryable, organisation: string): Promise<{ readonly id: string; readonly name: string }[]> =>
   sql<{ id: string; name: string }[]>`select id, name from groups where organisation_id = ${organisation} order by name_folded`;
 
+export const countGroups = async (sql: Queryable, organisation: string): Promise<number> => {
+  const [row] = await sql<{ count: number }[]>`select count(*) as count from groups where organisation_id = ${organisation}`;
+  return row?.count ?? 0;
+};
+
 /** Names compare after trimming, without case. */
 export const groupNamed = async (sql: Queryable, organisation: string, name: string): Promise<ShownGroup | undefined> => {
   const [row] = await sql<ShownGroup[]>`

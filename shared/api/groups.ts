@@ -47,7 +47,7 @@ export const createGroup = operation({
   response: GroupOut,
   success: 201,
   otherSuccess: { status: 200, when: 'A group of that name exists already; this is it.' },
-  refusals: ['name_invalid', 'description_invalid'],
+  refusals: ['name_invalid', 'description_invalid', 'plan_limit_groups'],
 });
 
 export const getGroup = operation({

@@ -1043,8 +1043,8 @@ export interface components {
              *     - `probe`: The one private probe that checks, and nobody else; it wins over `continents`. Give the id (a UUID) of a private probe of your organisation. Not given: the public probes check.
              *     - `alert_after_s`: How long an outage must last after it is confirmed before anybody is alerted, in seconds. Give a whole number of seconds from 0 to 3,600. Not given: `0`.
              *     - `method`: The method of the request. Give one of GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS. Not given: `"GET"`.
-             *     - `headers`: Headers that are sent besides those of the check itself; after a redirect to another host only those that say nothing about who asks. Give an object of at most 50 header names with texts of at most 4,096 characters as values, without line breaks; the check itself writes connection, content-length, expect, http2-settings, keep-alive, proxy-authorization, proxy-connection, te, trailer, transfer-encoding, upgrade, user-agent. Not given: none.
-             *     - `secret_headers`: Names of headers whose values are stored encrypted, and shown as `***`. Give a list of at most 50 names of headers that `headers` has. Not given: none.
+             *     - `headers`: Headers that are sent besides those of the check itself; after a redirect to another host only those that say nothing about who asks. Values of such as Authorization, Cookie and X-Api-Key are stored encrypted, and shown as `***`. Give an object of at most 50 header names with texts of at most 4,096 characters as values, without line breaks; the check itself writes connection, content-length, expect, http2-settings, keep-alive, proxy-authorization, proxy-connection, te, trailer, transfer-encoding, upgrade, user-agent. Not given: none.
+             *     - `secret_headers`: Names of further headers whose values are stored encrypted, and shown as `***`. Give a list of at most 50 names of headers that `headers` has. Not given: none.
              *     - `body`: The body of the request. Give a text. Not given: none.
              *     - `expected_status`: The statuses that are right; of redirects that are followed the last answer counts. Give a list of at most 30 numbers (200), ranges ("200-299") and classes ("2xx") between 100 and 599. Not given: `["2xx"]`.
              *     - `follow_redirects`: Whether redirects are followed. Give true or false. Not given: `true`.
@@ -1512,7 +1512,7 @@ export interface components {
                 "application/json": components["schemas"]["ErrorOut"];
             };
         };
-        /** @description `body_too_large`: The body is larger than 64 KiB. */
+        /** @description `body_too_large`: The body is larger than 64 KiB, or than 2 MiB where many things may be named. */
         BodyTooLarge: {
             headers: {
                 "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
@@ -2685,7 +2685,25 @@ export interface operations {
                 };
             };
             401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["MayNotWrite"];
+            /**
+             * @description `scope_insufficient`: The token may only read.
+             *
+             *     `role_insufficient`: Your role in the organisation may not do this.
+             *
+             *     `plan_limit_windows`: The plan allows no more maintenance windows that are not over.
+             *
+             *     `plan_limit_occurrences`: The window would occur too often within 90 days.
+             */
+            403: {
+                headers: {
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorOut"];
+                };
+            };
             /**
              * @description `monitor_not_found`: There is no such monitor.
              *
@@ -2900,7 +2918,25 @@ export interface operations {
                 };
             };
             401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["MayNotWrite"];
+            /**
+             * @description `scope_insufficient`: The token may only read.
+             *
+             *     `role_insufficient`: Your role in the organisation may not do this.
+             *
+             *     `plan_limit_windows`: The plan allows no more maintenance windows that are not over.
+             *
+             *     `plan_limit_occurrences`: The window would occur too often within 90 days.
+             */
+            403: {
+                headers: {
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorOut"];
+                };
+            };
             /**
              * @description `maintenance_window_not_found`: There is no such maintenance window.
              *
@@ -2991,6 +3027,17 @@ export interface operations {
                 };
             };
             401: components["responses"]["Unauthenticated"];
+            /** @description `plan_limit_occurrences`: The window would occur too often within 90 days. */
+            403: {
+                headers: {
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorOut"];
+                };
+            };
             /** @description `maintenance_window_not_found`: There is no such maintenance window. */
             404: {
                 headers: {
@@ -3140,7 +3187,23 @@ export interface operations {
                 };
             };
             401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["MayNotWrite"];
+            /**
+             * @description `scope_insufficient`: The token may only read.
+             *
+             *     `role_insufficient`: Your role in the organisation may not do this.
+             *
+             *     `plan_limit_groups`: The plan allows no more groups.
+             */
+            403: {
+                headers: {
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorOut"];
+                };
+            };
             413: components["responses"]["BodyTooLarge"];
             422: components["responses"]["ValidationFailure"];
             429: components["responses"]["TooManyCalls"];
