@@ -19,7 +19,7 @@ import { type Config, connectionsBeside } from './config.ts';
 import { type Engine, startEngine } from './engine.ts';
 import { assistantRoutes } from './faces/assistant/index.ts';
 import { downloadRoutes } from './faces/downloads/routes.ts';
-import { healthRoutes } from './faces/health.ts';
+import { type Health, healthRoutes } from './faces/health.ts';
 import { oauthRoutes } from './faces/oauth/index.ts';
 import { forwardedPingsRoute } from './faces/pings/forwarded.ts';
 import { pingRoutes } from './faces/pings/index.ts';
@@ -28,6 +28,7 @@ import { refuseOutside } from './faces/rest/outside.ts';
 import { soundUrl } from './faces/rest/urls.ts';
 import { onOwnDomain, statusRoutes } from './faces/status/index.ts';
 import { type Web, webRoutes } from './faces/web/index.ts';
+import { createFiguresFace } from './figures.ts';
 import { createEntrance } from './gate.ts';
 import { createChanges } from './house/changes.ts';
 import { createDatabaseClock } from './house/database-clock.ts';
@@ -121,7 +122,7 @@ export const createApp = (config: Config, overrides: Overrides = {}): App => {
 
   let isLeaving = false;
   const lookedElsewhere = overrides.lookedElsewhere ?? (() => pause(config.LEAVING_S * 1_000));
-  healthRoutes(web, {
+  const health: Health = {
     isLeaving: () => isLeaving,
     look: async () => {
       // Why its health cannot be told stands in the log of the part that failed; here it is simply not well.
@@ -129,7 +130,9 @@ export const createApp = (config: Config, overrides: Overrides = {}): App => {
       const { bus = false, streams = false, partitions = false, probes = [], busFault } = seen ?? {};
       return { database: database && isEntered, bus, streams, partitions, probes, busFault };
     },
-  });
+  };
+  const figures = createFiguresFace({ config, sql, clock, log, web, health, engine: () => engine });
+  healthRoutes(web, health);
 
   let pages: Web | undefined;
   refuseOutside(web, log, async (request, reply) => (await pages?.answerNotFound(request, reply)) === true);
@@ -156,6 +159,8 @@ export const createApp = (config: Config, overrides: Overrides = {}): App => {
   ];
 
   const start: App['start'] = async () => {
+    ends.push(figures.close);
+    const counted = await figures.start();
     downloadRoutes(web, { onFailure: (error) => log.error({ err: error }, 'a download could not be bundled') });
     restRoutes(web, {
       ...{ limiter, log, baseUrl: () => baseUrl },
@@ -226,6 +231,7 @@ export const createApp = (config: Config, overrides: Overrides = {}): App => {
         seal: (on, monitor, text) => secrets.seal(on, text, secretsOf(monitor)),
       },
       startTeller: telling.startTeller,
+      figures: counted,
       baseUrl: () => baseUrl,
       anchors: () => config.PROBE_ANCHORS ?? [anchorOf(baseUrl)].filter((anchor) => anchor !== undefined),
     });

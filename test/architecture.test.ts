@@ -32,6 +32,8 @@ const walls: Readonly<Record<string, readonly string[]>> = {
   'coordinator/alerts': [...coordinatorGround, 'coordinator/house', 'coordinator/mail'],
   'coordinator/alerts/kinds': ['coordinator/alerts/told.ts', 'shared/base'],
   'coordinator/probes': [...coordinatorGround, 'coordinator/house'],
+  // Figures of all that goes on, for whoever looks after it.
+  'coordinator/metrics': [...coordinatorGround, 'coordinator/house', 'coordinator/probes'],
   'coordinator/partition': [...coordinatorGround, 'coordinator/house', 'coordinator/probes', 'coordinator/alerts'],
   'coordinator/pings': [...coordinatorGround, 'coordinator/house', 'coordinator/probes', 'coordinator/partition'],
   // What the world reads, from memory.
