@@ -33,7 +33,7 @@ export interface paths {
         };
         /**
          * List monitors
-         * @description Oldest first.
+         * @description Oldest first, unless `sort` says otherwise. A walk goes on after the last row of the page before: what is created meanwhile shifts nothing. With `sort=name` or `sort=changed` a monitor that moves in the order during a walk may be missed by it.
          */
         get: operations["listMonitors"];
         put?: never;
@@ -844,6 +844,14 @@ export interface components {
             monitors: number;
             /** Format: date-time */
             created_at: string;
+            /** @description The one status of the group, the worst of its enabled monitors that affect it: `down`, `verifying`, `pending` or `up`; `paused` when none is enabled, `pending` without monitors. */
+            status?: string;
+            /** @description How many of its monitors are so; the five add up to `monitors`. */
+            down?: number;
+            verifying?: number;
+            up?: number;
+            pending?: number;
+            paused?: number;
         };
         GroupPage: {
             items: components["schemas"]["GroupOut"][];
@@ -1115,6 +1123,12 @@ export interface components {
             affects_group_status: boolean;
             /** Format: date-time */
             created_at: string;
+            /** @description `pending`, `up`, `verifying`, `down` or `paused`. */
+            status?: string;
+            /** @description When that status began. */
+            since?: string | null;
+            /** @description When the newest check began that passed or failed; null before the first. */
+            last_checked_at?: string | null;
         };
         MonitorPage: {
             items: components["schemas"]["MonitorOut"][];
@@ -1633,6 +1647,17 @@ export interface operations {
     listMonitors: {
         parameters: {
             query?: {
+                /** @description Only monitors of this status. */
+                status?: ("pending" | "up" | "verifying" | "down" | "paused") | null;
+                /** @description Only monitors of this type. */
+                type?: ("https" | "dns" | "heartbeat") | null;
+                /** @description Only monitors of this group. */
+                group?: string | null;
+                /** @description True: only those that are checked; false: only paused ones. */
+                enabled?: boolean | null;
+                /** @description Only monitors with each of these words in their name, target or group. */
+                text?: string | null;
+                sort?: "created" | "name" | "changed";
                 /** @description How many items the page may hold. */
                 limit?: number;
                 /** @description The `next_cursor` of the page before. */
@@ -1673,7 +1698,10 @@ export interface operations {
                      *           },
                      *           "group": "019a9c11-2b7c-7d10-8f35-6e4b1a0c9d22",
                      *           "affects_group_status": true,
-                     *           "created_at": "2026-11-02T09:30:00.000Z"
+                     *           "created_at": "2026-11-02T09:30:00.000Z",
+                     *           "status": "up",
+                     *           "since": "2026-11-18T04:12:09.000Z",
+                     *           "last_checked_at": "2026-11-20T11:59:42.318Z"
                      *         }
                      *       ],
                      *       "next_cursor": null
@@ -1684,6 +1712,17 @@ export interface operations {
             };
             400: components["responses"]["Unreadable"];
             401: components["responses"]["Unauthenticated"];
+            /** @description `group_not_found`: There is no such group. */
+            404: {
+                headers: {
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorOut"];
+                };
+            };
             422: components["responses"]["ValidationFailure"];
             429: components["responses"]["TooManyCalls"];
             431: components["responses"]["HeadersTooLarge"];
@@ -1744,7 +1783,10 @@ export interface operations {
                      *       },
                      *       "group": "019a9c11-2b7c-7d10-8f35-6e4b1a0c9d22",
                      *       "affects_group_status": true,
-                     *       "created_at": "2026-11-02T09:30:00.000Z"
+                     *       "created_at": "2026-11-02T09:30:00.000Z",
+                     *       "status": "up",
+                     *       "since": "2026-11-18T04:12:09.000Z",
+                     *       "last_checked_at": "2026-11-20T11:59:42.318Z"
                      *     }
                      */
                     "application/json": components["schemas"]["MonitorOut"];
@@ -1854,7 +1896,10 @@ export interface operations {
                      *       },
                      *       "group": "019a9c11-2b7c-7d10-8f35-6e4b1a0c9d22",
                      *       "affects_group_status": true,
-                     *       "created_at": "2026-11-02T09:30:00.000Z"
+                     *       "created_at": "2026-11-02T09:30:00.000Z",
+                     *       "status": "up",
+                     *       "since": "2026-11-18T04:12:09.000Z",
+                     *       "last_checked_at": "2026-11-20T11:59:42.318Z"
                      *     }
                      */
                     "application/json": components["schemas"]["MonitorOut"];
@@ -1971,7 +2016,10 @@ export interface operations {
                      *       },
                      *       "group": "019a9c11-2b7c-7d10-8f35-6e4b1a0c9d22",
                      *       "affects_group_status": true,
-                     *       "created_at": "2026-11-02T09:30:00.000Z"
+                     *       "created_at": "2026-11-02T09:30:00.000Z",
+                     *       "status": "up",
+                     *       "since": "2026-11-18T04:12:09.000Z",
+                     *       "last_checked_at": "2026-11-20T11:59:42.318Z"
                      *     }
                      */
                     "application/json": components["schemas"]["MonitorOut"];
@@ -3089,7 +3137,13 @@ export interface operations {
                      *           "name": "Web",
                      *           "description": "Everything that customers see",
                      *           "monitors": 4,
-                     *           "created_at": "2026-11-02T09:30:00.000Z"
+                     *           "created_at": "2026-11-02T09:30:00.000Z",
+                     *           "status": "verifying",
+                     *           "down": 0,
+                     *           "verifying": 1,
+                     *           "up": 3,
+                     *           "pending": 0,
+                     *           "paused": 0
                      *         }
                      *       ],
                      *       "next_cursor": null
@@ -3143,7 +3197,13 @@ export interface operations {
                      *       "name": "Web",
                      *       "description": "Everything that customers see",
                      *       "monitors": 4,
-                     *       "created_at": "2026-11-02T09:30:00.000Z"
+                     *       "created_at": "2026-11-02T09:30:00.000Z",
+                     *       "status": "verifying",
+                     *       "down": 0,
+                     *       "verifying": 1,
+                     *       "up": 3,
+                     *       "pending": 0,
+                     *       "paused": 0
                      *     }
                      */
                     "application/json": components["schemas"]["GroupOut"];
@@ -3163,7 +3223,13 @@ export interface operations {
                      *       "name": "Web",
                      *       "description": "Everything that customers see",
                      *       "monitors": 4,
-                     *       "created_at": "2026-11-02T09:30:00.000Z"
+                     *       "created_at": "2026-11-02T09:30:00.000Z",
+                     *       "status": "verifying",
+                     *       "down": 0,
+                     *       "verifying": 1,
+                     *       "up": 3,
+                     *       "pending": 0,
+                     *       "paused": 0
                      *     }
                      */
                     "application/json": components["schemas"]["GroupOut"];
@@ -3240,7 +3306,13 @@ export interface operations {
                      *       "name": "Web",
                      *       "description": "Everything that customers see",
                      *       "monitors": 4,
-                     *       "created_at": "2026-11-02T09:30:00.000Z"
+                     *       "created_at": "2026-11-02T09:30:00.000Z",
+                     *       "status": "verifying",
+                     *       "down": 0,
+                     *       "verifying": 1,
+                     *       "up": 3,
+                     *       "pending": 0,
+                     *       "paused": 0
                      *     }
                      */
                     "application/json": components["schemas"]["GroupOut"];
@@ -3347,7 +3419,13 @@ export interface operations {
                      *       "name": "Web",
                      *       "description": "Everything that customers see",
                      *       "monitors": 4,
-                     *       "created_at": "2026-11-02T09:30:00.000Z"
+                     *       "created_at": "2026-11-02T09:30:00.000Z",
+                     *       "status": "verifying",
+                     *       "down": 0,
+                     *       "verifying": 1,
+                     *       "up": 3,
+                     *       "pending": 0,
+                     *       "paused": 0
                      *     }
                      */
                     "application/json": components["schemas"]["GroupOut"];
