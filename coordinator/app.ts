@@ -1,7 +1,6 @@
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type FastifyInstance, fastify } from 'fastify';
-import { anchorOf } from '../shared/base/anchor.ts';
 import type { Clock } from '../shared/base/clock.ts';
 import { type End, endAll } from '../shared/base/ends.ts';
 import { ConfigurationFault } from '../shared/base/env.ts';
@@ -15,10 +14,11 @@ import { createRateLimiter } from './access/rate-limit.ts';
 import { secretsOf } from './access/secrets.ts';
 import { createShares } from './access/shares.ts';
 import { createAssistants } from './assistants.ts';
-import { type Config, connectionsBeside } from './config.ts';
+import { anchorsOf, type Config, connectionsBeside } from './config.ts';
 import { type Engine, startEngine } from './engine.ts';
 import { assistantRoutes } from './faces/assistant/index.ts';
 import { downloadRoutes } from './faces/downloads/routes.ts';
+import { enrolmentRoute } from './faces/enrolment/index.ts';
 import { type Health, healthRoutes } from './faces/health.ts';
 import { oauthRoutes } from './faces/oauth/index.ts';
 import { forwardedPingsRoute } from './faces/pings/forwarded.ts';
@@ -173,6 +173,7 @@ export const createApp = (config: Config, overrides: Overrides = {}): App => {
       callerOf: patiently(connections.callerOf),
     });
     const consents = oauthRoutes(web, { ...assistants, log, baseUrl: () => baseUrl });
+    enrolmentRoute(web, { execute: patiently(gate.executeForVisitor), log });
     pages = webRoutes(web, {
       ...{ clock, log, onChange: changes.onChange, authenticate: patiently(sessions.authenticate) },
       gate: {
@@ -233,7 +234,7 @@ export const createApp = (config: Config, overrides: Overrides = {}): App => {
       startTeller: telling.startTeller,
       figures: counted,
       baseUrl: () => baseUrl,
-      anchors: () => config.PROBE_ANCHORS ?? [anchorOf(baseUrl)].filter((anchor) => anchor !== undefined),
+      anchors: () => anchorsOf(config, baseUrl),
     });
     if (telling.mail !== undefined) {
       const sender = telling.mail;

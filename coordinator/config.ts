@@ -1,5 +1,6 @@
 import { createPrivateKey } from 'node:crypto';
 import { z } from 'zod';
+import { anchorOf } from '../shared/base/anchor.ts';
 import { readEnvironment } from '../shared/base/env.ts';
 import { postgresAddress } from '../shared/base/postgres-address.ts';
 import { parseCidr } from '../shared/base/public-addresses.ts';
@@ -114,6 +115,10 @@ export const readConfig = (environment: Readonly<Record<string, string | undefin
     // Whoever signs up proves an address by mail, or anybody could take anybody's.
     ...(environment.SIGN_UP === 'open' && !isSet('SMTP_URL') ? ['SIGN_UP: open needs mail; set SMTP_URL and MAIL_FROM'] : []),
   ]);
+
+/** Whom probes reach to vouch for themselves. */
+export const anchorsOf = ({ PROBE_ANCHORS: named }: Pick<Config, 'PROBE_ANCHORS'>, baseUrl: string): readonly string[] =>
+  named ?? [anchorOf(baseUrl)].filter((anchor) => anchor !== undefined);
 
 /** What mail is signed with; undefined where it is not. */
 export const dkimOf = (

@@ -636,6 +636,50 @@ export interface paths {
         patch: operations["updateChannel"];
         trace?: never;
     };
+    "/api/v1/probes/invitations": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List invitations of private probes
+         * @description Newest first. One that nobody followed goes a day after its end.
+         */
+        get: operations["listProbeInvitations"];
+        put?: never;
+        /**
+         * Invite a host to be a private probe
+         * @description It then checks the monitors of this organisation alone. Open invitations count against the private probes of the plan.
+         */
+        post: operations["inviteProbe"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/probes/invitations/{probe_invitation_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Take an invitation of a private probe back
+         * @description Its join token is good for nothing from then on. One that was used is no invitation any more.
+         */
+        delete: operations["revokeProbeInvitation"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
 }
 export type webhooks = Record<string, never>;
 export interface components {
@@ -1197,6 +1241,56 @@ export interface components {
             /** @description Known where raw results are read. */
             median_ms: number | null;
             p95_ms: number | null;
+        };
+        ProbeInvitationIn: {
+            name: string;
+            /** @description Where it stands, such as `Europe` or `North America`. */
+            continent: string;
+        };
+        ProbeInvitationMadeOut: {
+            /** Format: uuid */
+            id: string;
+            name: string;
+            continent: string;
+            /** @description How the join token begins, to know it by. */
+            shown: string;
+            /** @description `open`, `expired`, or `used` once a host has become the probe. */
+            state: string;
+            /** @description The probe that came of it. */
+            probe: string | null;
+            /** @description When that probe was last heard. */
+            heard_at: string | null;
+            /** Format: date-time */
+            created_at: string;
+            /** Format: date-time */
+            expires_at: string;
+            /** @description The join token (`svcj_…`), good once within the hour. It is shown once. */
+            token: string;
+            /** @description What to type on the host that is to be the probe. */
+            command: string;
+        };
+        ProbeInvitationOut: {
+            /** Format: uuid */
+            id: string;
+            name: string;
+            continent: string;
+            /** @description How the join token begins, to know it by. */
+            shown: string;
+            /** @description `open`, `expired`, or `used` once a host has become the probe. */
+            state: string;
+            /** @description The probe that came of it. */
+            probe: string | null;
+            /** @description When that probe was last heard. */
+            heard_at: string | null;
+            /** Format: date-time */
+            created_at: string;
+            /** Format: date-time */
+            expires_at: string;
+        };
+        ProbeInvitationPage: {
+            items: components["schemas"]["ProbeInvitationOut"][];
+            /** @description Send it back as `cursor` for the next page; null when the walk is over. */
+            next_cursor?: string | null;
         };
         ProbeRef: {
             name: string;
@@ -3461,7 +3555,7 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorOut"];
                 };
             };
-            /** @description `name_taken`: Another group has this name. */
+            /** @description `name_taken`: Another one has this name. */
             409: {
                 headers: {
                     "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
@@ -5418,6 +5512,208 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorOut"];
                 };
             };
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listProbeInvitations: {
+        parameters: {
+            query?: {
+                /** @description How many items the page may hold. */
+                limit?: number;
+                /** @description The `next_cursor` of the page before. */
+                cursor?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: {
+                /** @description Accepted and ignored: only a bearer token authenticates here. */
+                svc_session?: string | null;
+            };
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What was asked for. */
+            200: {
+                headers: {
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "items": [
+                     *         {
+                     *           "id": "019aab04-5d1e-7c72-8f60-9b3d7a1c5e24",
+                     *           "name": "Nairobi",
+                     *           "continent": "Africa",
+                     *           "shown": "svcj_4fTq",
+                     *           "state": "open",
+                     *           "probe": null,
+                     *           "heard_at": null,
+                     *           "created_at": "2026-11-20T12:00:00.000Z",
+                     *           "expires_at": "2026-11-20T13:00:00.000Z"
+                     *         }
+                     *       ],
+                     *       "next_cursor": null
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ProbeInvitationPage"];
+                };
+            };
+            400: components["responses"]["Unreadable"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["MayNotWrite"];
+            422: components["responses"]["ValidationFailure"];
+            429: components["responses"]["TooManyCalls"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    inviteProbe: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: {
+                /** @description Accepted and ignored: only a bearer token authenticates here. */
+                svc_session?: string | null;
+            };
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "name": "Nairobi",
+                 *       "continent": "Africa"
+                 *     }
+                 */
+                "application/json": components["schemas"]["ProbeInvitationIn"];
+            };
+        };
+        responses: {
+            /** @description Created. */
+            201: {
+                headers: {
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "019aab04-5d1e-7c72-8f60-9b3d7a1c5e24",
+                     *       "name": "Nairobi",
+                     *       "continent": "Africa",
+                     *       "shown": "svcj_4fTq",
+                     *       "state": "open",
+                     *       "probe": null,
+                     *       "heard_at": null,
+                     *       "created_at": "2026-11-20T12:00:00.000Z",
+                     *       "expires_at": "2026-11-20T13:00:00.000Z",
+                     *       "token": "svcj_4fTq0000000000000000000000000000000000000",
+                     *       "command": "curl -fsSO https://antipode.example.com/downloads/antipode-probe.mjs && node antipode-probe.mjs join https://antipode.example.com svcj_4fTq0000000000000000000000000000000000000"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ProbeInvitationMadeOut"];
+                };
+            };
+            /**
+             * @description `name_invalid`: The name is empty or too long.
+             *
+             *     `continent_unknown`: There is no such continent.
+             *
+             *     `request_malformed`: The request could not be read.
+             */
+            400: {
+                headers: {
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorOut"];
+                };
+            };
+            401: components["responses"]["Unauthenticated"];
+            /**
+             * @description `scope_insufficient`: The token may only read.
+             *
+             *     `role_insufficient`: Your role in the organisation may not do this.
+             *
+             *     `plan_limit_private_probes`: The plan allows no more private probes; open invitations count.
+             */
+            403: {
+                headers: {
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorOut"];
+                };
+            };
+            /** @description `name_taken`: Another one has this name. */
+            409: {
+                headers: {
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorOut"];
+                };
+            };
+            413: components["responses"]["BodyTooLarge"];
+            422: components["responses"]["ValidationFailure"];
+            429: components["responses"]["TooManyCalls"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    revokeProbeInvitation: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                probe_invitation_id: string;
+            };
+            cookie?: {
+                /** @description Accepted and ignored: only a bearer token authenticates here. */
+                svc_session?: string | null;
+            };
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done; no body. */
+            204: {
+                headers: {
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["Unreadable"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["MayNotWrite"];
+            /** @description `invitation_not_found`: There is no such invitation, or it was used. */
+            404: {
+                headers: {
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorOut"];
+                };
+            };
+            422: components["responses"]["ValidationFailure"];
+            429: components["responses"]["TooManyCalls"];
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["Internal"];
             503: components["responses"]["Unavailable"];
