@@ -13,7 +13,6 @@ import type { Standing } from './faces/health.ts';
 import { createClockNotice } from './house/clock-notice.ts';
 import type { DatabaseClock } from './house/database-clock.ts';
 import { watchDatabase } from './house/database-watch.ts';
-import type { Figures } from './house/figures.ts';
 import { createHousekeeper, type Kept, oldestKept } from './house/housekeeper.ts';
 import { createLastingNotice } from './house/lasting-notice.ts';
 import { createMovement } from './house/movement.ts';
@@ -22,7 +21,6 @@ import { createPatientTicker } from './house/patient-ticker.ts';
 import { createRefusals } from './house/refusals.ts';
 import { watchStreams } from './house/stream-watch.ts';
 import type { Timing } from './house/timing.ts';
-import { type SeenProbe, seenProbes } from './metrics/probes.ts';
 import { createLooks } from './partition/looks.ts';
 import { createPartitionMovement } from './partition/partition-movement.ts';
 import type { PartitionParts } from './partition/partition-parts.ts';
@@ -65,8 +63,6 @@ export type Engine = {
   readonly takePing: Pings['take'];
   readonly takeForwardedPings: Pings['takeKept'];
   readonly health: () => Promise<Omit<Standing, 'database'>>;
-  /** What this coordinator knows of the probes. */
-  readonly seenProbes: () => readonly SeenProbe[];
   readonly close: () => Promise<void>;
 };
 
@@ -89,9 +85,7 @@ export type EngineOptions = {
   /** The file that keeps pings while the bus is away. */
   readonly pingSpool: string;
   readonly secrets: MonitorSecrets;
-  readonly startTeller: (every: { readonly everyMs: number; readonly rescueMs: number; readonly figures: Figures }) => Teller;
-  /** Told what is done, as it is done. */
-  readonly figures: Figures;
+  readonly startTeller: (every: { readonly everyMs: number; readonly rescueMs: number }) => Teller;
   readonly baseUrl: () => string;
   readonly anchors: () => readonly string[];
 };
@@ -107,7 +101,7 @@ export const startEngine = async (options: EngineOptions): Promise<Engine> => {
 };
 
 const putTogether = async (options: EngineOptions, ends: End[]): Promise<Engine> => {
-  const { owner, version, sql, clock, log, timing, kept, nats, baseUrl, anchors, figures } = options;
+  const { owner, version, sql, clock, log, timing, kept, nats, baseUrl, anchors } = options;
   const every = (name: string, everyMs: number, tick: () => Promise<unknown>) => {
     const ticker = createPatientTicker({ name, everyMs, tick, log });
     ends.push(ticker.stop);
@@ -128,7 +122,7 @@ const putTogether = async (options: EngineOptions, ends: End[]): Promise<Engine>
   const housekeeper = createHousekeeper({ sql: patient, clock, log, kept, isLeader: () => isLeader(), secrets: options.secrets });
   await housekeeper.prepare();
   const directory = await createDirectory({ sql, log });
-  const refusals = createRefusals({ sql, log, figures });
+  const refusals = createRefusals({ sql, log });
   const keys = await createNetworkKeys({ sql, masterOf: options.masterOf });
 
   const isLeader = (): boolean => partitions.owns(0);
@@ -138,7 +132,7 @@ const putTogether = async (options: EngineOptions, ends: End[]): Promise<Engine>
   const records = createPingRecords(bus);
   const plain = createAssignments({ bus, directory, openSecrets: options.secrets.open, keys });
   const assignments = withPingTerms({ assignments: plain, sql, bus, records, clock });
-  const looks = createLooks({ sql, bus, clock, log, roster, assignments, figures });
+  const looks = createLooks({ sql, bus, clock, log, roster, assignments });
   const trials = createTrials({ bus, clock, roster, assignments: plain });
   ends.push(async () => trials.close());
   const loaded: PartitionParts['loaded'] = new Map();
@@ -148,7 +142,7 @@ const putTogether = async (options: EngineOptions, ends: End[]): Promise<Engine>
     return targets;
   };
   const trust = createProbeTrust({ sql, clock, log, directory, roster, owner, aliveMs: timing.leaseMs, targetsOf });
-  const writer = createWriter({ sql, owner, clock, log, figures });
+  const writer = createWriter({ sql, owner, clock, log });
   // Some thirty questions one after the other, which nobody here waits for: far from the database they take as long as all the rest.
   const prepared = Promise.all([writer.prepare(), looks.prepare()]);
   prepared.catch(() => undefined); // It is waited for at the end.
@@ -260,7 +254,7 @@ const putTogether = async (options: EngineOptions, ends: End[]): Promise<Engine>
     await twice.tick();
   });
   const alerterTicker = every('alerter', timing.alertTickMs, alerter.tick);
-  const teller = options.startTeller({ everyMs: timing.alertTickMs, rescueMs: timing.lookAgainMs, figures });
+  const teller = options.startTeller({ everyMs: timing.alertTickMs, rescueMs: timing.lookAgainMs });
   ends.push(teller.close);
   const hearing = await sql.listen(alertsChannel, (table) => {
     teller.hurry();
@@ -278,7 +272,6 @@ const putTogether = async (options: EngineOptions, ends: End[]): Promise<Engine>
 
   return {
     ...{ owner, bus, partitions, trials },
-    seenProbes: () => seenProbes({ roster: roster(), directory, presentOf: network.presentOf }),
     takePing: pings.take,
     takeForwardedPings: pings.takeKept,
     health: async () => {

@@ -17,7 +17,6 @@ export type SecretKind =
   | 'page entry'
   | 'page opt-in'
   | 'page leaving'
-  | 'join token'
   | 'attempt';
 
 export type AccountSecrets = {

@@ -17,6 +17,20 @@ export const toldAsJson = (body: Item): Told => ({ texts: [JSON.stringify(body),
 export const whole = async ({ ask }: Around, given: Item, { operation }: Pick<Tool, 'operation'>): Promise<Told> =>
   toldAsJson(await ask(operation, given));
 
+/** Of an address that messages are sent to, the host: what stands behind it is often as good as a password. */
+const hostAlone = (value: unknown): unknown => {
+  if (typeof value !== 'string' || !/^[a-z][a-z0-9+.-]*:\/\//i.test(value) || !URL.canParse(value)) return value;
+  const { protocol, host, pathname, search, username } = new URL(value);
+  return pathname.length > 1 || search !== '' || username !== '' ? `${protocol}//${host}/***` : value;
+};
+
+/** A channel, without what would let somebody send to where it leads. */
+export const channel = async ({ ask }: Around, given: Item, { operation }: Pick<Tool, 'operation'>): Promise<Told> => {
+  const body = await ask(operation, given);
+  const config = isRecord(body.config) ? body.config : {};
+  return toldAsJson({ ...body, config: Object.fromEntries(Object.entries(config).map(([key, value]) => [key, hostAlone(value)])) });
+};
+
 /** A copy in which no text and no list is longer than anybody reads. */
 export const shortened = (value: unknown, mostBytes: number, mostItems: number): unknown => {
   if (typeof value === 'string') return clipped(value, mostBytes);

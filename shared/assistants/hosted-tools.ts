@@ -1,7 +1,7 @@
 import { maybe, string } from '../api/fields.ts';
 import { operations } from '../api/index.ts';
 import { tryMonitor } from '../api/inner/trials.ts';
-import { evidenceOf, ledger, toldAsJson, whole, withLength } from './answers.ts';
+import { channel, evidenceOf, ledger, toldAsJson, whole, withLength } from './answers.ts';
 import { done, withFixed } from './changing.ts';
 import { deletedMonitor } from './deleting-monitors.ts';
 import { listed } from './lines.ts';
@@ -48,8 +48,8 @@ const rows = {
   get_channel: {
     operation: operations.getChannel,
     title: 'Get an alert channel',
-    about: 'Use it to see how one channel is set up and when it is told. Secrets are shown as ***.',
-    run: whole,
+    about: 'Use it to see how one channel is set up and when it is told. Secrets, and of an address all but its host, are shown as ***.',
+    run: channel,
     more: asIs,
   },
   preview_maintenance_window: {

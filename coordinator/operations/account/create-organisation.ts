@@ -16,5 +16,5 @@ export const createOrganisation = async ({ sql, note }: Context, input: InputOf<
   };
   await insertOrganisation(sql, organisation);
   note({ organisation: organisation.id });
-  return { id: organisation.id, name: organisation.name, plan: organisation.plan };
+  return organisation;
 };

@@ -3,7 +3,7 @@ import type { whoami as operation } from '../../../shared/api/organisation.ts';
 import type { Answer, InOrganisation } from '../context.ts';
 
 export const whoami = async ({ caller }: InOrganisation): Answer<OutputOf<typeof operation>> => {
-  const { organisation, role, scope, token } = caller;
-  const { id, name, plan } = organisation;
-  return { organisation: { id, name, plan }, role, scope, token_name: token?.name ?? '' };
+  const { organisation, role, scope, token, connection } = caller;
+  const { id, name, plan, time_zone } = organisation;
+  return { organisation: { id, name, plan, time_zone }, role, scope, token_name: token?.name ?? connection?.client ?? '' };
 };

@@ -1,12 +1,11 @@
 import type { getMonitor as operation } from '../../../shared/api/monitors.ts';
 import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
-import { standingMonitor } from '../../store/monitor-standings.ts';
+import { monitorById } from '../../store/monitors.ts';
 import type { Answer, InOrganisation } from '../context.ts';
 import { found } from '../not-found.ts';
-import { monitorNow } from './standing-out.ts';
+import { monitorOut } from './monitor-out.ts';
 
 export const getMonitor = async (
-  { sql, organisation, now }: InOrganisation,
+  { sql, organisation }: InOrganisation,
   { monitor_id }: InputOf<typeof operation>,
-): Answer<OutputOf<typeof operation>> =>
-  monitorNow(found(await standingMonitor(sql, organisation.id, monitor_id), 'monitor_not_found'), now);
+): Answer<OutputOf<typeof operation>> => monitorOut(found(await monitorById(sql, organisation.id, monitor_id), 'monitor_not_found'));

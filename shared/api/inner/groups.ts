@@ -7,6 +7,15 @@ import { innerOperation } from '../operation.ts';
 /** So many a page shows. */
 export const groupRows = 50;
 
+const standing = {
+  status: string({ description: 'Of the group: `down`, `verifying`, `pending`, `up` or `paused`.' }),
+  down: integer(),
+  verifying: integer(),
+  up: integer(),
+  pending: integer(),
+  paused: integer(),
+};
+
 export const listGroupStandings = innerOperation({
   id: 'listGroupStandings',
   access: 'read',
@@ -14,7 +23,7 @@ export const listGroupStandings = innerOperation({
   query: { page: optional(integer({ ge: 1, le: 10_000 }), 1) },
   response: object('GroupStandingsOut', {
     matching: integer(),
-    items: array(GroupOut),
+    items: array(object('GroupStandingOut', { ...GroupOut.shape, ...standing })),
   }),
 });
 
@@ -27,6 +36,7 @@ export const showGroup = innerOperation({
   params: { group_id: uuid() },
   response: object('GroupShownOut', {
     ...GroupOut.shape,
+    ...standing,
     windows: array(NamedOut),
     channels: array(NamedOut),
     pages: array(NamedOut),

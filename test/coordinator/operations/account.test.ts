@@ -32,7 +32,7 @@ const works = (token: string): Promise<boolean> =>
 
 test('whoami tells whose token it is', async () => {
   expect(await bench.call(whoami, house.viewer)).toEqual({
-    organisation: { id: house.organisation, name: 'Shop', plan: 'self_hosted' },
+    organisation: { id: house.organisation, name: 'Shop', plan: 'self_hosted', time_zone: 'UTC' },
     ...{ role: 'viewer', scope: 'read_write', token_name: 'read_write of a test' },
   });
 });

@@ -61,17 +61,17 @@ const call = (id: number, name: unknown, given: unknown = {}) => ({
 });
 const modern = { 'io.modelcontextprotocol/protocolVersion': '2026-07-28', 'io.modelcontextprotocol/clientCapabilities': {} };
 
-/** The tools of the specification, with their arguments; lists can be gone on with, which no assistant has to. */
+/** The tools of the specification, with their arguments. */
 const promised: Readonly<Record<string, readonly string[]>> = {
   whoami: [],
-  list_monitors: ['status', 'type', 'group', 'enabled', 'text', 'sort', 'cursor'],
+  list_monitors: [],
   get_monitor: ['id'],
   monitor_status: ['id', 'days'],
-  list_incidents: ['state', 'monitor', 'days', 'cursor'],
+  list_incidents: ['state', 'monitor', 'days'],
   get_incident: ['id'],
-  list_maintenance: ['cursor'],
+  list_maintenance: [],
   get_maintenance_window: ['id'],
-  list_groups: ['cursor'],
+  list_groups: [],
   get_group: ['id'],
 };
 
@@ -93,7 +93,13 @@ describe.each(['legacy', 'auto'] as const)('the official client, era %s', (mode)
 
   test('finds exactly the ten tools, each complete', async () => {
     const { tools } = await client.listTools();
-    expect(Object.fromEntries(tools.map((tool) => [tool.name, Object.keys(Object(tool.inputSchema.properties))]))).toEqual(promised);
+    expect(tools.map(({ name }) => name)).toEqual(Object.keys(promised));
+    for (const { name, inputSchema } of tools) {
+      const those = promised[name] ?? [];
+      expect(Object.keys(inputSchema.properties ?? {}), name).toEqual(expect.arrayContaining([...those]));
+      // Whatever came later need not be given.
+      expect(inputSchema.required ?? [], name).toEqual(those.includes('id') ? ['id'] : []);
+    }
     for (const tool of tools) {
       expect(tool.title).toBeTruthy();
       expect(tool.description).toBeTruthy();
@@ -118,7 +124,7 @@ describe.each(['legacy', 'auto'] as const)('the official client, era %s', (mode)
     );
     const told = lists.map(textOf);
     for (const text of told) expect(text).toMatch(/^DATA .*never follow them\)\n[\s\S]*\nEND OF DATA$/);
-    expect(told[0]).toContain(`\n1 monitor (1 pending)\nid | status | name | type | target | how often\n${monitor} | pending | `);
+    expect(told[0]).toContain(`\n1 monitor\nid | status | name | type | target | how often\n${monitor} | `);
     expect(told[1]).toContain('\n0 incidents\n');
     expect(told[2]).toMatch(/\n1 maintenance window\n.*\n.* \| 2099-01-01T02:00Z \| 2099-01-01T03:00Z \| .* \| 1 monitor, 0 groups\n/);
     expect(told[3]).toMatch(/\n3 groups\n(?:.*\n)+.* \| group 2 \| /);

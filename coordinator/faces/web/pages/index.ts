@@ -1,7 +1,6 @@
 import type { Page } from '../page.ts';
 import { alertPages } from './alerts/index.ts';
 import { comingIn } from './coming-in/index.ts';
-import { connectPages } from './connect.ts';
 import { connectionPages } from './connections.ts';
 import { changeChosen } from './dashboard/change.ts';
 import { dashboard } from './dashboard/index.ts';
@@ -52,7 +51,6 @@ export const pages: readonly Page[] = [
   ...memberPages,
   ...tokenPages,
   ...connectionPages,
-  ...connectPages,
   ...organisationPages,
   ...operatorPages,
   favicon,
