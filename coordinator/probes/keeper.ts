@@ -37,7 +37,7 @@ const assign = streams.assignments.name;
 /** The monitor that never was: its tombstone tells a probe that what came is all there is. */
 const nobody = '00000000-0000-0000-0000-000000000000';
 
-export const ensureStreams = async (bus: Bus): Promise<void> => {
+export const ensureStreams = async (bus: Pick<Bus, 'ensureStream'>): Promise<void> => {
   for (const stream of Object.values(streams)) await bus.ensureStream(stream);
 };
 

@@ -42,6 +42,8 @@ export type StoredValue = { readonly subject: string; readonly seq: number; read
 export type Management = {
   /** Makes the stream, or brings it to these settings; what else it has been set to stays. True when it was not there before. */
   readonly ensureStream: (options: StreamOptions) => Promise<boolean>;
+  /** Those that were to have other replicas, or another place, when they were asked for last, and were refused them. */
+  readonly refusedStreams: () => readonly string[];
   /** Whether a server leads it, and it so takes messages and gives them out. */
   readonly isLed: (name: string) => Promise<boolean>;
   readonly deleteStream: (name: string) => Promise<void>;
@@ -223,7 +225,9 @@ export const createManagement = (request: Request, { keeping = {}, onRefused }: 
     }
   };
 
+  const refused = new Set<string>();
   const management: Management = {
+    refusedStreams: () => [...refused],
     ensureStream: async (options) => {
       const { name } = options;
       const found = await unless(codes.streamNotFound, () => call(`STREAM.INFO.${name}`, undefined, streamAsIs), undefined);
@@ -240,11 +244,13 @@ export const createManagement = (request: Request, { keeping = {}, onRefused }: 
           await call(`STREAM.UPDATE.${name}`, update, done);
         } catch (error) {
           if (isOurs || !(error instanceof BusRefusal)) throw error;
+          refused.add(name);
           onRefused(name, error);
-          break;
+          return false;
         }
         if (!isOurs) await untilLed(name);
       }
+      refused.delete(name);
       return false;
     },
     isLed,

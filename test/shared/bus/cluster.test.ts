@@ -67,7 +67,9 @@ describe.runIf(hasBinaries())('on a bus of three servers', () => {
     const stream = { ...streams.results, name: 'STAYS', subjects: ['stays'] };
     const bus = await join();
     await bus.ensureStream(stream);
-    await (await join({ replicas: 5 })).ensureStream(stream);
+    const many = await join({ replicas: 5 });
+    await many.ensureStream(stream);
+    expect(many.refusedStreams()).toEqual(['STAYS']);
     expect((await look(bus, 'STAYS')).config.num_replicas).toBe(1);
     expect((await bus.store('stays', 'x')).seq).toBe(1);
   });
