@@ -41,7 +41,6 @@ import { createNetworkKeys } from './probes/network-keys.ts';
 import { hearPresence } from './probes/presence.ts';
 import { createReceipts } from './probes/receipts.ts';
 import { createNetwork } from './probes/roster.ts';
-import { createStreamGrowth } from './probes/stream-growth.ts';
 import { createTombstones } from './probes/tombstones.ts';
 import { createTrials, type Trials } from './probes/trials.ts';
 import { createProbeTrust } from './probes/trust.ts';
@@ -233,11 +232,10 @@ const putTogether = async (options: EngineOptions, ends: End[]): Promise<Engine>
     },
   });
 
-  every('stream growth', timing.lookAgainMs, createStreamGrowth({ bus, log, isLeader }).tick);
   every('leader', timing.networkTickMs, async () => {
     if (!bus.isConnected()) return;
     const leads = isLeader();
-    if (leads && !wasLeader) await keeper.ensureAll();
+    if (leads) await (wasLeader ? keeper.growStreams() : keeper.ensureAll());
     wasLeader = leads;
   });
   const networkTicker = every('network', timing.networkTickMs, network.tick);

@@ -10,6 +10,7 @@ import { markDone, waitingLines } from '../store/outbox.ts';
 import { endOldKeys, type ProbeRow, revokedKeys } from '../store/probes.ts';
 import type { Directory } from './directory.ts';
 import { pushRevocations } from './revocations.ts';
+import { createStreamGrowth } from './stream-growth.ts';
 
 /** Looks after what probes need on the bus: their durables, and the end of their rights. Work of one coordinator, the owner of the first partition. */
 export type ProbeKeeper = {
@@ -17,6 +18,8 @@ export type ProbeKeeper = {
   readonly drain: () => Promise<void>;
   /** Streams and durables of everybody, as after a start or a bus that came back. */
   readonly ensureAll: () => Promise<void>;
+  /** Asks again for replicas and places that were refused, when their time has come. */
+  readonly growStreams: () => Promise<void>;
   /** Everything anew for one probe, which lost or missed something. */
   readonly resync: (probe: ProbeRow) => Promise<void>;
 };
@@ -64,6 +67,8 @@ export const createProbeKeeper = (parts: Parts): ProbeKeeper => {
 
   const pushAll = async (): Promise<void> => pushRevocations({ system, account, operator }, await revokedKeys(sql), clock.now());
 
+  const growth = createStreamGrowth({ bus, log, ensureStreams: () => ensureStreams(bus) });
+
   return {
     drain: async () => {
       if (await endOldKeys(sql, clock.now())) {
@@ -91,6 +96,7 @@ export const createProbeKeeper = (parts: Parts): ProbeKeeper => {
       for (const probe of directory.all()) if (probe.revoked_at === null) await ensure(probe);
       await pushAll();
     },
+    growStreams: growth.tick,
     resync: async (probe) => {
       // Where nothing stands for it in the stream nothing would come, and it would keep what it has.
       const isPublic = probe.organisation_id === null;

@@ -1,10 +1,9 @@
 import type { Log } from '../../shared/base/log.ts';
 import type { Bus } from '../../shared/bus/nats.ts';
-import { ensureStreams } from './keeper.ts';
 
 /**
  * Streams to which the servers would not give their replicas or their place, as servers do that have not all come together yet, are asked for
- * again by the leader, at doubling distances.
+ * again, at doubling distances.
  *
  * Modes: `kept` (as the settings say) → `wanting` (something was refused) → `kept`.
  */
@@ -14,19 +13,18 @@ const firstMs = 10_000;
 const mostMs = 600_000;
 
 type Parts = {
-  readonly bus: Pick<Bus, 'ensureStream' | 'refusedStreams' | 'isConnected'>;
+  readonly bus: Pick<Bus, 'refusedStreams'>;
   readonly log: Pick<Log, 'info'>;
-  readonly isLeader: () => boolean;
+  readonly ensureStreams: () => Promise<void>;
   /** How long this process runs, in milliseconds: no clock that can be set. */
   readonly elapsed?: () => number;
 };
 
-export const createStreamGrowth = ({ bus, log, isLeader, elapsed = () => performance.now() }: Parts): StreamGrowth => {
+export const createStreamGrowth = ({ bus, log, ensureStreams, elapsed = () => performance.now() }: Parts): StreamGrowth => {
   let askAt: number | undefined;
   let distanceMs = firstMs;
   return {
     tick: async () => {
-      if (!isLeader() || !bus.isConnected()) return;
       const wanting = bus.refusedStreams();
       if (wanting.length === 0) {
         [askAt, distanceMs] = [undefined, firstMs];
@@ -37,7 +35,7 @@ export const createStreamGrowth = ({ bus, log, isLeader, elapsed = () => perform
       // Also when it fails otherwise the next asking is further away.
       distanceMs = Math.min(2 * distanceMs, mostMs);
       askAt = elapsed() + distanceMs;
-      await ensureStreams(bus);
+      await ensureStreams();
       if (bus.refusedStreams().length === 0)
         log.info({ streams: wanting }, 'streams have the replicas and the place now that they were refused');
     },
