@@ -1,7 +1,6 @@
 import { z } from 'zod';
-import { isRecord } from '../base/record.ts';
 import { pause } from '../base/retry.ts';
-import { jsonOf } from './message-json.ts';
+import { BusRefusal, readAnswer } from './answer.ts';
 
 /** JetStream's own protocol: requests with JSON, spoken directly so that no more rights and no newer server are needed than we use. */
 export type Request = (subject: string, data: string, timeoutMs: number) => Promise<{ readonly data: Uint8Array }>;
@@ -68,32 +67,6 @@ export type Management = {
   readonly remove: (stream: string, seq: number) => Promise<boolean>;
   /** Removes all messages of a subject. */
   readonly purge: (stream: string, subject: string) => Promise<void>;
-};
-
-export class BusRefusal extends Error {
-  readonly code: number;
-
-  constructor(code: number, message: string) {
-    super(message);
-    this.name = 'BusRefusal';
-    this.code = code;
-  }
-}
-
-const errorShape = z.object({
-  error: z.object({ code: z.number(), err_code: z.number().optional(), description: z.string().default('') }),
-});
-
-/** Reads an answer of JetStream. @throws BusRefusal when it is a no. */
-export const readAnswer = <Shape extends z.ZodType>(data: Uint8Array, shape: Shape): z.infer<Shape> => {
-  const body: unknown = jsonOf(data);
-  // Nearly every answer is a yes, and to find out by the schema that it is no refusal costs more than all else here.
-  const refused = isRecord(body) && 'error' in body ? errorShape.safeParse(body) : undefined;
-  if (refused?.success) {
-    const { code, err_code, description } = refused.data.error;
-    throw new BusRefusal(err_code ?? code, description);
-  }
-  return shape.parse(body);
 };
 
 const codes = {

@@ -1,8 +1,9 @@
 import { headers as createHeaders, type MsgHdrs, type NatsConnection, nuid, PermissionViolationError } from '@nats-io/transport-node';
 import type { Log } from '../base/log.ts';
+import { readAnswer } from './answer.ts';
 import { createDialLog, type DialLog } from './dial-log.ts';
 import { dialOnce, dialPatiently, type Entrance } from './dialling.ts';
-import { createManagement, type Management, publishAck, readAnswer, type StreamKeeping } from './management.ts';
+import { createManagement, type Management, publishAck, type StreamKeeping } from './management.ts';
 import type { BusStatus, Headers, Message, Subscription } from './message.ts';
 import { type Connection, type Delivered, type Pull, type PullOptions, startPull } from './pull.ts';
 import { createStoring } from './storing.ts';

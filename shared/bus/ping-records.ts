@@ -1,6 +1,6 @@
 import { backoff, pause } from '../base/retry.ts';
 import { mergePings, type PingState } from '../checks/heartbeat/state.ts';
-import { BusRefusal } from './management.ts';
+import { BusRefusal } from './answer.ts';
 import { jsonOf } from './message-json.ts';
 import { pingStateMessage } from './messages.ts';
 import type { Bus } from './nats.ts';
