@@ -15,6 +15,7 @@ import { createRateLimiter } from './access/rate-limit.ts';
 import { secretsOf } from './access/secrets.ts';
 import { createShares } from './access/shares.ts';
 import { type Config, connectionsBeside } from './config.ts';
+import { zoneDataAt } from './domain/zone-data.ts';
 import { type Engine, startEngine } from './engine.ts';
 import { assistantRoutes } from './faces/assistant/index.ts';
 import { downloadRoutes } from './faces/downloads/routes.ts';
@@ -122,6 +123,7 @@ export const createApp = (config: Config, overrides: Overrides = {}): App => {
   const lookedElsewhere = overrides.lookedElsewhere ?? (() => pause(config.LEAVING_S * 1_000));
   healthRoutes(web, {
     isLeaving: () => isLeaving,
+    timeZones: () => zoneDataAt(process.versions.tz, clock.now()),
     look: async () => {
       // Why its health cannot be told stands in the log of the part that failed; here it is simply not well.
       const [database, seen] = await Promise.all([answersSoon(sql), whileThere(async () => engine?.health())().catch(() => undefined)]);

@@ -21,6 +21,7 @@ import { createPatientTicker } from './house/patient-ticker.ts';
 import { createRefusals } from './house/refusals.ts';
 import { watchStreams } from './house/stream-watch.ts';
 import type { Timing } from './house/timing.ts';
+import { createZoneNotice } from './house/zone-notice.ts';
 import { createLooks } from './partition/looks.ts';
 import { createPartitionMovement } from './partition/partition-movement.ts';
 import type { PartitionParts } from './partition/partition-parts.ts';
@@ -247,6 +248,7 @@ const putTogether = async (options: EngineOptions, ends: End[]): Promise<Engine>
   every('trust', timing.networkTickMs, trust.settle);
   const alerter = createAlerter({ sql, clock, log, owner, known: partitions.known });
   every('clock', timing.lookAgainMs, createClockNotice({ sql, owner, clock: options.databaseClock, isLeader }).tick);
+  every('zones', timing.lookAgainMs, createZoneNotice({ sql, owner, clock, version: process.versions.tz, isLeader }).tick);
   every('notices', timing.lookAgainMs, async () => {
     if (!isLeader()) return;
     await dropped.tick();

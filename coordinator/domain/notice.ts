@@ -9,6 +9,7 @@ const noticeRemedies = {
   nobody_can_check:
     'Bring back a probe that may, or change `continents`, `probe` or the target of these monitors; until then they are not checked.',
   results_dropped: 'Bring the probe back to the bus, or give it more room (PROBE_SPOOL_MB). What it dropped is gone.',
+  time_zones_old: 'Give the coordinators newer time zones, with or without a new release: "Time zones are old" in the runbook says how.',
   clock_differs: 'Set the clock of that machine, or of the database (NTP). Until they agree it dates by the database.',
 } as const;
 

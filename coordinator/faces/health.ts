@@ -16,6 +16,12 @@ export type Standing = {
 
 export type Health = {
   readonly look: () => Promise<Standing>;
+  /** The time zones that it goes by, and how old they are for certain. */
+  readonly timeZones: () => {
+    readonly version: string | null;
+    readonly released_on: string | null;
+    readonly least_age_days: number | null;
+  };
   /** Whether it was told to end. */
   readonly isLeaving: () => boolean;
 };
@@ -33,14 +39,14 @@ const obstacles = ({ database, bus, streams, busFault }: Standing, isLeaving: bo
  * Three questions. `/health`: is the installation well, for people and monitors. `/readyz`: may this coordinator be sent requests, for whoever shares
  * them out. `/livez`: does the process go on, for whoever starts it again; a new process would help against nothing else.
  */
-export const healthRoutes = (web: FastifyInstance, { look, isLeaving }: Health): void => {
+export const healthRoutes = (web: FastifyInstance, { look, timeZones, isLeaving }: Health): void => {
   const fresh = (reply: FastifyReply, isWell: boolean) => reply.code(isWell ? 200 : 503).header('cache-control', 'no-store');
 
   // Load balancers often ask for the head alone.
   web.get('/health', { exposeHeadRoute: true }, async (_request, reply) => {
     const { busFault: _, ...parts } = await look();
     const isWell = parts.database && parts.bus && parts.streams && parts.partitions;
-    return fresh(reply, isWell).send({ status: isWell ? 'ok' : 'degraded', parts });
+    return fresh(reply, isWell).send({ status: isWell ? 'ok' : 'degraded', parts, time_zones: timeZones() });
   });
   web.get('/livez', { exposeHeadRoute: true }, async (_request, reply) => fresh(reply, true).send({ status: 'ok' }));
   web.get('/readyz', { exposeHeadRoute: true }, async (_request, reply) => {

@@ -64,6 +64,6 @@ describe('the notice of a silent bus', () => {
     await network.startCoordinator();
     await network.addProbe('Europe');
     await eventually(async () => (await open('bus_silent')) === 0);
-    expect(await network.sql`select 1 from notices`).toHaveLength(1);
+    expect(await network.sql`select 1 from notices where kind <> 'time_zones_old'`).toHaveLength(1);
   });
 });

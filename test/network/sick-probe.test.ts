@@ -48,7 +48,8 @@ describe('a thousand monitors', () => {
     const rows = await network.sql`select distinct monitor_key, probe_key from results where outcome = 0`;
     return rows.length >= count * places.length;
   };
-  const notices = () => network.sql<{ kind: string; message: string }[]>`select kind, message from notices order by id`;
+  const notices = () =>
+    network.sql<{ kind: string; message: string }[]>`select kind, message from notices where kind <> 'time_zones_old' order by id`;
 
   test('and a coordinator that was frozen for longer than probes may be silent: no alert, no notice, no incident', async () => {
     await eventually(async () => (await network.sql`select distinct probe_key from results`).length === places.length, 40_000);

@@ -1,6 +1,7 @@
 import type { showFigures as operation } from '../../../shared/api/inner/operator.ts';
 import type { OutputOf } from '../../../shared/api/operation.ts';
 import { version } from '../../../shared/base/version.ts';
+import { zoneDataAt } from '../../domain/zone-data.ts';
 import { figuresOfHouse } from '../../store/operator.ts';
 import type { Answer, Context } from '../context.ts';
 
@@ -13,6 +14,6 @@ export const showFigures = async ({ sql, now }: Context): Answer<OutputOf<typeof
     ...figures,
     checks: checks === null ? null : { from: new Date(from).toISOString(), to: new Date(from + hour).toISOString(), count: checks.count },
     version,
-    time_zone_data: process.versions.tz ?? 'unknown',
+    time_zone_data: zoneDataAt(process.versions.tz, now),
   };
 };

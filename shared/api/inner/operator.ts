@@ -58,6 +58,10 @@ export const showFigures = innerOperation({
     open_incidents: integer({}, { description: 'All that are not over, also those that are being verified.' }),
     alerts_waiting: integer({}, { description: 'What is held, and messages that nobody has taken yet.' }),
     version: string(),
-    time_zone_data: string({ description: 'The version of the time zones of this coordinator.' }),
+    time_zone_data: object('TimeZoneDataOut', {
+      version: nullable(string(), { description: 'The version of the time zones of this coordinator.' }),
+      released_on: nullable(string(), { description: 'The day on which it came out, where this release knows it.' }),
+      least_age_days: nullable(integer(), { description: 'So many days old it is for certain.' }),
+    }),
   }),
 });

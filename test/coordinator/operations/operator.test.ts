@@ -92,7 +92,7 @@ describe('an operator', () => {
     const operator = signedIn(house.member);
     const { id } = await bench.call(createMonitor, house.owner, { type: 'heartbeat', name: 'Nightly' });
     const before = await ask(showFigures, operator);
-    expect(before).toMatchObject({ checks: null, open_incidents: 0, version, time_zone_data: process.versions.tz });
+    expect(before).toMatchObject({ checks: null, open_incidents: 0, version, time_zone_data: { version: process.versions.tz } });
     await bench.sql`insert into incidents (id, organisation_id, monitor_id, started_at, confirmed_at)
       values (${newId()}, ${house.organisation}, ${id}, now(), now())`;
     const hour = Math.floor(bench.now / 3_600_000) * 3_600_000;

@@ -51,6 +51,13 @@ const noticesOf = ({ items }: Notices, { times }: OperatorsRequest): Html => {
 
 const kinds: Readonly<Record<string, string>> = { https: 'https', dns: 'DNS', heartbeat: 'heartbeats' };
 
+const zonesText = ({ version, released_on, least_age_days: days }: OutputOf<typeof showFigures>['time_zone_data']): Part => {
+  if (version === null) return 'unknown';
+  const age = days === null ? null : `${released_on === null ? 'at least ' : ''}${days === 1 ? '1 day' : `${countText(days)} days`} old`;
+  const note = [released_on === null ? null : `of ${released_on}`, age].filter((part) => part !== null);
+  return html`${version}<span class="setting-note">${note.join(', ')}</span>`;
+};
+
 const figuresOf = (figures: OutputOf<typeof showFigures>, { times }: OperatorsRequest): Html => {
   const { organisations, monitors, checks, open_incidents, alerts_waiting, version, time_zone_data } = figures;
   const sum = monitors.reduce((all, { count }) => all + count, 0);
@@ -63,7 +70,7 @@ const figuresOf = (figures: OutputOf<typeof showFigures>, { times }: OperatorsRe
       checks === null
         ? 'none yet'
         : html`${countText(checks.count)}<span class="setting-note">${times.span(checks.from, checks.to)}</span>`,
-    )}${row('Open incidents', countText(open_incidents))}${row('Alerts waiting', countText(alerts_waiting))}${row('Version', version)}${row('Time zone data', time_zone_data)}</dl>`,
+    )}${row('Open incidents', countText(open_incidents))}${row('Alerts waiting', countText(alerts_waiting))}${row('Version', version)}${row('Time zone data', zonesText(time_zone_data))}</dl>`,
   );
 };
 
