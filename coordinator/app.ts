@@ -1,7 +1,6 @@
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type FastifyInstance, fastify } from 'fastify';
-import { anchorOf } from '../shared/base/anchor.ts';
 import type { Clock } from '../shared/base/clock.ts';
 import { type End, endAll } from '../shared/base/ends.ts';
 import { ConfigurationFault } from '../shared/base/env.ts';
@@ -14,13 +13,15 @@ import { inForce, markOf } from './access/master-keys.ts';
 import { createRateLimiter } from './access/rate-limit.ts';
 import { secretsOf } from './access/secrets.ts';
 import { createShares } from './access/shares.ts';
-import { type Config, connectionsBeside } from './config.ts';
+import { createAssistants } from './assistants.ts';
+import { anchorsOf, type Config, connectionsBeside } from './config.ts';
 import { zoneDataAt } from './domain/zone-data.ts';
 import { type Engine, startEngine } from './engine.ts';
 import { assistantRoutes } from './faces/assistant/index.ts';
 import { downloadRoutes } from './faces/downloads/routes.ts';
-import { healthRoutes } from './faces/health.ts';
-import { resourceMetadataRoutes } from './faces/oauth/resource.ts';
+import { enrolmentRoute } from './faces/enrolment/index.ts';
+import { type Health, healthRoutes } from './faces/health.ts';
+import { oauthRoutes } from './faces/oauth/index.ts';
 import { forwardedPingsRoute } from './faces/pings/forwarded.ts';
 import { pingRoutes } from './faces/pings/index.ts';
 import { restRoutes, restServerOptions } from './faces/rest/index.ts';
@@ -28,6 +29,7 @@ import { refuseOutside } from './faces/rest/outside.ts';
 import { soundUrl } from './faces/rest/urls.ts';
 import { onOwnDomain, statusRoutes } from './faces/status/index.ts';
 import { type Web, webRoutes } from './faces/web/index.ts';
+import { createFiguresFace } from './figures.ts';
 import { createEntrance } from './gate.ts';
 import { createChanges } from './house/changes.ts';
 import { createDatabaseClock } from './house/database-clock.ts';
@@ -121,7 +123,7 @@ export const createApp = (config: Config, overrides: Overrides = {}): App => {
 
   let isLeaving = false;
   const lookedElsewhere = overrides.lookedElsewhere ?? (() => pause(config.LEAVING_S * 1_000));
-  healthRoutes(web, {
+  const health: Health = {
     isLeaving: () => isLeaving,
     timeZones: () => zoneDataAt(process.versions.tz, clock.now()),
     look: async () => {
@@ -130,7 +132,9 @@ export const createApp = (config: Config, overrides: Overrides = {}): App => {
       const { bus = false, streams = false, partitions = false, probes = [], busFault } = seen ?? {};
       return { database: database && isEntered, bus, streams, partitions, probes, busFault };
     },
-  });
+  };
+  const figures = createFiguresFace({ config, sql, clock, log, web, health, engine: () => engine });
+  healthRoutes(web, health);
 
   let pages: Web | undefined;
   refuseOutside(web, log, async (request, reply) => (await pages?.answerNotFound(request, reply)) === true);
@@ -140,6 +144,7 @@ export const createApp = (config: Config, overrides: Overrides = {}): App => {
     baseUrl: () => baseUrl,
     trials: { begin: (trial) => engine?.trials.begin(trial), hear: async (...asked) => engine?.trials.hear(...asked) },
   });
+  const assistants = createAssistants({ sql, clock, accountSecrets, secretKey, previousKey });
   const publishing = createPublishing({ sql, clock, log, accountSecrets, patiently });
   const limiter = createRateLimiter({ sql, clock, log, perMinute: config.RATE_LIMIT_PER_MINUTE });
   const changes = createChanges({ sql, log });
@@ -148,6 +153,7 @@ export const createApp = (config: Config, overrides: Overrides = {}): App => {
     tokens.close,
     sessions.close,
     connections.close,
+    assistants.close,
     limiter.close,
     publishing.close,
     changes.close,
@@ -155,6 +161,8 @@ export const createApp = (config: Config, overrides: Overrides = {}): App => {
   ];
 
   const start: App['start'] = async () => {
+    ends.push(figures.close);
+    const counted = await figures.start();
     downloadRoutes(web, { onFailure: (error) => log.error({ err: error }, 'a download could not be bundled') });
     restRoutes(web, {
       ...{ limiter, log, baseUrl: () => baseUrl },
@@ -166,6 +174,8 @@ export const createApp = (config: Config, overrides: Overrides = {}): App => {
       execute: patiently(gate.execute),
       callerOf: patiently(connections.callerOf),
     });
+    const consents = oauthRoutes(web, { ...assistants, log, baseUrl: () => baseUrl });
+    enrolmentRoute(web, { execute: patiently(gate.executeForVisitor), log });
     pages = webRoutes(web, {
       ...{ clock, log, onChange: changes.onChange, authenticate: patiently(sessions.authenticate) },
       gate: {
@@ -174,9 +184,8 @@ export const createApp = (config: Config, overrides: Overrides = {}): App => {
         executeForVisitor: patiently(gate.executeForVisitor),
         executeForOperator: patiently(gate.executeForOperator),
       },
-      instruments: { baseUrl: () => baseUrl, readShare: patiently(createShares(sql).read) },
+      instruments: { baseUrl: () => baseUrl, readShare: patiently(createShares(sql).read), consents },
     });
-    resourceMetadataRoutes(web, () => baseUrl);
     statusRoutes(web, { publishing, log, baseUrl: () => baseUrl, hasMail: telling.mail !== undefined });
     const starting = { status: 503, text: 'Starting', headers: { 'retry-after': '2' } };
     pingRoutes(web, { take: async (request) => engine?.takePing(request) ?? starting });
@@ -225,8 +234,9 @@ export const createApp = (config: Config, overrides: Overrides = {}): App => {
         seal: (on, monitor, text) => secrets.seal(on, text, secretsOf(monitor)),
       },
       startTeller: telling.startTeller,
+      figures: counted,
       baseUrl: () => baseUrl,
-      anchors: () => config.PROBE_ANCHORS ?? [anchorOf(baseUrl)].filter((anchor) => anchor !== undefined),
+      anchors: () => anchorsOf(config, baseUrl),
     });
     if (telling.mail !== undefined) {
       const sender = telling.mail;

@@ -1,5 +1,6 @@
 import { createPrivateKey } from 'node:crypto';
 import { z } from 'zod';
+import { anchorOf } from '../shared/base/anchor.ts';
 import { readEnvironment } from '../shared/base/env.ts';
 import { postgresAddress } from '../shared/base/postgres-address.ts';
 import { parseCidr } from '../shared/base/public-addresses.ts';
@@ -41,6 +42,9 @@ const variables = z.object({
   DATA_DIR: z.string().min(1).optional(),
   HOST: z.string().default('127.0.0.1'),
   PORT: z.coerce.number().int().min(0).max(65_535).default(8080),
+  /** Where figures are read; without it there are none. */
+  METRICS_PORT: z.coerce.number().int().min(0).max(65_535).optional(),
+  METRICS_HOST: z.string().default('127.0.0.1'),
   /** Told to end, it says for so long that it is not ready before it stops listening: whoever shares out requests looks elsewhere meanwhile. */
   LEAVING_S: z.coerce.number().int().min(0).max(60).default(0),
   BASE_URL: z.url({ protocol: /^https?$/, error: 'must be an http:// or https:// address' }).optional(),
@@ -104,9 +108,17 @@ export const readConfig = (environment: Readonly<Record<string, string | undefin
   readEnvironment(variables, environment, (isSet) => [
     ...(isSet('SMTP_URL') === isSet('MAIL_FROM') ? [] : ['SMTP_URL and MAIL_FROM belong together; set both, or neither']),
     ...(new Set(dkimNames.map(isSet)).size === 1 ? [] : [`${dkimNames.join(', ')} belong together; set all of them, or none`]),
+    // The figures tell of all organisations.
+    ...(environment.METRICS_PORT && environment.METRICS_PORT !== '0' && environment.METRICS_PORT === (environment.PORT || '8080')
+      ? ['METRICS_PORT: is the port that the world sees (PORT); choose another']
+      : []),
     // Whoever signs up proves an address by mail, or anybody could take anybody's.
     ...(environment.SIGN_UP === 'open' && !isSet('SMTP_URL') ? ['SIGN_UP: open needs mail; set SMTP_URL and MAIL_FROM'] : []),
   ]);
+
+/** Whom probes reach to vouch for themselves. */
+export const anchorsOf = ({ PROBE_ANCHORS: named }: Pick<Config, 'PROBE_ANCHORS'>, baseUrl: string): readonly string[] =>
+  named ?? [anchorOf(baseUrl)].filter((anchor) => anchor !== undefined);
 
 /** What mail is signed with; undefined where it is not. */
 export const dkimOf = (

@@ -13,6 +13,7 @@ import type { Standing } from './faces/health.ts';
 import { createClockNotice } from './house/clock-notice.ts';
 import type { DatabaseClock } from './house/database-clock.ts';
 import { watchDatabase } from './house/database-watch.ts';
+import type { Figures } from './house/figures.ts';
 import { createHousekeeper, type Kept, oldestKept } from './house/housekeeper.ts';
 import { createLastingNotice } from './house/lasting-notice.ts';
 import { createMovement } from './house/movement.ts';
@@ -22,6 +23,7 @@ import { createRefusals } from './house/refusals.ts';
 import { watchStreams } from './house/stream-watch.ts';
 import type { Timing } from './house/timing.ts';
 import { createZoneNotice } from './house/zone-notice.ts';
+import { type SeenProbe, seenProbes } from './metrics/probes.ts';
 import { createLooks } from './partition/looks.ts';
 import { createPartitionMovement } from './partition/partition-movement.ts';
 import type { PartitionParts } from './partition/partition-parts.ts';
@@ -64,6 +66,8 @@ export type Engine = {
   readonly takePing: Pings['take'];
   readonly takeForwardedPings: Pings['takeKept'];
   readonly health: () => Promise<Omit<Standing, 'database'>>;
+  /** What this coordinator knows of the probes. */
+  readonly seenProbes: () => readonly SeenProbe[];
   readonly close: () => Promise<void>;
 };
 
@@ -86,7 +90,9 @@ export type EngineOptions = {
   /** The file that keeps pings while the bus is away. */
   readonly pingSpool: string;
   readonly secrets: MonitorSecrets;
-  readonly startTeller: (every: { readonly everyMs: number; readonly rescueMs: number }) => Teller;
+  readonly startTeller: (every: { readonly everyMs: number; readonly rescueMs: number; readonly figures: Figures }) => Teller;
+  /** Told what is done, as it is done. */
+  readonly figures: Figures;
   readonly baseUrl: () => string;
   readonly anchors: () => readonly string[];
 };
@@ -102,7 +108,7 @@ export const startEngine = async (options: EngineOptions): Promise<Engine> => {
 };
 
 const putTogether = async (options: EngineOptions, ends: End[]): Promise<Engine> => {
-  const { owner, version, sql, clock, log, timing, kept, nats, baseUrl, anchors } = options;
+  const { owner, version, sql, clock, log, timing, kept, nats, baseUrl, anchors, figures } = options;
   const every = (name: string, everyMs: number, tick: () => Promise<unknown>) => {
     const ticker = createPatientTicker({ name, everyMs, tick, log });
     ends.push(ticker.stop);
@@ -123,7 +129,7 @@ const putTogether = async (options: EngineOptions, ends: End[]): Promise<Engine>
   const housekeeper = createHousekeeper({ sql: patient, clock, log, kept, isLeader: () => isLeader(), secrets: options.secrets });
   await housekeeper.prepare();
   const directory = await createDirectory({ sql, log });
-  const refusals = createRefusals({ sql, log });
+  const refusals = createRefusals({ sql, log, figures });
   const keys = await createNetworkKeys({ sql, masterOf: options.masterOf });
 
   const isLeader = (): boolean => partitions.owns(0);
@@ -133,7 +139,7 @@ const putTogether = async (options: EngineOptions, ends: End[]): Promise<Engine>
   const records = createPingRecords(bus);
   const plain = createAssignments({ bus, directory, openSecrets: options.secrets.open, keys });
   const assignments = withPingTerms({ assignments: plain, sql, bus, records, clock });
-  const looks = createLooks({ sql, bus, clock, log, roster, assignments });
+  const looks = createLooks({ sql, bus, clock, log, roster, assignments, figures });
   const trials = createTrials({ bus, clock, roster, assignments: plain });
   ends.push(async () => trials.close());
   const loaded: PartitionParts['loaded'] = new Map();
@@ -143,7 +149,7 @@ const putTogether = async (options: EngineOptions, ends: End[]): Promise<Engine>
     return targets;
   };
   const trust = createProbeTrust({ sql, clock, log, directory, roster, owner, aliveMs: timing.leaseMs, targetsOf });
-  const writer = createWriter({ sql, owner, clock, log });
+  const writer = createWriter({ sql, owner, clock, log, figures });
   // Some thirty questions one after the other, which nobody here waits for: far from the database they take as long as all the rest.
   const prepared = Promise.all([writer.prepare(), looks.prepare()]);
   prepared.catch(() => undefined); // It is waited for at the end.
@@ -251,12 +257,10 @@ const putTogether = async (options: EngineOptions, ends: End[]): Promise<Engine>
   every('zones', timing.lookAgainMs, createZoneNotice({ sql, owner, clock, version: process.versions.tz, isLeader }).tick);
   every('notices', timing.lookAgainMs, async () => {
     if (!isLeader()) return;
-    await dropped.tick();
-    await dropping.tick();
-    await twice.tick();
+    for (const { tick } of [dropped, dropping, twice]) await tick();
   });
   const alerterTicker = every('alerter', timing.alertTickMs, alerter.tick);
-  const teller = options.startTeller({ everyMs: timing.alertTickMs, rescueMs: timing.lookAgainMs });
+  const teller = options.startTeller({ everyMs: timing.alertTickMs, rescueMs: timing.lookAgainMs, figures });
   ends.push(teller.close);
   const hearing = await sql.listen(alertsChannel, (table) => {
     teller.hurry();
@@ -274,6 +278,7 @@ const putTogether = async (options: EngineOptions, ends: End[]): Promise<Engine>
 
   return {
     ...{ owner, bus, partitions, trials },
+    seenProbes: () => seenProbes({ roster: roster(), directory, presentOf: network.presentOf }),
     takePing: pings.take,
     takeForwardedPings: pings.takeKept,
     health: async () => {

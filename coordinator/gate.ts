@@ -9,7 +9,7 @@ import { createSessions, type Sessions } from './access/sessions.ts';
 import { createTextRecords } from './access/text-records.ts';
 import { createTokens, type Tokens } from './access/tokens.ts';
 import { noTrials, type TrialsPart } from './access/trials.ts';
-import type { Config } from './config.ts';
+import { anchorsOf, type Config } from './config.ts';
 import { createOperations, type Gate } from './operations/index.ts';
 import { createProbeIdentities } from './probes/identities.ts';
 import type { Sql } from './store/database.ts';
@@ -46,7 +46,10 @@ export const createEntrance = ({ config, sql, clock, log, baseUrl, trials = noTr
   const connections = createConnections({ sql, secretKey, previousKey, clock, log, baseUrl });
   const telling = createTelling({ config, sql, clock, log, secrets, baseUrl });
   const account = keyFromSeed(config.NATS_ACCOUNT_SEED, 'account');
-  const probes = createProbeIdentities({ account, clock, natsUrl: config.NATS_PUBLIC_URL ?? config.NATS_URL });
+  const probes = createProbeIdentities({
+    ...{ account, clock, natsUrl: config.NATS_PUBLIC_URL ?? config.NATS_URL, tlsFirst: config.NATS_TLS_FIRST, ca: config.NATS_CA },
+    anchors: () => anchorsOf(config, baseUrl()),
+  });
   const gate = createOperations({
     sql,
     clock,

@@ -13,6 +13,7 @@ import { createSender, mailsAtOnce, prepareSending, type Sender } from './alerts
 import { createTeller, type Teller } from './alerts/teller.ts';
 import type { Told, ToldLinks } from './alerts/told.ts';
 import { type Config, dkimOf } from './config.ts';
+import { type Figures, noFigures } from './house/figures.ts';
 import { createMailSender, type MailSender } from './mail/sender.ts';
 import type { Sql } from './store/database.ts';
 
@@ -21,7 +22,7 @@ export type Telling = {
   readonly channels: ChannelsPart;
   /** Undefined where mail is not set up. */
   readonly mail: MailSender | undefined;
-  readonly startTeller: (every: { readonly everyMs: number; readonly rescueMs: number }) => Teller;
+  readonly startTeller: (every: { readonly everyMs: number; readonly rescueMs: number; readonly figures?: Figures }) => Teller;
   readonly close: () => Promise<void>;
 };
 
@@ -138,9 +139,9 @@ export const createTelling = ({ config, sql, clock, log, secrets, baseUrl }: Par
       },
       pushKey: async () => (await vapid()).public_key,
     },
-    startTeller: ({ everyMs, rescueMs }) => {
+    startTeller: ({ everyMs, rescueMs, figures = noFigures }) => {
       const teller = createTeller({
-        ...{ sql, clock, log, kindOf, send, linksOf, everyMs, rescueMs },
+        ...{ sql, clock, log, kindOf, send, linksOf, everyMs, rescueMs, figures },
         hasMail: mail !== undefined,
         openSecrets: async (channel, box) => secretsShape.parse(JSON.parse(await secrets.open(sql, box, channelSecretsOf(channel)))),
       });

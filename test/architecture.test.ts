@@ -32,6 +32,8 @@ const walls: Readonly<Record<string, readonly string[]>> = {
   'coordinator/alerts': [...coordinatorGround, 'coordinator/house', 'coordinator/mail'],
   'coordinator/alerts/kinds': ['coordinator/alerts/told.ts', 'shared/base'],
   'coordinator/probes': [...coordinatorGround, 'coordinator/house'],
+  // Figures of all that goes on, for whoever looks after it.
+  'coordinator/metrics': [...coordinatorGround, 'coordinator/house', 'coordinator/probes'],
   'coordinator/partition': [...coordinatorGround, 'coordinator/house', 'coordinator/probes', 'coordinator/alerts'],
   'coordinator/pings': [...coordinatorGround, 'coordinator/house', 'coordinator/probes', 'coordinator/partition'],
   // What the world reads, from memory.
@@ -228,7 +230,7 @@ describe('the house', () => {
     const calls =
       /\bfetch\(|\b(?:http|https|net|tls)\.(?:request|get|connect|createConnection)\(|'undici'|getBuiltinModule\('node:(?:https|net|tls)'\)/;
     const callers = files.filter((file) => isInside(file, 'coordinator') && !file.includes('/assets/') && calls.test(code(file)));
-    expect(callers).toEqual(['coordinator/alerts/connection.ts', 'coordinator/alerts/send.ts']);
+    expect(callers).toEqual(['coordinator/alerts/connection.ts', 'coordinator/alerts/documents.ts', 'coordinator/alerts/send.ts']);
   });
 
   test('lists the packages that it uses, and no others', () => {

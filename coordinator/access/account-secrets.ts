@@ -17,6 +17,7 @@ export type SecretKind =
   | 'page entry'
   | 'page opt-in'
   | 'page leaving'
+  | 'join token'
   | 'attempt';
 
 export type AccountSecrets = {

@@ -15,9 +15,9 @@ export type Attempts = {
   readonly forget: (tried: readonly Tried[]) => Promise<void>;
 };
 
-const windowMs = 15 * 60_000;
+const usualWindowMs = 15 * 60_000;
 
-export const createAttempts = (sql: Sql, clock: Clock, secrets: AccountSecrets): Attempts => {
+export const createAttempts = (sql: Sql, clock: Clock, secrets: AccountSecrets, windowMs = usualWindowMs): Attempts => {
   const subjectsOf = (tried: readonly Tried[]): Promise<Buffer[]> =>
     Promise.all(tried.map(({ what }) => secrets.fingerprint('attempt', what)));
   return {

@@ -26,9 +26,23 @@ export type ListedProbe = {
   readonly clock_offset_ms: number | null;
 };
 
+/** What a host is told that has become a probe: where everything is, and what its key may do. Nothing of it is secret. */
+export type Welcome = {
+  readonly nats_url: string;
+  readonly nats_tls_first: boolean;
+  readonly nats_ca: string | null;
+  readonly jwt: string;
+  readonly anchors: readonly string[];
+};
+
 export type ProbesPart = {
   /** @throws Refusal `name_taken`. The credentials (the text of a NATS credentials file) are shown once and stored nowhere. */
   readonly createProbe: (sql: Queryable, probe: NewProbe) => Promise<{ readonly id: string; readonly credentials: string }>;
+  /** Whether whoever has this key signed the token. */
+  readonly isEnrolmentProof: (key: string, proof: string, token: string) => boolean;
+  /** A probe that made its key itself. @throws Refusal `name_taken`. */
+  readonly enrolProbe: (sql: Queryable, probe: NewProbe, key: string) => Promise<{ readonly id: string }>;
+  readonly welcome: (id: string, probe: NewProbe, key: string) => Welcome;
   /** New credentials; the older ones go on working for a day. @throws Refusal `probe_not_found`. */
   readonly rotateProbe: (sql: Queryable, id: string) => Promise<{ readonly id: string; readonly credentials: string }>;
   /** Its connection falls within a second of the commit. @throws Refusal `probe_not_found`. */

@@ -2,6 +2,7 @@ import type { Clock } from '../../shared/base/clock.ts';
 import type { Log } from '../../shared/base/log.ts';
 import { tryAgain } from '../domain/telling/back-off.ts';
 import { afterAttempt } from '../domain/telling/delivery.ts';
+import { type Figures, noFigures } from '../house/figures.ts';
 import type { Sql } from '../store/database.ts';
 import {
   type ClaimedMessage,
@@ -51,6 +52,7 @@ export type CourierParts = {
     readonly mayAcknowledge: boolean;
     readonly isMail: boolean;
   }) => Promise<ToldLinks>;
+  readonly figures?: Figures;
 };
 
 /** What was answered, as it is stored: a status, or a class of our own. */
@@ -63,7 +65,7 @@ export const classOf = (answer: Answer): { readonly status: number | null; reado
 type Sent = { readonly status: number | null; readonly class: string; readonly verdict: Verdict };
 
 export const createCourier = (parts: CourierParts): Courier => {
-  const { sql, clock, log, kindOf, send, openSecrets, linksOf } = parts;
+  const { sql, clock, log, kindOf, send, openSecrets, linksOf, figures = noFigures } = parts;
   const underWay = new Map<ClaimedMessage, Promise<void>>();
   const answered: Outcome[] = [];
   let storing: Promise<void> | undefined;
@@ -148,7 +150,9 @@ export const createCourier = (parts: CourierParts): Courier => {
     const { channel_id: channel } = message;
     const began = performance.now();
     try {
-      answered.push(outcomeOf(message, await attempt(message), began));
+      const outcome = outcomeOf(message, await attempt(message), began);
+      figures.told(message.kind, outcome.verdict, outcome.at - message.due_at.getTime());
+      answered.push(outcome);
       storing ??= storeAll();
       await storing;
     } catch (error) {

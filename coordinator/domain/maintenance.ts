@@ -138,6 +138,23 @@ const refuseUseless = (schedule: Schedule, rule: Rule): void => {
   if (count > mostInYear) throw refuseRule(`occurs more than ${mostInYear} times a year; choose a longer step, or one longer window.`);
 };
 
+/** How often a window occurs in those 90 days of its first year that hold the most: so many are written down at a time. */
+export const mostWrittenAhead = (schedule: Schedule): number => {
+  if (schedule.rrule === null) return 1;
+  const rule = ruleFrom(schedule.rrule);
+  const times: number[] = [];
+  for (const time of untilEnd(rule, schedule, 1)) {
+    times.push(time);
+    if (times.length >= Math.min(mostInYear, rule.count ?? mostInYear)) break;
+  }
+  let [first, most] = [0, 1];
+  for (const [last, time] of times.entries()) {
+    while ((times[first] ?? time) <= time - expandedAhead) first += 1;
+    most = Math.max(most, last - first + 1);
+  }
+  return most;
+};
+
 /** What a window is made of, checked. */
 export type WindowDraft = { readonly name: string | null; readonly schedule: Schedule };
 

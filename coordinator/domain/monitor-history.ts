@@ -40,10 +40,17 @@ export type MonitorHistory = {
   readonly begins_anew_at: number | null;
 };
 
-const latest = (a: number | null, b: number | null): number | null => (a === null || b === null ? (a ?? b) : Math.max(a, b));
+/** The later of two moments, of which either may be missing. */
+export const latest = (a: number | null, b: number | null): number | null => (a === null || b === null ? (a ?? b) : Math.max(a, b));
+
+/** What the newest thing that was seen covers is made of this. */
+type Covering = Pick<
+  MonitorHistory,
+  'kind' | 'interval_s' | 'config' | 'created_at' | 'resumed_at' | 'gap_since' | 'begins_anew_at' | 'last_covering_at' | 'last_beat_at'
+>;
 
 /** Until when the newest thing that was seen counts (rule 22); the ledger knows it for certain once it has noticed the silence. */
-const coveredUntil = ({ kind, interval_s, config, created_at, resumed_at, ...history }: MonitorHistory): number => {
+export const coveredUntil = ({ kind, interval_s, config, created_at, resumed_at, ...history }: Covering): number => {
   if (history.gap_since !== null) return history.gap_since;
   if (history.begins_anew_at !== null) return history.begins_anew_at;
   const beginning = latest(created_at, resumed_at) ?? created_at;

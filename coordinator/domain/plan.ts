@@ -8,14 +8,28 @@ export type Plan = {
   readonly members: number;
   readonly private_probes: number;
   readonly channels: number;
+  readonly groups: number;
+  /** Maintenance that is not over. */
+  readonly windows: number;
+  /** Of one window, in the 90 days ahead that are written down: what is written costs each installation, whatever was paid. */
+  readonly occurrences: number;
 };
 
 const unlimited = Number.POSITIVE_INFINITY;
 
 export const plans = {
-  free: { monitors: 20, min_interval_s: 180, status_pages: 1, members: 1, private_probes: 0, channels: 3 },
-  team: { monitors: 100, min_interval_s: 60, status_pages: 5, members: 10, private_probes: 1, channels: 20 },
-  business: { monitors: 1000, min_interval_s: 10, status_pages: 50, members: 100, private_probes: 10, channels: 200 },
+  free: {
+    ...{ monitors: 20, min_interval_s: 180, status_pages: 1, members: 1, private_probes: 0, channels: 5 },
+    ...{ groups: 20, windows: 20, occurrences: 5_000 },
+  },
+  team: {
+    ...{ monitors: 100, min_interval_s: 60, status_pages: 5, members: 10, private_probes: 1, channels: 50 },
+    ...{ groups: 200, windows: 200, occurrences: 5_000 },
+  },
+  business: {
+    ...{ monitors: 1000, min_interval_s: 10, status_pages: 50, members: 100, private_probes: 10, channels: 500 },
+    ...{ groups: 2_000, windows: 2_000, occurrences: 5_000 },
+  },
   self_hosted: {
     monitors: unlimited,
     min_interval_s: 0,
@@ -23,6 +37,9 @@ export const plans = {
     members: unlimited,
     private_probes: unlimited,
     channels: unlimited,
+    groups: unlimited,
+    windows: unlimited,
+    occurrences: 5_000,
   },
 } as const satisfies Record<string, Plan>;
 
@@ -44,14 +61,30 @@ const counted = {
   members: { code: 'plan_limit_members', noun: 'members' },
   private_probes: { code: 'plan_limit_private_probes', noun: 'private probes' },
   channels: { code: 'plan_limit_channels', noun: 'channels' },
+  groups: { code: 'plan_limit_groups', noun: 'groups' },
+  windows: { code: 'plan_limit_windows', noun: 'maintenance windows that are not over' },
 } as const;
 
+/** What is counted for an organisation against the number of its plan. */
+export type Counted = keyof typeof counted;
+
 /** Refuses one more of something when the plan's number is reached. The count must be read under the organisation's lock. */
-export const mayHaveOneMore = (of: keyof typeof counted, plan: PlanName, present: number): void => {
+export const mayHaveOneMore = (of: Counted, plan: PlanName, present: number): void => {
   const most = plans[plan][of];
   if (present < most) return;
   const { code, noun } = counted[of];
+  if (most === 0) throw new Refusal(code, `The plan ${plan} has no ${noun}; take a larger plan.`);
   throw new Refusal(code, `The plan ${plan} allows ${most} ${noun}, and there are ${present}. Delete one, or take a larger plan.`);
+};
+
+/** Refuses a window that would occur too often within what is written down ahead. */
+export const mayOccur = (times: number, plan: PlanName): void => {
+  const { occurrences } = plans[plan];
+  if (times <= occurrences) return;
+  throw new Refusal(
+    'plan_limit_occurrences',
+    `rrule: the window would occur ${times.toLocaleString('en')} times within 90 days, and ${occurrences.toLocaleString('en')} are the most; choose a longer step, or one longer window.`,
+  );
 };
 
 /** Refuses an interval that is shorter than the plan checks. */

@@ -27,7 +27,7 @@ export type Health = {
 };
 
 /** Why this coordinator must get no requests now; none means that it is ready. */
-const obstacles = ({ database, bus, streams, busFault }: Standing, isLeaving: boolean): readonly string[] => [
+export const obstacles = ({ database, bus, streams, busFault }: Standing, isLeaving: boolean): readonly string[] => [
   ...(isLeaving ? ['This coordinator was told to end.'] : []),
   ...(database ? [] : ['The database does not answer, or is not yet of this version.']),
   ...(bus ? [] : ['The bus cannot be reached.']),

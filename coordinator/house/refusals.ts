@@ -2,6 +2,7 @@ import type { Log } from '../../shared/base/log.ts';
 import type { RefusedReason } from '../domain/refused-reason.ts';
 import type { Sql } from '../store/database.ts';
 import { countRefused } from '../store/refused.ts';
+import { type Figures, noFigures } from './figures.ts';
 
 export type { RefusedReason } from '../domain/refused-reason.ts';
 
@@ -12,7 +13,9 @@ const stranger = 'unknown';
 const mostRows = 1_000;
 
 /** Counts refusals in memory; `flush` writes them. What a flush could not write is kept for the next. */
-export const createRefusals = ({ sql, log }: { readonly sql: Sql; readonly log: Log }): Refusals => {
+type Parts = { readonly sql: Sql; readonly log: Log; readonly figures?: Figures };
+
+export const createRefusals = ({ sql, log, figures = noFigures }: Parts): Refusals => {
   let counts = new Map<string, { probe: string; reason: string; count: number }>();
   const add = (probe: string, reason: string, by: number) => {
     const key = `${probe} ${reason}`;
@@ -23,6 +26,7 @@ export const createRefusals = ({ sql, log }: { readonly sql: Sql; readonly log: 
   return {
     count: (probe, reason, by = 1) => {
       log.warn({ probe, reason, by }, 'something from the bus was refused');
+      figures.refused(reason, by);
       add(reason === 'unknown_probe' ? stranger : probe, reason, by);
     },
     flush: async () => {

@@ -23,6 +23,7 @@ import { changeEmail, changePassword, showProfile, updateProfile } from './peopl
 import { proveAgain } from './people/prove-again.ts';
 import { beginProof, proveByPasskey } from './people/prove-by-passkey.ts';
 import { endSecondFactor, proposeSecondFactor, replaceRecoveryCodes, showSecondFactor, startSecondFactor } from './people/second-factor.ts';
+import { enrolProbe } from './probes/enrol-probe.ts';
 import { finishSignUp } from './signing-up/finish-sign-up.ts';
 import { requestPasswordReset, resetPassword } from './signing-up/passwords.ts';
 import { showDoor, showInvitation, showLink } from './signing-up/show.ts';
@@ -78,4 +79,5 @@ export const visitorHandlers: { readonly [Id in keyof typeof visitorOperations]:
   showLink: bind(visitorOperations.showLink, showLink),
   showInvitation: bind(visitorOperations.showInvitation, showInvitation),
   showDoor: bind(visitorOperations.showDoor, showDoor),
+  enrolProbe: bindInSteps(visitorOperations.enrolProbe, enrolProbe),
 };

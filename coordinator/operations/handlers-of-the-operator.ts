@@ -12,6 +12,7 @@ import { listOrganisations } from './operator/list-organisations.ts';
 import { markOperator, unmarkOperator } from './operator/mark-operator.ts';
 import { showFigures } from './operator/show-figures.ts';
 import { createProbe } from './probes/create-probe.ts';
+import { invitePublicProbe, listAllProbeInvitations, revokeAnyProbeInvitation } from './probes/invitations.ts';
 import { listProbes } from './probes/list-probes.ts';
 import { revokeProbe } from './probes/revoke-probe.ts';
 import { rotateProbe } from './probes/rotate-probe.ts';
@@ -38,5 +39,8 @@ export const installationHandlers: { readonly [Id in keyof typeof installationOp
   createProbe: bind(installationOperations.createProbe, createProbe),
   rotateProbe: bind(installationOperations.rotateProbe, rotateProbe),
   revokeProbe: bind(installationOperations.revokeProbe, revokeProbe),
+  invitePublicProbe: bind(installationOperations.invitePublicProbe, invitePublicProbe),
+  listAllProbeInvitations: bind(installationOperations.listAllProbeInvitations, listAllProbeInvitations),
+  revokeAnyProbeInvitation: bind(installationOperations.revokeAnyProbeInvitation, revokeAnyProbeInvitation),
   ...operatorHandlers,
 };

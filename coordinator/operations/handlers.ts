@@ -66,6 +66,7 @@ import { updateMonitor } from './monitors/update-monitor.ts';
 import { beginExport, readExport } from './organisation/export.ts';
 import { getAuditChoices, listAudit } from './organisation/list-audit.ts';
 import { showOrganisation, updateOrganisation } from './organisation/organisation.ts';
+import { inviteProbe, listProbeInvitations, revokeProbeInvitation } from './probes/invitations.ts';
 import { listCheckers } from './probes/list-checkers.ts';
 import { search } from './search/search.ts';
 import { disconnectAssistant, getConnection, listConnections } from './tokens/connections.ts';
@@ -105,6 +106,9 @@ export const organisationHandlers: { readonly [Id in keyof typeof operations | k
   setMemberRole: bind(innerOperations.setMemberRole, setMemberRole),
   removeMember: bind(innerOperations.removeMember, removeMember),
   listCheckers: bind(innerOperations.listCheckers, listCheckers),
+  inviteProbe: bind(operations.inviteProbe, inviteProbe),
+  listProbeInvitations: bind(operations.listProbeInvitations, listProbeInvitations),
+  revokeProbeInvitation: bind(operations.revokeProbeInvitation, revokeProbeInvitation),
   listGroupStandings: bind(innerOperations.listGroupStandings, listGroupStandings),
   showGroup: bind(innerOperations.showGroup, showGroup),
   listMonitorsOutside: bind(innerOperations.listMonitorsOutside, listMonitorsOutside),

@@ -5,6 +5,7 @@ import { operatorIn } from '../access/caller.ts';
 import { type Command, type HouseCommand, UsageFault } from './command.ts';
 import { configOf, days, id, input, oneOrAll, onInstallation, organisation, required, today, upon, within } from './command-parts.ts';
 import { commandsOfChannels } from './commands-of-channels.ts';
+import { commandsOfInvitations } from './commands-of-invitations.ts';
 import { commandsOfPeople } from './commands-of-people.ts';
 import { commandsOfTheBus } from './commands-of-the-bus.ts';
 
@@ -41,6 +42,7 @@ export const commands: readonly Command[] = [
   ...commandsOfPeople,
   ...commandsOfChannels,
   ...commandsOfTheBus,
+  ...commandsOfInvitations,
   {
     ...today,
     words: ['probe', 'create'],

@@ -8,6 +8,7 @@ import type { Roster, RosterProbe } from '../../shared/checks/assignment.ts';
 import { probeOf } from '../../shared/checks/placement.ts';
 import { type Allowances, type Budget, emptyBudget, spend } from '../domain/sampling-budget.ts';
 import { type Asked, isForgotten, mayAsk, neverAsked } from '../domain/target-budget.ts';
+import { type Figures, noFigures } from '../house/figures.ts';
 import type { Assignments } from '../probes/assignments.ts';
 import { placedOf } from '../probes/placed.ts';
 import { type Sql, wayOf } from '../store/database.ts';
@@ -40,9 +41,10 @@ type Parts = {
   readonly log: Log;
   readonly roster: () => Roster;
   readonly assignments: Assignments;
+  readonly figures?: Figures;
 };
 
-export const createLooks = ({ sql, bus, clock, log, roster, assignments }: Parts): Looks => {
+export const createLooks = ({ sql, bus, clock, log, roster, assignments, figures = noFigures }: Parts): Looks => {
   const slot = wayOf(sql).openSlot();
   let budget: Budget = emptyBudget;
   const underWay = new Set<Promise<void>>();
@@ -75,14 +77,18 @@ export const createLooks = ({ sql, bus, clock, log, roster, assignments }: Parts
   const first = createFirstLooks({
     ...{ bus, clock, log, roster, rowsOf },
     send: async (row, ...rest) => {
-      if (isAllowed(row.id, false)) await send(row, ...rest);
+      if (!isAllowed(row.id, false)) return;
+      figures.asked('first');
+      await send(row, ...rest);
     },
   });
 
   const sendIf = async (row: MonitorRow, { look, when }: LookWish, continent: Continent): Promise<void> => {
     const probe = probeOf(placedOf(row), continent, roster());
     const isSample = when === 'sample';
-    if (probe && isAllowed(row.id, isSample) && (!isSample || isGranted(probe))) await send(row, look, probe, continent);
+    if (!probe || !isAllowed(row.id, isSample) || (isSample && !isGranted(probe))) return;
+    figures.asked(isSample ? 'sample' : 'now');
+    await send(row, look, probe, continent);
   };
 
   const askAll = async (wishes: readonly LookWish[]): Promise<void> => {

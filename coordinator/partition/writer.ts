@@ -1,5 +1,6 @@
 import type { Clock } from '../../shared/base/clock.ts';
 import type { Log } from '../../shared/base/log.ts';
+import { type Figures, noFigures } from '../house/figures.ts';
 import { commitUnits, prepareCommits, resultsIn, type Unit } from '../store/commit.ts';
 import type { CommitSlot } from '../store/commit-slot.ts';
 import { isPassing, type Sql, wayOf } from '../store/database.ts';
@@ -24,9 +25,9 @@ type Waiting = { readonly unit: Unit; readonly resolve: () => void; readonly rej
 const mostResults = 5_000;
 const mostSlots = 2;
 
-type Parts = { readonly sql: Sql; readonly owner: string; readonly clock: Clock; readonly log: Log };
+type Parts = { readonly sql: Sql; readonly owner: string; readonly clock: Clock; readonly log: Log; readonly figures?: Figures };
 
-export const createWriter = ({ sql, owner, clock, log }: Parts): Writer => {
+export const createWriter = ({ sql, owner, clock, log, figures = noFigures }: Parts): Writer => {
   let queue: Waiting[] = [];
   const slots = Array.from({ length: mostSlots }, () => wayOf(sql).openSlot());
   /** Those that write nothing. */
@@ -54,7 +55,9 @@ export const createWriter = ({ sql, owner, clock, log }: Parts): Writer => {
         ...unit,
         staleHours: unit.staleHours.filter((hour) => hour !== markedHour || hour !== hourOf(clock.now())),
       }));
+      const began = performance.now();
       await commitUnits({ sql, slot }, owner, units);
+      figures.committed(units, performance.now() - began, clock.now());
       for (const { staleHours } of units) for (const hour of staleHours) markedHour = Math.max(markedHour, hour);
       for (const { resolve } of batch) resolve();
     } catch (error) {

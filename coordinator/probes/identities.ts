@@ -2,7 +2,8 @@ import type { Clock } from '../../shared/base/clock.ts';
 import type { Continent } from '../../shared/base/continents.ts';
 import { newId } from '../../shared/base/ids.ts';
 import { printProbeCredentials } from '../../shared/bus/credentials.ts';
-import { issueCredentials, type Key } from '../../shared/bus/identity.ts';
+import { credentialsLiveMs, isEnrolmentProof } from '../../shared/bus/enrolment.ts';
+import { issueCredentials, type Key, mintUser } from '../../shared/bus/identity.ts';
 import { probeLimits, probePermissions } from '../../shared/bus/probe-user.ts';
 import type { Queryable } from '../store/database.ts';
 import { addProbeKey, allProbes, insertProbe, type NamedProbe, revokeProbe } from '../store/probes.ts';
@@ -15,10 +16,24 @@ type Parts = {
   readonly clock: Clock;
   /** Where probes reach the bus. */
   readonly natsUrl: string;
+  /** How they reach it. */
+  readonly tlsFirst?: boolean;
+  readonly ca?: string | undefined;
+  readonly anchors?: () => readonly string[];
+};
+
+/** What a probe's own key may do on the bus, for the time that credentials live. */
+export const mintProbe = (
+  account: Key,
+  { probe, key, of: { name, continent, organisation } }: { readonly probe: string; readonly key: string; readonly of: NamedProbe },
+  now: number,
+): string => {
+  const permissions = probePermissions(probe, continent, organisation);
+  return mintUser({ name: `probe ${name}`, user: key, account, permissions, limits: probeLimits, expiresAt: now + credentialsLiveMs }, now);
 };
 
 /** Makes, rotates and revokes probes: rows and outbox lines in the caller's transaction, credentials signed here and stored nowhere. */
-export const createProbeIdentities = ({ account, clock, natsUrl }: Parts) => {
+export const createProbeIdentities = ({ account, clock, natsUrl, tlsFirst = false, ca, anchors = () => [] }: Parts) => {
   const issue = (probe: string, { name, continent, organisation }: NamedProbe): { key: string; credentials: string } => {
     const permissions = probePermissions(probe, continent, organisation);
     const user = issueCredentials({ name: `probe ${name}`, account, permissions, limits: probeLimits }, clock.now());
@@ -32,6 +47,19 @@ export const createProbeIdentities = ({ account, clock, natsUrl }: Parts) => {
       await insertProbe(sql, id, { ...probe, key });
       return { id, credentials };
     },
+    isEnrolmentProof,
+    enrolProbe: async (sql: Queryable, probe: NamedProbe, key: string) => {
+      const id = newId();
+      await insertProbe(sql, id, { ...probe, key });
+      return { id };
+    },
+    welcome: (probe: string, of: NamedProbe, key: string) => ({
+      nats_url: natsUrl,
+      nats_tls_first: tlsFirst,
+      nats_ca: ca ?? null,
+      jwt: mintProbe(account, { probe, key, of }, clock.now()),
+      anchors: anchors(),
+    }),
     rotateProbe: async (sql: Queryable, id: string) => {
       let credentials = '';
       const issueNext = (of: NamedProbe): string => {

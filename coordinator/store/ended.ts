@@ -1,5 +1,6 @@
 import { idleMs, oldestMs } from '../domain/session.ts';
 import type { Queryable } from './database.ts';
+import { forgetEndedRecords } from './oauth-records.ts';
 
 const day = 86_400_000;
 
@@ -14,5 +15,6 @@ export const forgetEnded = async (sql: Queryable, now: number): Promise<void> =>
   await sql`delete from email_verifications where expires_at <= ${at}`;
   await sql`delete from password_resets where expires_at <= ${at}`;
   await sql`delete from invitations where expires_at <= ${at}`;
+  await forgetEndedRecords(sql, now, { consentMs: day / 12, clientMs: 7 * day });
   await sql`delete from attempts where began_at <= ${new Date(now - day)}`;
 };

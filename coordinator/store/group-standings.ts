@@ -1,30 +1,12 @@
-import type { Status } from '../domain/status.ts';
 import type { Queryable } from './database.ts';
+import { type ShownGroup, shownGroup } from './groups.ts';
 
-/** How the monitors of groups are, from what the database keeps of each (monitor_status, migration 018). */
+/** Groups as pages show them, and what names them. */
 
-export type GroupCounts = {
-  readonly key: number;
-  readonly id: string;
-  readonly name: string;
-  readonly description: string | null;
-  readonly created_at: Date;
-  /** How many of its monitors are so, of those that count for the group and of the others. */
-  readonly members: readonly { readonly status: Status; readonly affects_group_status: boolean; readonly count: number }[];
-};
-
-const counted = (sql: Queryable) => sql`g.key, g.id, g.name, g.description, g.created_at, (
-    select coalesce(jsonb_agg(jsonb_build_object('status', c.status, 'affects_group_status', c.affects, 'count', c.count)), '[]')
-    from (select s.status, s.affects, count(*) as count from monitor_status s where s.group_id = g.id group by s.status, s.affects) c) as members`;
-
-export const groupCounts = (sql: Queryable, organisation: string, offset: number, most: number): Promise<GroupCounts[]> =>
-  sql<GroupCounts[]>`
-    select ${counted(sql)} from groups g where g.organisation_id = ${organisation} order by g.name_folded offset ${offset} limit ${most}`;
-
-export const countsOfGroup = async (sql: Queryable, organisation: string, id: string): Promise<GroupCounts | undefined> => {
-  const [row] = await sql<GroupCounts[]>`select ${counted(sql)} from groups g where g.organisation_id = ${organisation} and g.id = ${id}`;
-  return row;
-};
+/** By name, a page from a place on. */
+export const groupsByName = (sql: Queryable, organisation: string, offset: number, most: number): Promise<ShownGroup[]> =>
+  sql<ShownGroup[]>`
+    select ${shownGroup(sql)} from groups g where g.organisation_id = ${organisation} order by g.name_folded offset ${offset} limit ${most}`;
 
 export const countGroups = async (sql: Queryable, organisation: string): Promise<number> => {
   const [row] = await sql<{ count: number }[]>`select count(*) as count from groups where organisation_id = ${organisation}`;

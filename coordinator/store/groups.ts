@@ -1,4 +1,5 @@
 import { folded } from '../domain/name.ts';
+import type { Status } from '../domain/status.ts';
 import { isViolationOf, type Queryable } from './database.ts';
 
 export type ShownGroup = {
@@ -6,20 +7,22 @@ export type ShownGroup = {
   readonly id: string;
   readonly name: string;
   readonly description: string | null;
-  readonly monitors: number;
   readonly created_at: Date;
+  /** How many of its monitors are so, of those that count for the group and of the others. */
+  readonly members: readonly { readonly status: Status; readonly affects_group_status: boolean; readonly count: number }[];
 };
 
-/** How many it has is kept (monitor_counts, migration 028): some have thousands. */
-const shown = (sql: Queryable) => sql`g.key, g.id, g.name, g.description, g.created_at,
-  coalesce((select c.monitors from monitor_counts c where c.organisation_id = g.organisation_id and c.group_id = g.id), 0) as monitors`;
+/** How its monitors are is counted in the index of what the database keeps of each (monitor_status, migration 018). */
+export const shownGroup = (sql: Queryable) => sql`g.key, g.id, g.name, g.description, g.created_at, (
+    select coalesce(jsonb_agg(jsonb_build_object('status', c.status, 'affects_group_status', c.affects, 'count', c.count)), '[]')
+    from (select s.status, s.affects, count(*) as count from monitor_status s where s.group_id = g.id group by s.status, s.affects) c) as members`;
 
 export const groupPage = (sql: Queryable, organisation: string, after: number, most: number): Promise<ShownGroup[]> =>
   sql<ShownGroup[]>`
-    select ${shown(sql)} from groups g where g.organisation_id = ${organisation} and g.key > ${after} order by g.key limit ${most}`;
+    select ${shownGroup(sql)} from groups g where g.organisation_id = ${organisation} and g.key > ${after} order by g.key limit ${most}`;
 
 export const groupById = async (sql: Queryable, organisation: string, id: string): Promise<ShownGroup | undefined> => {
-  const [row] = await sql<ShownGroup[]>`select ${shown(sql)} from groups g where g.organisation_id = ${organisation} and g.id = ${id}`;
+  const [row] = await sql<ShownGroup[]>`select ${shownGroup(sql)} from groups g where g.organisation_id = ${organisation} and g.id = ${id}`;
   return row;
 };
 
@@ -27,10 +30,15 @@ export const groupById = async (sql: Queryable, organisation: string, id: string
 export const groupChoices = (sql: Queryable, organisation: string): Promise<{ readonly id: string; readonly name: string }[]> =>
   sql<{ id: string; name: string }[]>`select id, name from groups where organisation_id = ${organisation} order by name_folded`;
 
+export const countGroups = async (sql: Queryable, organisation: string): Promise<number> => {
+  const [row] = await sql<{ count: number }[]>`select count(*) as count from groups where organisation_id = ${organisation}`;
+  return row?.count ?? 0;
+};
+
 /** Names compare after trimming, without case. */
 export const groupNamed = async (sql: Queryable, organisation: string, name: string): Promise<ShownGroup | undefined> => {
   const [row] = await sql<ShownGroup[]>`
-    select ${shown(sql)} from groups g where g.organisation_id = ${organisation} and g.name_folded = ${folded(name)}`;
+    select ${shownGroup(sql)} from groups g where g.organisation_id = ${organisation} and g.name_folded = ${folded(name)}`;
   return row;
 };
 

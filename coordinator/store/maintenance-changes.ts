@@ -35,7 +35,10 @@ const keepPast = async (sql: Queryable, id: string, now: number): Promise<void> 
   await sql`insert into maintenance_groups (window_id, group_id) select ${version}, group_id from maintenance_groups where window_id = ${id}`;
 };
 
-const sameIds = (a: readonly string[], b: readonly string[]): boolean => a.length === b.length && a.every((each) => b.includes(each));
+const sameIds = (a: readonly string[], b: readonly string[]): boolean => {
+  const others = new Set(b);
+  return a.length === b.length && a.every((each) => others.has(each));
+};
 
 export type ChangedWindow = { readonly draft: WindowDraft; readonly monitors: readonly string[]; readonly groups: readonly string[] };
 

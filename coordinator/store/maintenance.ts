@@ -57,6 +57,17 @@ export const windowById = async (sql: Queryable, organisation: string, id: strin
   return row && shownFrom(row);
 };
 
+/** How many windows of it run, or are still to come, as a part of a statement. */
+export const windowsNotOver = (sql: Queryable, organisation: string, now: number) => sql`
+  select count(*) from maintenance_windows w where w.organisation_id = ${organisation} and w.deleted_at is null
+    and (w.expanded_until is not null or exists (
+      select 1 from maintenance_occurrences o where o.window_id = w.id and o.ended_at > ${instant(now)}))`;
+
+export const countWindows = async (sql: Queryable, organisation: string, now: number): Promise<number> => {
+  const [row] = await sql<{ count: number }[]>`${windowsNotOver(sql, organisation, now)}`;
+  return row?.count ?? 0;
+};
+
 export const instant = (at: number): string => new Date(at).toISOString();
 
 /** Those that lie on each other or follow without a gap are written as the one stretch that they cover. */
@@ -101,12 +112,17 @@ export const writeCovered = async (sql: Queryable, id: string, monitors: readonl
   await sql`insert into maintenance_groups (window_id, group_id) select ${id}, unnest(${[...groups]}::uuid[])`;
 };
 
-/** What the window covered stays covered and from now on it covers nothing (rule 24): its occurrences stay, cut by `deleted_at`. */
+/**
+ * What the window covered stays covered and from now on it covers nothing (rule 24): its occurrences of the past stay, cut by `deleted_at`. Those
+ * that had not begun go, or whoever made and deleted windows for an hour would leave millions.
+ */
 export const deleteWindow = async (sql: Queryable, organisation: string, id: string, now: number): Promise<boolean> => {
   const gone = await sql`
     update maintenance_windows set deleted_at = ${instant(now)}, expanded_until = null
     where organisation_id = ${organisation} and id = ${id} and deleted_at is null`;
-  return gone.count > 0;
+  if (gone.count === 0) return false;
+  await sql`delete from maintenance_occurrences where window_id = ${id} and began_at >= ${instant(now)}`;
+  return true;
 };
 
 type Expanding = {

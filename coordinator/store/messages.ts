@@ -12,6 +12,7 @@ export type ClaimedMessage = {
   readonly thread_reference: string | null;
   readonly event: string;
   readonly told: unknown;
+  readonly due_at: Date;
   /** This attempt counted in. */
   readonly attempts: number;
   readonly kind: string;
@@ -63,8 +64,8 @@ export const claimMessages = (
     claimed as (
       update messages set attempts = attempts + 1, claimed_until = ${until}, next_at = ${until}
       where id in (select id from messages where state = 'waiting' and next_at <= ${at} and id in (select id from chosen) for update skip locked)
-      returning id, key, organisation_id, channel_id, thread_id, event, told, attempts)
-    select c.id, c.organisation_id, c.channel_id, c.thread_id, c.event, c.told, c.attempts, h.kind, h.config, h.secrets,
+      returning id, key, organisation_id, channel_id, thread_id, event, told, due_at, attempts)
+    select c.id, c.organisation_id, c.channel_id, c.thread_id, c.event, c.told, c.due_at, c.attempts, h.kind, h.config, h.secrets,
       case when h.kind = 'email' then 'mail' else coalesce(h.host, h.id::text) end as host,
       (select reference from messages t where t.id = c.thread_id) as thread_reference
     from claimed c join channels h on h.id = c.channel_id order by c.key`;

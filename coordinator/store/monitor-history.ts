@@ -64,6 +64,15 @@ const historyFrom = (row: Row, now: number): MonitorHistory => {
 };
 
 /**
+ * Of one it is asked by itself: of an array the database expects ten, so that it takes a plan for every call to be cheaper than one for all,
+ * and making it takes three times as long as the call.
+ */
+const among = (sql: Queryable, monitors: readonly string[]) => {
+  const [one] = monitors;
+  return one !== undefined && monitors.length === 1 ? sql`w.id = ${one}` : sql`w.id = any(${[...monitors]}::uuid[])`;
+};
+
+/**
  * The histories of some monitors of an organisation since `from`, in one statement and so of one moment. Raw results are asked for
  * their newest only; they reach back as long as they are kept.
  */
@@ -93,6 +102,6 @@ export const monitorHistories = async (
       (select ${ms(sql, 'min(o.created_at)')} from outbox o where o.done_at is null and o.topic = 'monitor' and o.partition = w.partition
         and o.payload->>'monitor' = w.id::text and (o.payload->>'change' = 'resumed' or o.payload->>'what_is_checked_changed' = 'true'))
         as begins_anew_at
-    from monitors w where w.organisation_id = ${organisation} and w.id = any(${[...monitors]}::uuid[])`;
+    from monitors w where w.organisation_id = ${organisation} and ${among(sql, monitors)}`;
   return rows.map((row) => historyFrom(row, now));
 };

@@ -26,20 +26,6 @@ export type ShownMonitor = {
 const shown = (sql: Queryable) =>
   sql`xmin as version, key, id, name, type, target, interval_s, enabled, config, group_id, affects_group_status, ${utcText(sql, 'created_at')} as created_at`;
 
-export const monitorPage = (sql: Queryable, organisation: string, after: number, most: number): Promise<ShownMonitor[]> =>
-  sql<ShownMonitor[]>`
-    select ${shown(sql)} from monitors where organisation_id = ${organisation} and key > ${after} order by key limit ${most}`;
-
-/** Which rows a page holds and in which versions. */
-export const monitorVersions = (
-  sql: Queryable,
-  organisation: string,
-  after: number,
-  most: number,
-): Promise<Pick<ShownMonitor, 'id' | 'version'>[]> =>
-  sql<Pick<ShownMonitor, 'id' | 'version'>[]>`
-    select id, xmin as version from monitors where organisation_id = ${organisation} and key > ${after} order by key limit ${most}`;
-
 export const monitorById = async (sql: Queryable, organisation: string, id: string): Promise<ShownMonitor | undefined> => {
   const [row] = await sql<ShownMonitor[]>`select ${shown(sql)} from monitors where organisation_id = ${organisation} and id = ${id}`;
   return row;

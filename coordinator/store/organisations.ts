@@ -1,5 +1,6 @@
-import type { PlanName } from '../domain/plan.ts';
+import type { Counted, PlanName } from '../domain/plan.ts';
 import type { Queryable } from './database.ts';
+import { windowsNotOver } from './maintenance.ts';
 
 export type OrganisationRow = { readonly id: string; readonly name: string; readonly plan: PlanName; readonly time_zone: string };
 
@@ -30,23 +31,18 @@ export const createdAt = async (sql: Queryable, id: string): Promise<Date> => {
   return row?.created_at ?? new Date(0);
 };
 
-export type Usage = {
-  readonly monitors: number;
-  readonly status_pages: number;
-  readonly members: number;
-  readonly private_probes: number;
-  readonly channels: number;
-};
+export type Usage = Readonly<Record<Counted, number>>;
 
 /** How many it has of what its plan counts. */
-export const usageOf = async (sql: Queryable, id: string): Promise<Usage> => {
+export const usageOf = async (sql: Queryable, id: string, now: number): Promise<Usage> => {
   const [row] = await sql<Usage[]>`
     select (select count(*) from monitors where organisation_id = ${id}) as monitors,
       (select count(*) from status_pages where organisation_id = ${id}) as status_pages,
       (select count(*) from memberships where organisation_id = ${id}) as members,
       (select count(*) from probes where organisation_id = ${id} and revoked_at is null) as private_probes,
-      (select count(*) from channels where organisation_id = ${id} and deleted_at is null) as channels`;
-  return row ?? { monitors: 0, status_pages: 0, members: 0, private_probes: 0, channels: 0 };
+      (select count(*) from channels where organisation_id = ${id} and deleted_at is null) as channels,
+      (select count(*) from groups where organisation_id = ${id}) as groups, (${windowsNotOver(sql, id, now)}) as windows`;
+  return row ?? { monitors: 0, status_pages: 0, members: 0, private_probes: 0, channels: 0, groups: 0, windows: 0 };
 };
 
 /**

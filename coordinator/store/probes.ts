@@ -41,6 +41,13 @@ export const allProbes = async (sql: Queryable, organisation?: string): Promise<
   return rows.map((row) => ({ ...row, keys: keysShape.parse(row.keys) }));
 };
 
+/** Whether the probe is there and this key speaks for it. */
+export const isProbeAlive = async (sql: Queryable, id: string, key: string): Promise<boolean> => {
+  const rows = await sql`select 1 from probes
+    where id = ${id} and revoked_at is null and keys @> ${JSON.stringify([{ key, until: null }])}::text::jsonb`;
+  return rows.length > 0;
+};
+
 export type NamedProbe = { readonly name: string; readonly continent: Continent; readonly organisation: string | null };
 
 type Made = NamedProbe & { readonly key: string };

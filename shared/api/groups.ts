@@ -1,4 +1,4 @@
-import { dateTime, integer, maybe, nullable, object, string, uuid } from './fields.ts';
+import { dateTime, grown, integer, maybe, nullable, object, string, uuid } from './fields.ts';
 import { operation } from './operation.ts';
 import { page, pageQuery } from './pagination.ts';
 
@@ -8,6 +8,18 @@ export const GroupOut = object('GroupOut', {
   description: nullable(string()),
   monitors: integer({}, { description: 'How many monitors are in the group; each monitor names its group.' }),
   created_at: dateTime(),
+  status: grown(
+    string({
+      description:
+        'The one status of the group, the worst of its enabled monitors that affect it: `down`, `verifying`, `pending` or `up`; `paused` when none is enabled, `pending` without monitors.',
+    }),
+    'pending',
+  ),
+  down: grown(integer({}, { description: 'How many of its monitors are so; the five add up to `monitors`.' }), 0),
+  verifying: grown(integer(), 0),
+  up: grown(integer(), 0),
+  pending: grown(integer(), 0),
+  paused: grown(integer(), 0),
 });
 
 const GroupPage = page('GroupPage', GroupOut);
@@ -47,7 +59,7 @@ export const createGroup = operation({
   response: GroupOut,
   success: 201,
   otherSuccess: { status: 200, when: 'A group of that name exists already; this is it.' },
-  refusals: ['name_invalid', 'description_invalid'],
+  refusals: ['name_invalid', 'description_invalid', 'plan_limit_groups'],
 });
 
 export const getGroup = operation({

@@ -14,6 +14,7 @@ import { getMonitorLedger, getMonitorResults } from './monitor-history.ts';
 import { createMonitor, deleteMonitor, getMonitor, getMonitorStatus, listMonitors, updateMonitor } from './monitors.ts';
 import type { RestOperation } from './operation.ts';
 import { whoami } from './organisation.ts';
+import { inviteProbe, listProbeInvitations, revokeProbeInvitation } from './probes.ts';
 import { checkStatusPageDomain, renewStatusPageLink } from './status-page-access.ts';
 import { createStatusPagePost, deleteStatusPagePost, getStatusPageSubscribers, listStatusPagePosts } from './status-page-posts.ts';
 import {
@@ -80,6 +81,9 @@ export const operations = {
   getChannel,
   updateChannel,
   deleteChannel,
+  listProbeInvitations,
+  inviteProbe,
+  revokeProbeInvitation,
 } as const;
 
 export type OperationId = keyof typeof operations;

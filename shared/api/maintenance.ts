@@ -57,6 +57,8 @@ const MaintenancePatch = object(
   { description: 'A field that is not sent, or null, stays as it is. What the window covered until now stays covered.' },
 );
 
+const planLimits = ['plan_limit_windows', 'plan_limit_occurrences'] as const;
+
 const windowId = { window_id: uuid() };
 
 export const listMaintenanceWindows = operation({
@@ -81,9 +83,10 @@ export const createMaintenanceWindow = operation({
   summary: 'Schedule a maintenance window',
   description: 'At least one monitor or group. What it covers is still checked and does not alert.',
   body: MaintenanceIn,
+  takesMuch: true,
   response: MaintenanceOut,
   success: 201,
-  refusals: ['name_invalid', 'window_invalid', 'rrule_invalid', 'monitor_not_found', 'group_not_found'],
+  refusals: [...(['name_invalid', 'window_invalid', 'rrule_invalid', 'monitor_not_found', 'group_not_found'] as const), ...planLimits],
 });
 
 export const getMaintenanceWindow = operation({
@@ -109,11 +112,13 @@ export const updateMaintenanceWindow = operation({
   description: 'From now on; what it covered in the past stays covered, and it keeps the clock that it repeats by.',
   params: windowId,
   body: MaintenancePatch,
+  takesMuch: true,
   response: MaintenanceOut,
   success: 200,
   refusals: [
     'maintenance_window_not_found',
     ...(['name_invalid', 'window_invalid', 'rrule_invalid', 'monitor_not_found', 'group_not_found'] as const),
+    ...planLimits,
   ],
 });
 
@@ -133,7 +138,7 @@ export const previewMaintenanceWindow = operation({
   },
   response: object('MaintenancePreviewOut', ahead),
   success: 200,
-  refusals: ['maintenance_window_not_found', 'window_invalid', 'rrule_invalid'],
+  refusals: ['maintenance_window_not_found', 'window_invalid', 'rrule_invalid', 'plan_limit_occurrences'],
 });
 
 export const deleteMaintenanceWindow = operation({

@@ -1,4 +1,19 @@
-import { boolean, dateTime, dict, grown, integer, maybe, nullable, number, object, optional, string, uuid, valueFault } from './fields.ts';
+import {
+  boolean,
+  dateTime,
+  dict,
+  grown,
+  integer,
+  literal,
+  maybe,
+  nullable,
+  number,
+  object,
+  optional,
+  string,
+  uuid,
+  valueFault,
+} from './fields.ts';
 import { operation } from './operation.ts';
 import { page, pageQuery } from './pagination.ts';
 
@@ -15,6 +30,9 @@ export const MonitorOut = object('MonitorOut', {
   group: maybe(uuid(), { description: 'The group that the monitor is in.' }),
   affects_group_status: optional(boolean(), true),
   created_at: dateTime(),
+  status: grown(string({ description: '`pending`, `up`, `verifying`, `down` or `paused`.' }), 'pending'),
+  since: maybe(dateTime(), { description: 'When that status began.' }),
+  last_checked_at: maybe(dateTime(), { description: 'When the newest check began that passed or failed; null before the first.' }),
 });
 
 const MonitorPage = page('MonitorPage', MonitorOut);
@@ -95,10 +113,20 @@ export const listMonitors = operation({
   tag: 'Monitors',
   access: 'read',
   summary: 'List monitors',
-  description: 'Oldest first.',
-  query: pageQuery,
+  description:
+    'Oldest first, unless `sort` says otherwise. A walk goes on after the last row of the page before: what is created meanwhile shifts nothing. With `sort=name` or `sort=changed` a monitor that moves in the order during a walk may be missed by it.',
+  query: {
+    status: maybe(literal(['pending', 'up', 'verifying', 'down', 'paused']), { description: 'Only monitors of this status.' }),
+    type: maybe(literal(['https', 'dns', 'heartbeat']), { description: 'Only monitors of this type.' }),
+    group: maybe(uuid(), { description: 'Only monitors of this group.' }),
+    enabled: maybe(boolean(), { description: 'True: only those that are checked; false: only paused ones.' }),
+    text: maybe(string(), { description: 'Only monitors with each of these words in their name, target or group.' }),
+    sort: optional(literal(['created', 'name', 'changed'], {}), 'created'),
+    ...pageQuery,
+  },
   response: MonitorPage,
   success: 200,
+  refusals: ['group_not_found'],
 });
 
 export const createMonitor = operation({

@@ -46,6 +46,8 @@ export type RestOperation<Id extends string = string, Input = unknown, Output = 
   readonly success: 200 | 201 | 204;
   /** Another success that the operation may answer with, and when. */
   readonly otherSuccess?: { readonly status: 200; readonly when: string };
+  /** It takes many ids or things at once, and so a body of 2 MiB instead of 64 KiB. */
+  readonly takesMuch?: true;
 };
 
 export type InputOf<Op> = Op extends { readonly parse: (raw: RawInput) => Parsed<infer Input> } ? Input : never;
@@ -69,7 +71,7 @@ type Parts<Id extends string, P extends Shape, Q extends Shape, B extends Shape,
 export const onlyLooks = ({ does, access, body }: Operation): boolean =>
   does === undefined ? access === 'read' && body === undefined : does === 'looks';
 
-type RestParts = Pick<RestOperation, 'method' | 'path' | 'tag' | 'success' | 'otherSuccess'>;
+type RestParts = Pick<RestOperation, 'method' | 'path' | 'tag' | 'success' | 'otherSuccess' | 'takesMuch'>;
 
 /** Path before query before body, as FastAPI orders the faults. */
 const parseAll = (params: Shape, query: Shape, body: ObjectField<Shape> | undefined, raw: RawInput): Parsed<Record<string, unknown>> => {
@@ -127,6 +129,7 @@ export const operation = <const Id extends string, P extends Shape = None, Q ext
   tag: parts.tag,
   success: parts.success,
   ...(parts.otherSuccess === undefined ? {} : { otherSuccess: parts.otherSuccess }),
+  ...(parts.takesMuch === undefined ? {} : { takesMuch: parts.takesMuch }),
 });
 
 /** Sorts the flat arguments of a tool, a command or a form into path, query and body. */

@@ -25,7 +25,7 @@ const rows = {
     operation: operations.listMonitors,
     title: 'List monitors',
     about:
-      'Use it to find a monitor by its name or target, and to see what is watched. One line for each, with its id. For the uptime of one use monitor_status; for outages use list_incidents.',
+      'Use it to find a monitor by its name or target, to see what is watched, and what is down now: give status or text to see only those. One line for each, with its id. For the uptime of one use monitor_status; for outages use list_incidents.',
     run: listed('monitors'),
   },
   get_monitor: {

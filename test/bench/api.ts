@@ -1,5 +1,6 @@
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
+import { existsSync } from 'node:fs';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -27,8 +28,22 @@ const pgbench = async (program: string, databaseUrl: string, organisation: strin
     const script = join(folder, 'page.sql');
     await writeFile(
       script,
-      `select key, id, name, type, target, interval_s, enabled, config, group_id, affects_group_status, created_at
-         from monitors where organisation_id = '${organisation}' and key > 0 order by key limit 51;`.replaceAll('\n', ' '),
+      `select m.key, m.id, m.name, m.type, m.target, m.interval_s, m.enabled, m.config, m.group_id, m.affects_group_status, m.created_at,
+         s.status, s.since, s.seen,
+         (select r.at from results r where r.monitor_key = m.key and r.outcome < 2 order by r.at desc limit 1) as last_result_at,
+         case when m.type = 'heartbeat' then
+           (select r.at from results r where r.monitor_key = m.key and r.outcome = 1 order by r.at desc limit 1) end as last_fail_at,
+         case when m.type = 'heartbeat' then
+           (select max(b.at) from beats b where b.monitor_id = m.id and b.kind in ('success', 'fail')) end as last_beat_at, anew.at
+         from monitor_status s join monitors m on m.id = s.monitor_id left join (
+           select o.payload->>'monitor' as monitor, min(o.created_at) as at from outbox o
+           where o.done_at is null and o.topic = 'monitor' and o.organisation_id = '${organisation}'
+             and (o.payload->>'change' = 'resumed' or o.payload->>'what_is_checked_changed' = 'true')
+           group by 1) anew on anew.monitor = m.id::text
+         where m.organisation_id = '${organisation}' and s.organisation_id = '${organisation}' and m.key > 0 order by m.key limit 51;`.replaceAll(
+        '\n',
+        ' ',
+      ),
     );
     const given = ['-n', '-M', 'prepared', '-c', String(connections), '-j', '1', '-T', String(roundMs / 1000), '-f', script, databaseUrl];
     const [command, ...rest] = pinned(cores.load, [program, ...given]);
@@ -49,7 +64,12 @@ const moveDatabase = async (sql: Sql, core: number): Promise<void> => {
   const [{ pid: one } = { pid: 0 }] = backends;
   const status = await readFile(`/proc/${one}/status`, 'utf8');
   const parent = Number(/^PPid:\s+(\d+)/m.exec(status)?.[1]);
-  for (const pid of [parent, ...backends.map(({ pid }) => pid)]) await run('taskset', ['-cp', String(core), String(pid)]);
+  // A connection may have been closed meanwhile.
+  for (const pid of [parent, ...backends.map(({ pid }) => pid)])
+    if (existsSync(`/proc/${pid}`))
+      await run('taskset', ['-cp', String(core), String(pid)]).catch((error: unknown) => {
+        if (existsSync(`/proc/${pid}`)) throw error;
+      });
 };
 
 /** CPU for one call in milliseconds, of the server and of the database; a few calls at a time keep both from falling asleep between. */
@@ -75,7 +95,7 @@ const figure = (what: string, ours: string, against: string, ratio: number | nul
 
 export const api: Bench = {
   name: 'api',
-  about: 'a page of 50 monitors against pgbench, the status of a monitor with a year of history',
+  about: 'a page of 50 monitors with their status against pgbench, the status of a monitor against the monitor, and with a year of history',
   run: async (say) => {
     const { services, stop: end } = await startServices(async (url) => {
       const sql = connect(url, { name: 'bench-template', connections: 1 });
@@ -89,7 +109,7 @@ export const api: Bench = {
     });
     try {
       const { organisation, owner } = await createHouse(sql);
-      await seedMonitors(sql, organisation);
+      const plain = await seedMonitors(sql, organisation);
       const year = await seedYear(sql, organisation);
       if (!server.stdout || server.pid === undefined) throw new Error('the server of the bench did not start');
       const [address] = await once(createInterface(server.stdout), 'line');
@@ -110,19 +130,35 @@ export const api: Bench = {
         5,
         say,
       );
-      say('a year of history');
       await moveDatabase(sql, cores.load);
+      const alone = await interleaved(
+        {
+          status: () => answersPerSecond(new URL(`/api/v1/monitors/${plain}/status`, String(address)), owner.read, connections, roundMs),
+          monitor: () => answersPerSecond(new URL(`/api/v1/monitors/${plain}`, String(address)), owner.read, connections, roundMs),
+        },
+        5,
+        say,
+      );
+      say('a year of history');
       await answersPerSecond(status, owner.read, 8, roundMs);
       const cpu = await cpuOfCalls(status, owner.read, server.pid, sql);
       const ratio = program ? rates.ours / rates.pgbench : null;
       return [
         figure(
-          'page of 50 monitors, with token, limits and headers',
+          'page of 50 monitors with status, token, limits and headers',
           `${rates.ours.toFixed(0)} answers/s`,
           program ? `pgbench, query of the page, ${rates.pgbench.toFixed(0)}/s` : 'pgbench is not on this machine',
           ratio,
           '≥ 0.60',
           ratio === null ? null : ratio >= 0.6,
+        ),
+        figure(
+          'status of a monitor with 30 days of uptime',
+          `${alone.status.toFixed(0)} answers/s`,
+          `the monitor with its status, ${alone.monitor.toFixed(0)}/s`,
+          alone.status / alone.monitor,
+          '≥ 0.50',
+          alone.status / alone.monitor >= 0.5,
         ),
         figure(
           'status with 365 days of history: 1,470 intervals',

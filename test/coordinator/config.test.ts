@@ -94,3 +94,9 @@ test('what messages to channels may reach inside is a list of addresses and rang
   expect(allowed('10.0.0.0/8, fd00::1')).toEqual(['10.0.0.0/8', 'fd00::1']);
   expect(faults({ ALERT_ALLOW_CIDRS: '10.0.0.0/99' })).toContain('ALERT_ALLOW_CIDRS: must be addresses or CIDR ranges');
 });
+
+test('the port of the figures is never the one that the world sees', () => {
+  expect(faults({ PORT: '9464', METRICS_PORT: '9464' })).toContain('METRICS_PORT: is the port that the world sees');
+  expect(faults({ METRICS_PORT: '8080' })).toContain('METRICS_PORT');
+  expect(faults({ METRICS_PORT: '9464' })).toBe('');
+});

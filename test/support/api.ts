@@ -23,6 +23,11 @@ const noProbes: ProbesPart = {
   rotateProbe: () => Promise.reject(new Error('the API rotates no probes')),
   revokeProbe: () => Promise.reject(new Error('the API revokes no probes')),
   listProbes: () => Promise.reject(new Error('the API lists no probes')),
+  enrolProbe: () => Promise.reject(new Error('the API enrols no probes')),
+  isEnrolmentProof: () => false,
+  welcome: () => {
+    throw new Error('the API welcomes no probes');
+  },
 };
 
 export type Api = {

@@ -16,6 +16,8 @@ export type Things = {
   readonly channel: string;
   /** On the page, to the incident. */
   readonly post: string;
+  /** Of a private probe. */
+  readonly probeInvitation: string;
 };
 
 const idOf = (body: unknown): string => {
@@ -40,5 +42,8 @@ export const createThings = async (api: Api, { organisation, readWrite }: Person
   await api.sql`insert into status_page_posts (id, page_id, organisation_id, incident_id, kind, text, written_at)
     values (${post}, ${page}, ${organisation}, ${incident}, 'investigating', 'We look into it.', now())`;
   if (options.published) await call(api, readWrite, { method: 'POST', url: `/api/v1/status-pages/${page}/groups`, payload: { group } });
-  return { monitor, otherMonitor, group, otherGroup, window, page, incident, channel, post };
+  const probeInvitation = newId();
+  await api.sql`insert into probe_invitations (id, organisation_id, name, continent, fingerprint, shown, created_at, expires_at)
+    values (${probeInvitation}, ${organisation}, ${probeInvitation}, 'Africa', ${Buffer.from(probeInvitation)}, 'svcj_…', now(), now() + interval '1 hour')`;
+  return { monitor, otherMonitor, group, otherGroup, window, page, incident, channel, post, probeInvitation };
 };

@@ -10,6 +10,8 @@ import { createSessions } from '../../coordinator/access/sessions.ts';
 import { createShares } from '../../coordinator/access/shares.ts';
 import { createTokens } from '../../coordinator/access/tokens.ts';
 import { noTrials, type TrialsPart } from '../../coordinator/access/trials.ts';
+import { createAssistants } from '../../coordinator/assistants.ts';
+import { type OauthParts, oauthRoutes } from '../../coordinator/faces/oauth/index.ts';
 import { restServerOptions } from '../../coordinator/faces/rest/index.ts';
 import { refuseOutside } from '../../coordinator/faces/rest/outside.ts';
 import { soundUrl } from '../../coordinator/faces/rest/urls.ts';
@@ -85,11 +87,14 @@ export const startWeb = async ({
   door,
   trials = noTrials,
   host = '127.0.0.1',
+  readDocument,
   ...overrides
 }: Partial<WebParts> & {
   readonly services?: Services;
   readonly door?: Door;
   readonly trials?: TrialsPart;
+  /** Documents of clients that say who they are by an address. */
+  readonly readDocument?: OauthParts['readDocument'];
   /** What browsers call it: passkeys want a name. */
   readonly host?: '127.0.0.1' | 'localhost';
 } = {}): Promise<TestWeb> => {
@@ -130,9 +135,11 @@ export const startWeb = async ({
     },
   });
   statusRoutes(app, { publishing, baseUrl, log, hasMail: true });
+  const assistants = createAssistants({ sql, clock, accountSecrets, secretKey, readDocument });
+  const consents = oauthRoutes(app, { ...assistants, log, baseUrl });
   const pages = webRoutes(app, {
     ...{ clock, log, gate, onChange: changes.onChange, authenticate: sessions.authenticate },
-    instruments: { baseUrl, readShare: createShares(sql).read },
+    instruments: { baseUrl, readShare: createShares(sql).read, consents },
     ...overrides,
   });
   refuseOutside(app, log, pages.answerNotFound);
@@ -156,6 +163,7 @@ export const startWeb = async ({
       await publishing.close();
       await changes.close();
       await sessions.close();
+      await assistants.close();
       await tokens.close();
       await sql.end();
       await database.drop();

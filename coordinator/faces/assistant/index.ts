@@ -2,8 +2,8 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { memberOf } from '../../../shared/base/record.ts';
 import { Refusal } from '../../../shared/base/refusal.ts';
 import type { Count } from '../../access/rate-limit.ts';
+import { bodyLimit } from '../rest/body.ts';
 import { answerOf } from '../rest/errors.ts';
-import { bodyLimit } from '../rest/server-options.ts';
 import type { Asking, AssistantParts } from './parts.ts';
 import { bearerOf, ProtocolFault, readSent, refuseForeignOrigin } from './request.ts';
 

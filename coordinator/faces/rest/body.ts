@@ -4,6 +4,10 @@ import { Refusal } from '../../../shared/base/refusal.ts';
 import { textOfJson } from './json-encoding.ts';
 import { jsonFault } from './json-fault.ts';
 
+export const bodyLimit = 64 * 1024;
+/** Where an operation takes many ids or things at once. */
+export const largeBodyLimit = 2 * 1024 * 1024;
+
 // Enough for any config that the domain takes, and far from what would exhaust the stack of whoever walks the value.
 const mostDepth = 500;
 

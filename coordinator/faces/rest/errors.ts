@@ -1,6 +1,7 @@
 import { InvalidInput, statusOf } from '../../../shared/api/errors.ts';
 import { newId } from '../../../shared/base/ids.ts';
 import { Refusal } from '../../../shared/base/refusal.ts';
+import { bodyLimit } from './body.ts';
 
 /** How a failure is answered. `hidden` is set for a fault of our own: it goes to the log, under the id that the answer names. */
 export type Answer = {
@@ -25,19 +26,21 @@ const headersOf = (refusal: Refusal): Answer['headers'] => {
 
 const challenge = ({ code }: Refusal): string => (code === 'token_missing' ? 'Bearer' : 'Bearer error="invalid_token"');
 
+const sizeWords = (bytes: number): string => (bytes < 1024 * 1024 ? `${bytes / 1024} KiB` : `${bytes / 1024 / 1024} MiB`);
+
 /** What Fastify itself refuses on the way in: a body beyond the limit, or one that is not as long as it said. */
-const fromFramework = (error: unknown): Refusal | undefined => {
+const fromFramework = (error: unknown, mostBody: number): Refusal | undefined => {
   if (!(error instanceof Error) || !('code' in error) || !('statusCode' in error)) return undefined;
-  if (error.code === 'FST_ERR_CTP_BODY_TOO_LARGE') return new Refusal('body_too_large', 'The body is larger than 64 KiB.');
+  if (error.code === 'FST_ERR_CTP_BODY_TOO_LARGE') return new Refusal('body_too_large', `The body is larger than ${sizeWords(mostBody)}.`);
   if (typeof error.statusCode === 'number' && error.statusCode < 500)
     return new Refusal('request_malformed', 'The request could not be read.');
   return undefined;
 };
 
 /** The one place where a failure becomes an HTTP answer. */
-export const answerOf = (error: unknown): Answer => {
+export const answerOf = (error: unknown, mostBody = bodyLimit): Answer => {
   if (error instanceof InvalidInput) return { status: 422, body: { detail: error.faults }, headers: {} };
-  const refusal = error instanceof Refusal ? error : fromFramework(error);
+  const refusal = error instanceof Refusal ? error : fromFramework(error, mostBody);
   if (refusal && refusal.kind !== 'internal') return refused(refusal);
   const request_id = newId();
   return {

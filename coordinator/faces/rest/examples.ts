@@ -7,6 +7,7 @@ import type { MaintenanceOut } from '../../../shared/api/maintenance.ts';
 import type { getMonitorLedger, getMonitorResults } from '../../../shared/api/monitor-history.ts';
 import type { MonitorOut, StatusOut, UptimeOut } from '../../../shared/api/monitors.ts';
 import type { MeOut } from '../../../shared/api/organisation.ts';
+import type { ProbeInvitationOut } from '../../../shared/api/probes.ts';
 import type { StatusPagePostOut } from '../../../shared/api/status-page-posts.ts';
 import type {
   StatusPageDomainOut,
@@ -23,6 +24,7 @@ const ids = {
   incident: '019aa1f0-63b5-7e08-a1c9-3d2e7f50b866',
   window: '019aa3c4-10de-7f93-b672-9a8b0c4d5e77',
   channel: '019aa7d2-0b6e-7c34-9e58-1a2f4c6d8b90',
+  invitation: '019aab04-5d1e-7c72-8f60-9b3d7a1c5e24',
   post: '019aa1f2-1c07-7a93-8e46-5b9d0f2c7a18',
   page: '019a9c1a-77f1-7a25-8c04-2f6d3b9e1a55',
 } as const;
@@ -47,6 +49,7 @@ const monitor: ValueOf<typeof MonitorOut> = {
   group: ids.group,
   affects_group_status: true,
   created_at,
+  ...{ status: 'up', since: '2026-11-18T04:12:09.000Z', last_checked_at: '2026-11-20T11:59:42.318Z' },
 };
 
 const uptime: ValueOf<typeof UptimeOut> = {
@@ -154,6 +157,7 @@ const group: ValueOf<typeof GroupOut> = {
   description: 'Everything that customers see',
   monitors: 4,
   created_at,
+  ...{ status: 'verifying', down: 0, verifying: 1, up: 3, pending: 0, paused: 0 },
 };
 
 const pageSummary: ValueOf<typeof StatusPageSummaryOut> = {
@@ -196,6 +200,13 @@ const channel: ValueOf<typeof ChannelOut> = {
   ...{ delay_s: 300, reminder_s: null, hours: null, owner: null, delivering: true, failure: null, p95_ms: 412 },
   ...{ last_taken_at: '2026-11-18T04:03:37.022Z', created_at },
 };
+
+const invitation: ValueOf<typeof ProbeInvitationOut> = {
+  ...{ id: ids.invitation, name: 'Nairobi', continent: 'Africa', shown: 'svcj_4fTq', state: 'open', probe: null, heard_at: null },
+  ...{ created_at: '2026-11-20T12:00:00.000Z', expires_at: '2026-11-20T13:00:00.000Z' },
+};
+
+const joinToken = 'svcj_4fTq0000000000000000000000000000000000000';
 
 const listed = (item: unknown) => ({ items: [item], next_cursor: null });
 
@@ -243,6 +254,13 @@ export const examples: Readonly<Record<string, unknown>> = {
     monitors: [ids.monitor],
   },
   ChannelPatch: { delay_s: 300 },
+  ProbeInvitationOut: invitation,
+  ProbeInvitationPage: listed(invitation),
+  ProbeInvitationMadeOut: {
+    ...{ ...invitation, token: joinToken },
+    command: `curl -fsSO https://antipode.example.com/downloads/antipode-probe.mjs && node antipode-probe.mjs join https://antipode.example.com ${joinToken}`,
+  },
+  ProbeInvitationIn: { name: 'Nairobi', continent: 'Africa' },
   StatusPagePage: listed(pageSummary),
   StatusPageOut: page,
   StatusPageMonitorOut: pageMonitor,

@@ -3,14 +3,13 @@ import { restOperations } from '../../../shared/api/index.ts';
 import type { RestOperation } from '../../../shared/api/operation.ts';
 import { isRecord } from '../../../shared/base/record.ts';
 import { Refusal } from '../../../shared/base/refusal.ts';
-import { exactText, readBody } from './body.ts';
+import { bodyLimit, exactText, largeBodyLimit, readBody } from './body.ts';
 import { docsPage, docsSecurityPolicy } from './docs.ts';
 import { answerOf } from './errors.ts';
 import { identify } from './identify.ts';
 import { methodsOf, openPaths } from './methods.ts';
 import { apiDocument } from './openapi.ts';
 import type { RestParts, TokenCaller } from './parts.ts';
-import { bodyLimit } from './server-options.ts';
 import { prefix, queryOf } from './urls.ts';
 
 export type { RestParts, TokenCaller } from './parts.ts';
@@ -39,7 +38,7 @@ export const restRoutes = <Caller extends TokenCaller>(app: FastifyInstance, par
       api.decorateRequest('caller', null);
       api.decorateRequest('sentMediaType', '');
       api.removeAllContentTypeParsers();
-      api.addContentTypeParser('*', { parseAs: 'buffer', bodyLimit }, (_request, body, done) => done(null, body));
+      api.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
 
       api.addHook('onRequest', async (request, reply) => {
         reply.headers({ 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' });
@@ -63,7 +62,7 @@ export const restRoutes = <Caller extends TokenCaller>(app: FastifyInstance, par
       });
 
       api.setErrorHandler((error, request, reply) => {
-        const answer = answerOf(error);
+        const answer = answerOf(error, request.routeOptions.bodyLimit);
         if (answer.hidden)
           parts.log.error(
             { err: answer.hidden.error, request_id: answer.hidden.request_id, url: request.routeOptions.url },
@@ -79,6 +78,7 @@ export const restRoutes = <Caller extends TokenCaller>(app: FastifyInstance, par
         api.route({
           method: operation.method,
           url: routePath(operation.path.slice(prefix.length)),
+          bodyLimit: operation.takesMuch === true ? largeBodyLimit : bodyLimit,
           handler: (request, reply) => carry(operation, parts, request, reply),
         });
       }

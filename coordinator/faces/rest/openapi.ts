@@ -179,6 +179,7 @@ const tags = [
   { name: 'Maintenance', description: 'Times in which what fails does not alert.' },
   { name: 'Groups', description: 'Monitors that share one status.' },
   { name: 'Status pages', description: 'What is shown to the public.' },
+  { name: 'Probes', description: 'Hosts of your own that check for you alone.' },
 ] as const;
 
 const components = (): ApiDocument['components'] => ({

@@ -1,11 +1,10 @@
 import type { Socket } from 'node:net';
 import type { FastifyServerOptions } from 'fastify';
 import { codeOf } from '../../../shared/base/error-code.ts';
+import { bodyLimit } from './body.ts';
 import { errorBody } from './errors.ts';
 import { addressOfUnknownMethod, methodsOf } from './methods.ts';
 import { soundUrl } from './urls.ts';
-
-export const bodyLimit = 64 * 1024;
 
 type Bare = { readonly status: string; readonly body: unknown; readonly headers?: string };
 

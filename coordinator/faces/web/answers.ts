@@ -19,7 +19,7 @@ import { documentOf, type Frame, laterMark } from './layout.ts';
 import { Multipart } from './multipart.ts';
 import type { Ask, Page, PageAnswer, PageRequest, Shown } from './page.ts';
 import { themeFrom, zoneFrom } from './preferences.ts';
-import { securityHeaders } from './security.ts';
+import { openerHeaders, securityHeaders } from './security.ts';
 import { sendAsItComes, sendSmall } from './sent.ts';
 import { timesIn } from './times.ts';
 import type { WebParts } from './web-parts.ts';
@@ -121,7 +121,8 @@ export const createAnswers = (parts: WebParts, assets: AssetStore) => {
     signedIn?: SignedIn,
     framing?: ReturnType<typeof frameOf>,
   ): Promise<FastifyReply> => {
-    reply.headers({ ...securityHeaders, ...answer.headers });
+    const isOnTheWay = answer.is === 'see-other' || (answer.is === 'shown' && answer.frame === 'bare');
+    reply.headers({ ...securityHeaders, ...(isOnTheWay ? openerHeaders : {}), ...answer.headers });
     if (answer.is === 'sent') {
       reply.code(answer.status ?? 200).type(answer.type);
       if (typeof answer.body === 'string') return sendSmall(request, reply, answer.body);

@@ -1,4 +1,5 @@
 import type { Shares } from '../../access/shares.ts';
+import type { Consents } from '../oauth/index.ts';
 
 /** What pages need besides operations, as functions that app.ts hands in: who adds a page that needs one adds it here. */
 export type Instruments = {
@@ -6,4 +7,6 @@ export type Instruments = {
   readonly baseUrl: () => string;
   /** What a share link shows; undefined when it was ended, or never was. */
   readonly readShare: Shares['read'];
+  /** Assistants that ask to be let in. */
+  readonly consents: Consents;
 };

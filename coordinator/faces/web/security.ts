@@ -26,6 +26,12 @@ export const securityHeaders = {
   'permissions-policy': 'camera=(), geolocation=(), microphone=(), payment=(), usb=()',
 } as const;
 
+/**
+ * Of pages before somebody has come in, and of what leads from one to the next: an assistant may have opened them in a window of its own, and waits
+ * for what becomes of it.
+ */
+export const openerHeaders = { 'cross-origin-opener-policy': 'unsafe-none' } as const;
+
 /** The worker that shows what a browser is told fetches nothing, and nobody keeps it: browsers ask for it anew by themselves. */
 export const workerHeaders = {
   'content-type': 'text/javascript; charset=utf-8',

@@ -1,8 +1,8 @@
 import { groupRows, type listGroupStandings as operation } from '../../../shared/api/inner/groups.ts';
 import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
-import { countGroups, groupCounts } from '../../store/group-standings.ts';
+import { countGroups, groupsByName } from '../../store/group-standings.ts';
 import type { Answer, InOrganisation } from '../context.ts';
-import { standingOut } from './standing-out.ts';
+import { groupOut } from './group-out.ts';
 
 export const listGroupStandings = async (
   { sql, organisation }: InOrganisation,
@@ -10,7 +10,7 @@ export const listGroupStandings = async (
 ): Answer<OutputOf<typeof operation>> => {
   const [matching, rows] = await Promise.all([
     countGroups(sql, organisation.id),
-    groupCounts(sql, organisation.id, (page - 1) * groupRows, groupRows),
+    groupsByName(sql, organisation.id, (page - 1) * groupRows, groupRows),
   ]);
-  return { matching, items: rows.map(standingOut) };
+  return { matching, items: rows.map(groupOut) };
 };

@@ -16,10 +16,8 @@ export const coveredFrom = async (
   const [monitors, groups] = [[...new Set(named.monitors)], [...new Set(named.groups)]];
   if (monitors.length + groups.length === 0)
     throw new Refusal('window_invalid', 'monitors, groups: name at least one monitor or group that the window covers.');
-  const [newMonitors, newGroups] = [
-    monitors.filter((each) => !kept.monitors.includes(each)),
-    groups.filter((each) => !kept.groups.includes(each)),
-  ];
+  const [were, groupsWere] = [new Set(kept.monitors), new Set(kept.groups)];
+  const [newMonitors, newGroups] = [monitors.filter((each) => !were.has(each)), groups.filter((each) => !groupsWere.has(each))];
   if ((await monitorsAmong(sql, organisation.id, newMonitors)).size < newMonitors.length) throw notFound('monitor_not_found');
   if ((await groupsAmong(sql, organisation.id, newGroups)).size < newGroups.length) throw notFound('group_not_found');
   return { monitors, groups };

@@ -1,9 +1,10 @@
 import type { createMaintenanceWindow as operation } from '../../../shared/api/maintenance.ts';
 import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
 import { newId } from '../../../shared/base/ids.ts';
-import { draftWindow } from '../../domain/maintenance.ts';
+import { draftWindow, mostWrittenAhead } from '../../domain/maintenance.ts';
 import { refuseOver } from '../../domain/maintenance-ahead.ts';
-import { insertWindow, windowById } from '../../store/maintenance.ts';
+import { mayHaveOneMore, mayOccur } from '../../domain/plan.ts';
+import { countWindows, insertWindow, windowById } from '../../store/maintenance.ts';
 import type { Answer, InOrganisation } from '../context.ts';
 import { found } from '../not-found.ts';
 import { coveredFrom } from './covered.ts';
@@ -17,7 +18,9 @@ export const createMaintenanceWindow = async (
   const { sql, organisation, now } = context;
   const draft = draftWindow(input, organisation.time_zone);
   refuseOver(draft.schedule, now);
+  mayOccur(mostWrittenAhead(draft.schedule), organisation.plan);
   const covered = await coveredFrom(context, input);
+  mayHaveOneMore('windows', organisation.plan, await countWindows(sql, organisation.id, now));
   const id = newId();
   await insertWindow(sql, { id, organisation: organisation.id, draft, ...covered }, now);
   return windowOut(found(await windowById(sql, organisation.id, id), 'maintenance_window_not_found'), now);

@@ -1,7 +1,8 @@
 import type { previewMaintenanceWindow as operation } from '../../../shared/api/maintenance.ts';
 import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
-import { draftWindow } from '../../domain/maintenance.ts';
+import { draftWindow, mostWrittenAhead } from '../../domain/maintenance.ts';
 import { refuseOver } from '../../domain/maintenance-ahead.ts';
+import { mayOccur } from '../../domain/plan.ts';
 import { windowById } from '../../store/maintenance.ts';
 import type { Answer, InOrganisation } from '../context.ts';
 import { found } from '../not-found.ts';
@@ -18,5 +19,6 @@ export const previewMaintenanceWindow = async (
       : found(await windowById(sql, organisation.id, window), 'maintenance_window_not_found').time_zone;
   const { schedule } = draftWindow({ name: null, ...input, rrule: input.rrule?.trim() === '' ? null : input.rrule }, zone);
   refuseOver(schedule, now);
+  mayOccur(mostWrittenAhead(schedule), organisation.plan);
   return aheadOut(schedule, now);
 };

@@ -3,8 +3,9 @@ import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
 import { newId } from '../../../shared/base/ids.ts';
 import { Refusal } from '../../../shared/base/refusal.ts';
 import { draftWindow } from '../../domain/maintenance.ts';
+import { mayHaveOneMore } from '../../domain/plan.ts';
 import { groupsAmong } from '../../store/groups.ts';
-import { insertWindow, windowById } from '../../store/maintenance.ts';
+import { countWindows, insertWindow, windowById } from '../../store/maintenance.ts';
 import { changeWindow, lockedWindow } from '../../store/maintenance-changes.ts';
 import type { Answer, InOrganisation } from '../context.ts';
 import { found } from '../not-found.ts';
@@ -27,7 +28,10 @@ export const startMaintenanceNow = async (
   const isMoved = state === 'coming' && rrule === null;
   const id = isMoved ? before.id : newId();
   if (isMoved) await changeWindow(sql, before, { draft, monitors, groups: before.groups }, now);
-  else await insertWindow(sql, { id, organisation: organisation.id, draft, monitors, groups }, now);
+  else {
+    mayHaveOneMore('windows', organisation.plan, await countWindows(sql, organisation.id, now));
+    await insertWindow(sql, { id, organisation: organisation.id, draft, monitors, groups }, now);
+  }
   const after = found(await windowById(sql, organisation.id, id), 'maintenance_window_not_found');
   note(isMoved ? { before: windowNoted(before), after: windowNoted(after) } : { after: windowNoted(after) });
   return windowOut(after, now);

@@ -1,13 +1,14 @@
 import type { updateMaintenanceWindow as operation } from '../../../shared/api/maintenance.ts';
 import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
-import { changedWindow, isSameSchedule } from '../../domain/maintenance.ts';
+import { changedWindow, isSameSchedule, mostWrittenAhead } from '../../domain/maintenance.ts';
 import { refuseOver } from '../../domain/maintenance-ahead.ts';
-import { windowById } from '../../store/maintenance.ts';
+import { mayHaveOneMore, mayOccur } from '../../domain/plan.ts';
+import { countWindows, windowById } from '../../store/maintenance.ts';
 import { changeWindow, lockedWindow } from '../../store/maintenance-changes.ts';
 import type { Answer, InOrganisation } from '../context.ts';
 import { found } from '../not-found.ts';
 import { coveredFrom } from './covered.ts';
-import { windowNoted, windowOut } from './window-out.ts';
+import { stateAt, windowNoted, windowOut } from './window-out.ts';
 
 /** What is null stays. From now on; what it covered stays covered (rule 24). */
 export const updateMaintenanceWindow = async (
@@ -17,7 +18,11 @@ export const updateMaintenanceWindow = async (
   const { sql, organisation, now, note } = context;
   const before = found(await lockedWindow(sql, organisation.id, input.window_id), 'maintenance_window_not_found');
   const draft = changedWindow(before, input);
-  if (!isSameSchedule(before.schedule, draft.schedule)) refuseOver(draft.schedule, now);
+  if (!isSameSchedule(before.schedule, draft.schedule)) {
+    refuseOver(draft.schedule, now);
+    mayOccur(mostWrittenAhead(draft.schedule), organisation.plan);
+    if (stateAt(before, now) === 'over') mayHaveOneMore('windows', organisation.plan, await countWindows(sql, organisation.id, now));
+  }
   const named = { monitors: input.monitors ?? before.monitors, groups: input.groups ?? before.groups };
   const covered = input.monitors === null && input.groups === null ? named : await coveredFrom(context, named, before);
   await changeWindow(sql, before, { draft, ...covered }, now);

@@ -7,16 +7,18 @@ import { draftMonitor } from '../../domain/monitor.ts';
 import { mayHaveOneMore } from '../../domain/plan.ts';
 import { checkersOf } from '../../store/checkers.ts';
 import { groupsAmong } from '../../store/groups.ts';
+import { standingMonitor } from '../../store/monitor-standings.ts';
 import { countMonitors, insertMonitor, tellOwner, writeMembership } from '../../store/monitors.ts';
 import { insertPingToken } from '../../store/ping-tokens.ts';
 import type { Answer, InOrganisation } from '../context.ts';
-import { notFound } from '../not-found.ts';
+import { found, notFound } from '../not-found.ts';
 import { monitorOut } from './monitor-out.ts';
 import { sealSecrets } from './monitor-secrets.ts';
+import { monitorNow } from './standing-out.ts';
 
 /** The domain says what a monitor may be, the plan how many there may be; a heartbeat gets a token of its own. */
 export const createMonitor = async (
-  { sql, organisation, note, with: { secrets, partitionOf } }: InOrganisation,
+  { sql, organisation, note, now, with: { secrets, partitionOf } }: InOrganisation,
   input: InputOf<typeof operation>,
 ): Answer<OutputOf<typeof operation>> => {
   const { id: of, plan } = organisation;
@@ -33,7 +35,6 @@ export const createMonitor = async (
     await insertPingToken(sql, { fingerprint: pingFingerprint(token), monitor: id, organisation: of, box });
   }
   await tellOwner(sql, { organisation: of, partition }, { monitor: id, change: 'created', what_is_checked_changed: false });
-  const made = monitorOut(row);
-  note({ after: made });
-  return made;
+  note({ after: monitorOut(row) });
+  return monitorNow(found(await standingMonitor(sql, of, id), 'monitor_not_found'), now);
 };

@@ -1,11 +1,12 @@
 import type { getMonitor as operation } from '../../../shared/api/monitors.ts';
 import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
-import { monitorById } from '../../store/monitors.ts';
+import { standingMonitor } from '../../store/monitor-standings.ts';
 import type { Answer, InOrganisation } from '../context.ts';
 import { found } from '../not-found.ts';
-import { monitorOut } from './monitor-out.ts';
+import { monitorNow } from './standing-out.ts';
 
 export const getMonitor = async (
-  { sql, organisation }: InOrganisation,
+  { sql, organisation, now }: InOrganisation,
   { monitor_id }: InputOf<typeof operation>,
-): Answer<OutputOf<typeof operation>> => monitorOut(found(await monitorById(sql, organisation.id, monitor_id), 'monitor_not_found'));
+): Answer<OutputOf<typeof operation>> =>
+  monitorNow(found(await standingMonitor(sql, organisation.id, monitor_id), 'monitor_not_found'), now);

@@ -1,17 +1,24 @@
 import type { listMonitors as operation } from '../../../shared/api/monitors.ts';
 import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
+import { groupsAmong } from '../../store/groups.ts';
 import type { Answer, InOrganisation } from '../context.ts';
-import { beforeAll, pageOf } from '../cursors.ts';
-import { monitorOut } from './monitor-out.ts';
+import { placedPageOf } from '../cursors.ts';
+import { notFound } from '../not-found.ts';
+import { monitorNow } from './standing-out.ts';
 
-export const listMonitors = (
-  { sql, organisation, with: { cursors, shownMonitors } }: InOrganisation,
-  input: InputOf<typeof operation>,
-): Answer<OutputOf<typeof operation>> =>
-  pageOf(
+export const listMonitors = async (
+  { sql, organisation, now, with: { cursors, shownMonitors } }: InOrganisation,
+  { sort, limit, cursor, ...filter }: InputOf<typeof operation>,
+): Answer<OutputOf<typeof operation>> => {
+  const { id: of } = organisation;
+  const { status, type, group, enabled } = filter;
+  const text = filter.text ?? '';
+  if (group !== null && !(await groupsAmong(sql, of, [group])).has(group)) throw notFound('group_not_found');
+  return placedPageOf(
     cursors,
-    ['monitors', organisation.id],
-    input,
-    (from, most) => shownMonitors.page(sql, organisation.id, from ?? beforeAll, most),
-    monitorOut,
+    ['monitors', of, sort, status, type, group, enabled, text],
+    { limit, cursor },
+    (after, most) => shownMonitors.page(sql, { organisation: of, filter: { status, type, group, enabled, text }, sort, after, most }),
+    (row) => monitorNow(row, now),
   );
+};

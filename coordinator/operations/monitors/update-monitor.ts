@@ -5,11 +5,13 @@ import type { Secrets } from '../../../shared/checks/secrets.ts';
 import { amendMonitor, type Monitor } from '../../domain/monitor.ts';
 import { checkersOf } from '../../store/checkers.ts';
 import { groupsAmong } from '../../store/groups.ts';
+import { standingMonitor } from '../../store/monitor-standings.ts';
 import { monitorForChange, type StoredMonitor, tellOwner, writeMembership, updateMonitor as writeMonitor } from '../../store/monitors.ts';
 import type { Answer, InOrganisation } from '../context.ts';
 import { found, notFound } from '../not-found.ts';
 import { monitorOut } from './monitor-out.ts';
 import { openSecrets, sealSecrets } from './monitor-secrets.ts';
+import { monitorNow } from './standing-out.ts';
 
 const monitorFrom = (row: StoredMonitor, organisation: string, stored: Secrets): Monitor => {
   const { type, group_id, name, target, interval_s, enabled, config, affects_group_status, config_version } = row;
@@ -20,7 +22,7 @@ const monitorFrom = (row: StoredMonitor, organisation: string, stored: Secrets):
 
 /** Only what is mentioned changes; the owner of its partition hears of what concerns the checks. */
 export const updateMonitor = async (
-  { sql, organisation, note, with: { secrets } }: InOrganisation,
+  { sql, organisation, note, now, with: { secrets } }: InOrganisation,
   { monitor_id: id, ...patch }: InputOf<typeof operation>,
 ): Answer<OutputOf<typeof operation>> => {
   const of = organisation.id;
@@ -35,10 +37,9 @@ export const updateMonitor = async (
     throw notFound('group_not_found');
   const written = await writeMonitor(sql, id, monitor, await sealSecrets(secrets, sql, id, monitor.secrets));
   if (moved) await writeMembership(sql, of, id, monitor.group);
-  const [was, is] = [monitorOut(row), monitorOut(written)];
-  note({ before: was, after: is });
+  note({ before: monitorOut(row), after: monitorOut(written) });
   const owner = { organisation: of, partition: row.partition };
   if (edited) await tellOwner(sql, owner, { monitor: id, change: 'edited', what_is_checked_changed });
   if (switched) await tellOwner(sql, owner, { monitor: id, change: switched, what_is_checked_changed: false });
-  return is;
+  return monitorNow(found(await standingMonitor(sql, of, id), 'monitor_not_found'), now);
 };

@@ -5,11 +5,12 @@ import { Refusal } from '../../../shared/base/refusal.ts';
 import { nameFrom } from '../../domain/name.ts';
 import { mayHaveOneMore } from '../../domain/plan.ts';
 import { lockOrganisation } from '../../store/organisations.ts';
+import { countPrivateProbes } from '../../store/probe-invitations.ts';
 import type { Answer, Context } from '../context.ts';
 import { found } from '../not-found.ts';
 
 export const createProbe = async (
-  { sql, with: { probes } }: Context,
+  { sql, now, with: { probes } }: Context,
   input: InputOf<typeof operation>,
 ): Answer<OutputOf<typeof operation>> => {
   const name = nameFrom(input.name);
@@ -18,8 +19,7 @@ export const createProbe = async (
     throw new Refusal('continent_unknown', `continent: there is no continent "${continent}"; one of ${continents.join(', ')} would do.`);
   if (organisation !== null) {
     const { plan } = found(await lockOrganisation(sql, organisation), 'organisation_not_found');
-    const present = (await probes.listProbes(sql, organisation)).filter(({ revoked_at }) => revoked_at === null);
-    mayHaveOneMore('private_probes', plan, present.length);
+    mayHaveOneMore('private_probes', plan, await countPrivateProbes(sql, organisation, new Date(now)));
   }
   return probes.createProbe(sql, { name, continent, organisation });
 };

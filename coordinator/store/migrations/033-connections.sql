@@ -16,6 +16,7 @@ create table connections (
   foreign key (organisation_id, user_id) references memberships on delete cascade
 );
 create index connections_owner on connections (organisation_id, user_id);
+create index connections_client on connections (client_id);
 
 -- What the signing-in of assistants remembers between two requests, whichever coordinators take them: codes, tokens, clients that registered
 -- themselves, consents under way. What lets somebody in is found by a fingerprint and stored nowhere.
@@ -23,8 +24,6 @@ create table oauth_records (
   model text not null,
   fingerprint bytea not null,
   connection_id uuid references connections on delete cascade,
-  -- A second thing that it is found by.
-  uid bytea,
   payload jsonb not null,
   created_at timestamptz not null default now(),
   expires_at timestamptz,
@@ -32,5 +31,4 @@ create table oauth_records (
   primary key (model, fingerprint)
 );
 create index oauth_records_connection on oauth_records (connection_id) where connection_id is not null;
-create index oauth_records_uid on oauth_records (uid) where uid is not null;
 create index oauth_records_by_end on oauth_records (expires_at) where expires_at is not null;

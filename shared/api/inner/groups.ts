@@ -7,15 +7,6 @@ import { innerOperation } from '../operation.ts';
 /** So many a page shows. */
 export const groupRows = 50;
 
-const standing = {
-  status: string({ description: 'Of the group: `down`, `verifying`, `pending`, `up` or `paused`.' }),
-  down: integer(),
-  verifying: integer(),
-  up: integer(),
-  pending: integer(),
-  paused: integer(),
-};
-
 export const listGroupStandings = innerOperation({
   id: 'listGroupStandings',
   access: 'read',
@@ -23,7 +14,7 @@ export const listGroupStandings = innerOperation({
   query: { page: optional(integer({ ge: 1, le: 10_000 }), 1) },
   response: object('GroupStandingsOut', {
     matching: integer(),
-    items: array(object('GroupStandingOut', { ...GroupOut.shape, ...standing })),
+    items: array(GroupOut),
   }),
 });
 
@@ -36,7 +27,6 @@ export const showGroup = innerOperation({
   params: { group_id: uuid() },
   response: object('GroupShownOut', {
     ...GroupOut.shape,
-    ...standing,
     windows: array(NamedOut),
     channels: array(NamedOut),
     pages: array(NamedOut),

@@ -39,7 +39,17 @@ import {
   updateProfile,
 } from './people.ts';
 import { getBeatAddress, listBeats, rotateBeatAddress } from './pings.ts';
-import { createProbe, listCheckers, listProbes, revokeProbe, rotateProbe } from './probes.ts';
+import {
+  createProbe,
+  enrolProbe,
+  invitePublicProbe,
+  listAllProbeInvitations,
+  listCheckers,
+  listProbes,
+  revokeAnyProbeInvitation,
+  revokeProbe,
+  rotateProbe,
+} from './probes.ts';
 import { search } from './search.ts';
 import { endSecondFactor, proposeSecondFactor, replaceRecoveryCodes, showSecondFactor, startSecondFactor } from './second-factor.ts';
 import {
@@ -180,6 +190,7 @@ export const visitorOperations = {
   confirmChannel,
   showUnsubscribing,
   unsubscribe,
+  enrolProbe,
 } as const;
 
 /** Done to the installation by an operator, at the browser as well as at the machine. */
@@ -204,5 +215,8 @@ export const installationOperations = {
   createProbe,
   rotateProbe,
   revokeProbe,
+  invitePublicProbe,
+  listAllProbeInvitations,
+  revokeAnyProbeInvitation,
   ...operatorOperations,
 } as const;

@@ -57,7 +57,7 @@ export const startMaintenanceNow = innerOperation({
   description: 'One that is to come and does not repeat is moved; of any other a new one is made that covers the same, once.',
   params: { window_id: uuid() },
   response: MaintenanceOut,
-  refusals: ['maintenance_window_not_found', 'window_invalid'],
+  refusals: ['maintenance_window_not_found', 'window_invalid', 'plan_limit_windows'],
 });
 
 export const endMaintenanceNow = innerOperation({

@@ -17,7 +17,7 @@ export const showOrganisation = innerOperation({
     least_interval_s: integer({}, { description: 'How often the plan checks at most.' }),
     used: array(
       object('UsedOut', {
-        what: string({ description: '`monitors`, `status_pages`, `members`, `private_probes` or `channels`.' }),
+        what: string({ description: '`monitors`, `status_pages`, `members`, `private_probes`, `channels`, `groups` or `windows`.' }),
         count: integer(),
         most: nullable(integer(), { description: 'null where the plan has no limit.' }),
       }),

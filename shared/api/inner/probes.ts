@@ -1,5 +1,6 @@
 import { array, boolean, dateTime, integer, maybe, nullable, object, string, uuid } from '../fields.ts';
 import { innerOperation } from '../operation.ts';
+import { invited, ProbeInvitationMadeOut, ProbeInvitationOut } from '../probes.ts';
 
 /** The probes of the installation, public and private. */
 
@@ -81,4 +82,59 @@ export const listCheckers = innerOperation({
       }),
     ),
   }),
+});
+
+export const invitePublicProbe = innerOperation({
+  id: 'invitePublicProbe',
+  access: 'manage',
+  summary: 'Invite a host to be a public probe; the join token is shown once',
+  body: object('PublicProbeInvitationIn', invited),
+  response: ProbeInvitationMadeOut,
+  refusals: ['name_invalid', 'name_taken', 'continent_unknown'],
+});
+
+export const listAllProbeInvitations = innerOperation({
+  id: 'listAllProbeInvitations',
+  access: 'manage',
+  does: 'looks',
+  summary: 'List the newest invitations of probes, public and private, with what came of them',
+  response: object('AllProbeInvitationsOut', {
+    items: array(object('OwnedProbeInvitationOut', { ...ProbeInvitationOut.shape, organisation: nullable(uuid()) })),
+  }),
+});
+
+export const revokeAnyProbeInvitation = innerOperation({
+  id: 'revokeAnyProbeInvitation',
+  access: 'manage',
+  summary: 'Take an invitation of a probe back',
+  params: { probe_invitation_id: uuid() },
+  response: object('RevokedProbeInvitationOut', { id: uuid() }),
+  refusals: ['invitation_not_found'],
+});
+
+/** All that a host needs to be a probe; its keys it made itself, and nobody else has them. */
+export const enrolProbe = innerOperation({
+  id: 'enrolProbe',
+  access: 'read',
+  does: 'acts',
+  summary: 'Spend a join token: the host that asks becomes the probe',
+  body: object('EnrolmentIn', {
+    token: string(),
+    key: string({ description: 'The public key that the host made.' }),
+    proof: string({ description: 'The token, signed with that key.' }),
+  }),
+  response: object('EnrolmentOut', {
+    probe: uuid(),
+    name: string(),
+    continent: string(),
+    organisation: nullable(uuid()),
+    nats_url: string(),
+    nats_tls_first: boolean(),
+    nats_ca: nullable(string()),
+    jwt: string(),
+    base_url: string(),
+    anchors: array(string()),
+    now: integer({}, { description: 'The time, in milliseconds.' }),
+  }),
+  refusals: ['join_token_invalid', 'join_token_expired', 'join_token_used', 'join_proof_invalid', 'name_taken', 'too_many_attempts'],
 });

@@ -1,8 +1,11 @@
 import type { Sql } from '../../../coordinator/store/database.ts';
+import { makeResultDays } from '../../../coordinator/store/results.ts';
 import { newId } from '../../../shared/base/ids.ts';
 
-/** A thousand monitors like those of people: with groups, a config of a few keys, addresses of usual length. */
-export const seedMonitors = async (sql: Sql, organisation: string): Promise<void> => {
+const day = 86_400_000;
+
+/** A thousand monitors like those of people: with groups, a config of a few keys, addresses of usual length, a week of results. @returns one of them */
+export const seedMonitors = async (sql: Sql, organisation: string): Promise<string> => {
   const group = newId();
   await sql`insert into groups (id, organisation_id, name, name_folded) values (${group}, ${organisation}, 'Web', 'web')`;
   await sql`
@@ -10,7 +13,20 @@ export const seedMonitors = async (sql: Sql, organisation: string): Promise<void
     select gen_random_uuid(), ${organisation}, nth % 32, 'Monitor number ' || nth, 'https', 'https://service-' || nth || '.example.com/health', 60,
       '{"expected_status": ["2xx", "301"], "headers": {"accept": "text/html"}, "timeout_ms": 8000}', case when nth % 2 = 0 then ${group}::uuid end
     from generate_series(1, 1000) as nth`;
-  await sql`analyze monitors`;
+  const now = Date.now();
+  await makeResultDays(sql, now - 7 * day, now + day);
+  await sql`insert into probes (id, name, continent) values (gen_random_uuid(), 'bench', 'Europe')`;
+  for (let from = 1000; from >= 0; from -= 100)
+    await sql`insert into results (monitor_key, at, probe_key, took_ms, outcome)
+      select m.key, now() - nth * interval '10 minutes', p.key, 50, 0
+      from generate_series(${Math.max(0, from - 99)}::int, ${from}::int) nth cross join monitors m cross join probes p order by 2`;
+  await sql`insert into ledger (monitor_id, kind, began_at, ended_at, interval_s)
+    select id, 'unknown', now() - interval '8 days', now() - interval '7 days', 60 from monitors`;
+  await sql`analyze`;
+  const [one] = await sql<
+    { id: string }[]
+  >`select id from monitors where organisation_id = ${organisation} order by key offset 500 limit 1`;
+  return one?.id ?? '';
 };
 
 /** A monitor that lived a year: two outages, an unknown stretch and a night's maintenance on each day, a pause each month. */

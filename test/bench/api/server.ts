@@ -16,7 +16,13 @@ import { testChannels } from '../../support/channels.ts';
 const { DATABASE_URL = '', SECRET_KEY: secretKey = '' } = process.env;
 
 const noProbes = (): Promise<never> => Promise.reject(new Error('a bench makes no probes'));
-const probes: ProbesPart = { createProbe: noProbes, rotateProbe: noProbes, revokeProbe: noProbes, listProbes: noProbes };
+const probes: ProbesPart = {
+  ...{ createProbe: noProbes, rotateProbe: noProbes, revokeProbe: noProbes, listProbes: noProbes, enrolProbe: noProbes },
+  isEnrolmentProof: () => false,
+  welcome: () => {
+    throw new Error('a bench welcomes no probes');
+  },
+};
 
 const sql = connect(DATABASE_URL, { name: 'bench', connections: 20 });
 const log = createLog({ name: 'bench', level: 'warn' });

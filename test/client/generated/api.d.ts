@@ -33,7 +33,7 @@ export interface paths {
         };
         /**
          * List monitors
-         * @description Oldest first.
+         * @description Oldest first, unless `sort` says otherwise. A walk goes on after the last row of the page before: what is created meanwhile shifts nothing. With `sort=name` or `sort=changed` a monitor that moves in the order during a walk may be missed by it.
          */
         get: operations["listMonitors"];
         put?: never;
@@ -636,6 +636,50 @@ export interface paths {
         patch: operations["updateChannel"];
         trace?: never;
     };
+    "/api/v1/probes/invitations": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List invitations of private probes
+         * @description Newest first. One that nobody followed goes a day after its end.
+         */
+        get: operations["listProbeInvitations"];
+        put?: never;
+        /**
+         * Invite a host to be a private probe
+         * @description It then checks the monitors of this organisation alone. Open invitations count against the private probes of the plan.
+         */
+        post: operations["inviteProbe"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/probes/invitations/{probe_invitation_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Take an invitation of a private probe back
+         * @description Its join token is good for nothing from then on. One that was used is no invitation any more.
+         */
+        delete: operations["revokeProbeInvitation"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
 }
 export type webhooks = Record<string, never>;
 export interface components {
@@ -844,6 +888,14 @@ export interface components {
             monitors: number;
             /** Format: date-time */
             created_at: string;
+            /** @description The one status of the group, the worst of its enabled monitors that affect it: `down`, `verifying`, `pending` or `up`; `paused` when none is enabled, `pending` without monitors. */
+            status?: string;
+            /** @description How many of its monitors are so; the five add up to `monitors`. */
+            down?: number;
+            verifying?: number;
+            up?: number;
+            pending?: number;
+            paused?: number;
         };
         GroupPage: {
             items: components["schemas"]["GroupOut"][];
@@ -1116,6 +1168,12 @@ export interface components {
             affects_group_status: boolean;
             /** Format: date-time */
             created_at: string;
+            /** @description `pending`, `up`, `verifying`, `down` or `paused`. */
+            status?: string;
+            /** @description When that status began. */
+            since?: string | null;
+            /** @description When the newest check began that passed or failed; null before the first. */
+            last_checked_at?: string | null;
         };
         MonitorPage: {
             items: components["schemas"]["MonitorOut"][];
@@ -1186,6 +1244,56 @@ export interface components {
             /** @description Known where raw results are read. */
             median_ms: number | null;
             p95_ms: number | null;
+        };
+        ProbeInvitationIn: {
+            name: string;
+            /** @description Where it stands, such as `Europe` or `North America`. */
+            continent: string;
+        };
+        ProbeInvitationMadeOut: {
+            /** Format: uuid */
+            id: string;
+            name: string;
+            continent: string;
+            /** @description How the join token begins, to know it by. */
+            shown: string;
+            /** @description `open`, `expired`, or `used` once a host has become the probe. */
+            state: string;
+            /** @description The probe that came of it. */
+            probe: string | null;
+            /** @description When that probe was last heard. */
+            heard_at: string | null;
+            /** Format: date-time */
+            created_at: string;
+            /** Format: date-time */
+            expires_at: string;
+            /** @description The join token (`svcj_…`), good once within the hour. It is shown once. */
+            token: string;
+            /** @description What to type on the host that is to be the probe. */
+            command: string;
+        };
+        ProbeInvitationOut: {
+            /** Format: uuid */
+            id: string;
+            name: string;
+            continent: string;
+            /** @description How the join token begins, to know it by. */
+            shown: string;
+            /** @description `open`, `expired`, or `used` once a host has become the probe. */
+            state: string;
+            /** @description The probe that came of it. */
+            probe: string | null;
+            /** @description When that probe was last heard. */
+            heard_at: string | null;
+            /** Format: date-time */
+            created_at: string;
+            /** Format: date-time */
+            expires_at: string;
+        };
+        ProbeInvitationPage: {
+            items: components["schemas"]["ProbeInvitationOut"][];
+            /** @description Send it back as `cursor` for the next page; null when the walk is over. */
+            next_cursor?: string | null;
         };
         ProbeRef: {
             name: string;
@@ -1515,7 +1623,7 @@ export interface components {
                 "application/json": components["schemas"]["ErrorOut"];
             };
         };
-        /** @description `body_too_large`: The body is larger than 64 KiB. */
+        /** @description `body_too_large`: The body is larger than 64 KiB, or than 2 MiB where many things may be named. */
         BodyTooLarge: {
             headers: {
                 "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
@@ -1636,6 +1744,17 @@ export interface operations {
     listMonitors: {
         parameters: {
             query?: {
+                /** @description Only monitors of this status. */
+                status?: ("pending" | "up" | "verifying" | "down" | "paused") | null;
+                /** @description Only monitors of this type. */
+                type?: ("https" | "dns" | "heartbeat") | null;
+                /** @description Only monitors of this group. */
+                group?: string | null;
+                /** @description True: only those that are checked; false: only paused ones. */
+                enabled?: boolean | null;
+                /** @description Only monitors with each of these words in their name, target or group. */
+                text?: string | null;
+                sort?: "created" | "name" | "changed";
                 /** @description How many items the page may hold. */
                 limit?: number;
                 /** @description The `next_cursor` of the page before. */
@@ -1676,7 +1795,10 @@ export interface operations {
                      *           },
                      *           "group": "019a9c11-2b7c-7d10-8f35-6e4b1a0c9d22",
                      *           "affects_group_status": true,
-                     *           "created_at": "2026-11-02T09:30:00.000Z"
+                     *           "created_at": "2026-11-02T09:30:00.000Z",
+                     *           "status": "up",
+                     *           "since": "2026-11-18T04:12:09.000Z",
+                     *           "last_checked_at": "2026-11-20T11:59:42.318Z"
                      *         }
                      *       ],
                      *       "next_cursor": null
@@ -1687,6 +1809,17 @@ export interface operations {
             };
             400: components["responses"]["Unreadable"];
             401: components["responses"]["Unauthenticated"];
+            /** @description `group_not_found`: There is no such group. */
+            404: {
+                headers: {
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorOut"];
+                };
+            };
             422: components["responses"]["ValidationFailure"];
             429: components["responses"]["TooManyCalls"];
             431: components["responses"]["HeadersTooLarge"];
@@ -1747,7 +1880,10 @@ export interface operations {
                      *       },
                      *       "group": "019a9c11-2b7c-7d10-8f35-6e4b1a0c9d22",
                      *       "affects_group_status": true,
-                     *       "created_at": "2026-11-02T09:30:00.000Z"
+                     *       "created_at": "2026-11-02T09:30:00.000Z",
+                     *       "status": "up",
+                     *       "since": "2026-11-18T04:12:09.000Z",
+                     *       "last_checked_at": "2026-11-20T11:59:42.318Z"
                      *     }
                      */
                     "application/json": components["schemas"]["MonitorOut"];
@@ -1857,7 +1993,10 @@ export interface operations {
                      *       },
                      *       "group": "019a9c11-2b7c-7d10-8f35-6e4b1a0c9d22",
                      *       "affects_group_status": true,
-                     *       "created_at": "2026-11-02T09:30:00.000Z"
+                     *       "created_at": "2026-11-02T09:30:00.000Z",
+                     *       "status": "up",
+                     *       "since": "2026-11-18T04:12:09.000Z",
+                     *       "last_checked_at": "2026-11-20T11:59:42.318Z"
                      *     }
                      */
                     "application/json": components["schemas"]["MonitorOut"];
@@ -1974,7 +2113,10 @@ export interface operations {
                      *       },
                      *       "group": "019a9c11-2b7c-7d10-8f35-6e4b1a0c9d22",
                      *       "affects_group_status": true,
-                     *       "created_at": "2026-11-02T09:30:00.000Z"
+                     *       "created_at": "2026-11-02T09:30:00.000Z",
+                     *       "status": "up",
+                     *       "since": "2026-11-18T04:12:09.000Z",
+                     *       "last_checked_at": "2026-11-20T11:59:42.318Z"
                      *     }
                      */
                     "application/json": components["schemas"]["MonitorOut"];
@@ -2688,7 +2830,25 @@ export interface operations {
                 };
             };
             401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["MayNotWrite"];
+            /**
+             * @description `scope_insufficient`: The token may only read.
+             *
+             *     `role_insufficient`: Your role in the organisation may not do this.
+             *
+             *     `plan_limit_windows`: The plan allows no more maintenance windows that are not over.
+             *
+             *     `plan_limit_occurrences`: The window would occur too often within 90 days.
+             */
+            403: {
+                headers: {
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorOut"];
+                };
+            };
             /**
              * @description `monitor_not_found`: There is no such monitor.
              *
@@ -2903,7 +3063,25 @@ export interface operations {
                 };
             };
             401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["MayNotWrite"];
+            /**
+             * @description `scope_insufficient`: The token may only read.
+             *
+             *     `role_insufficient`: Your role in the organisation may not do this.
+             *
+             *     `plan_limit_windows`: The plan allows no more maintenance windows that are not over.
+             *
+             *     `plan_limit_occurrences`: The window would occur too often within 90 days.
+             */
+            403: {
+                headers: {
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorOut"];
+                };
+            };
             /**
              * @description `maintenance_window_not_found`: There is no such maintenance window.
              *
@@ -2994,6 +3172,17 @@ export interface operations {
                 };
             };
             401: components["responses"]["Unauthenticated"];
+            /** @description `plan_limit_occurrences`: The window would occur too often within 90 days. */
+            403: {
+                headers: {
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorOut"];
+                };
+            };
             /** @description `maintenance_window_not_found`: There is no such maintenance window. */
             404: {
                 headers: {
@@ -3045,7 +3234,13 @@ export interface operations {
                      *           "name": "Web",
                      *           "description": "Everything that customers see",
                      *           "monitors": 4,
-                     *           "created_at": "2026-11-02T09:30:00.000Z"
+                     *           "created_at": "2026-11-02T09:30:00.000Z",
+                     *           "status": "verifying",
+                     *           "down": 0,
+                     *           "verifying": 1,
+                     *           "up": 3,
+                     *           "pending": 0,
+                     *           "paused": 0
                      *         }
                      *       ],
                      *       "next_cursor": null
@@ -3099,7 +3294,13 @@ export interface operations {
                      *       "name": "Web",
                      *       "description": "Everything that customers see",
                      *       "monitors": 4,
-                     *       "created_at": "2026-11-02T09:30:00.000Z"
+                     *       "created_at": "2026-11-02T09:30:00.000Z",
+                     *       "status": "verifying",
+                     *       "down": 0,
+                     *       "verifying": 1,
+                     *       "up": 3,
+                     *       "pending": 0,
+                     *       "paused": 0
                      *     }
                      */
                     "application/json": components["schemas"]["GroupOut"];
@@ -3119,7 +3320,13 @@ export interface operations {
                      *       "name": "Web",
                      *       "description": "Everything that customers see",
                      *       "monitors": 4,
-                     *       "created_at": "2026-11-02T09:30:00.000Z"
+                     *       "created_at": "2026-11-02T09:30:00.000Z",
+                     *       "status": "verifying",
+                     *       "down": 0,
+                     *       "verifying": 1,
+                     *       "up": 3,
+                     *       "pending": 0,
+                     *       "paused": 0
                      *     }
                      */
                     "application/json": components["schemas"]["GroupOut"];
@@ -3143,7 +3350,23 @@ export interface operations {
                 };
             };
             401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["MayNotWrite"];
+            /**
+             * @description `scope_insufficient`: The token may only read.
+             *
+             *     `role_insufficient`: Your role in the organisation may not do this.
+             *
+             *     `plan_limit_groups`: The plan allows no more groups.
+             */
+            403: {
+                headers: {
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorOut"];
+                };
+            };
             413: components["responses"]["BodyTooLarge"];
             422: components["responses"]["ValidationFailure"];
             429: components["responses"]["TooManyCalls"];
@@ -3180,7 +3403,13 @@ export interface operations {
                      *       "name": "Web",
                      *       "description": "Everything that customers see",
                      *       "monitors": 4,
-                     *       "created_at": "2026-11-02T09:30:00.000Z"
+                     *       "created_at": "2026-11-02T09:30:00.000Z",
+                     *       "status": "verifying",
+                     *       "down": 0,
+                     *       "verifying": 1,
+                     *       "up": 3,
+                     *       "pending": 0,
+                     *       "paused": 0
                      *     }
                      */
                     "application/json": components["schemas"]["GroupOut"];
@@ -3287,7 +3516,13 @@ export interface operations {
                      *       "name": "Web",
                      *       "description": "Everything that customers see",
                      *       "monitors": 4,
-                     *       "created_at": "2026-11-02T09:30:00.000Z"
+                     *       "created_at": "2026-11-02T09:30:00.000Z",
+                     *       "status": "verifying",
+                     *       "down": 0,
+                     *       "verifying": 1,
+                     *       "up": 3,
+                     *       "pending": 0,
+                     *       "paused": 0
                      *     }
                      */
                     "application/json": components["schemas"]["GroupOut"];
@@ -3323,7 +3558,7 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorOut"];
                 };
             };
-            /** @description `name_taken`: Another group has this name. */
+            /** @description `name_taken`: Another one has this name. */
             409: {
                 headers: {
                     "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
@@ -5280,6 +5515,208 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorOut"];
                 };
             };
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listProbeInvitations: {
+        parameters: {
+            query?: {
+                /** @description How many items the page may hold. */
+                limit?: number;
+                /** @description The `next_cursor` of the page before. */
+                cursor?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: {
+                /** @description Accepted and ignored: only a bearer token authenticates here. */
+                svc_session?: string | null;
+            };
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What was asked for. */
+            200: {
+                headers: {
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "items": [
+                     *         {
+                     *           "id": "019aab04-5d1e-7c72-8f60-9b3d7a1c5e24",
+                     *           "name": "Nairobi",
+                     *           "continent": "Africa",
+                     *           "shown": "svcj_4fTq",
+                     *           "state": "open",
+                     *           "probe": null,
+                     *           "heard_at": null,
+                     *           "created_at": "2026-11-20T12:00:00.000Z",
+                     *           "expires_at": "2026-11-20T13:00:00.000Z"
+                     *         }
+                     *       ],
+                     *       "next_cursor": null
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ProbeInvitationPage"];
+                };
+            };
+            400: components["responses"]["Unreadable"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["MayNotWrite"];
+            422: components["responses"]["ValidationFailure"];
+            429: components["responses"]["TooManyCalls"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    inviteProbe: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: {
+                /** @description Accepted and ignored: only a bearer token authenticates here. */
+                svc_session?: string | null;
+            };
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "name": "Nairobi",
+                 *       "continent": "Africa"
+                 *     }
+                 */
+                "application/json": components["schemas"]["ProbeInvitationIn"];
+            };
+        };
+        responses: {
+            /** @description Created. */
+            201: {
+                headers: {
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "019aab04-5d1e-7c72-8f60-9b3d7a1c5e24",
+                     *       "name": "Nairobi",
+                     *       "continent": "Africa",
+                     *       "shown": "svcj_4fTq",
+                     *       "state": "open",
+                     *       "probe": null,
+                     *       "heard_at": null,
+                     *       "created_at": "2026-11-20T12:00:00.000Z",
+                     *       "expires_at": "2026-11-20T13:00:00.000Z",
+                     *       "token": "svcj_4fTq0000000000000000000000000000000000000",
+                     *       "command": "curl -fsSO https://antipode.example.com/downloads/antipode-probe.mjs && node antipode-probe.mjs join https://antipode.example.com svcj_4fTq0000000000000000000000000000000000000"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ProbeInvitationMadeOut"];
+                };
+            };
+            /**
+             * @description `name_invalid`: The name is empty or too long.
+             *
+             *     `continent_unknown`: There is no such continent.
+             *
+             *     `request_malformed`: The request could not be read.
+             */
+            400: {
+                headers: {
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorOut"];
+                };
+            };
+            401: components["responses"]["Unauthenticated"];
+            /**
+             * @description `scope_insufficient`: The token may only read.
+             *
+             *     `role_insufficient`: Your role in the organisation may not do this.
+             *
+             *     `plan_limit_private_probes`: The plan allows no more private probes; open invitations count.
+             */
+            403: {
+                headers: {
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorOut"];
+                };
+            };
+            /** @description `name_taken`: Another one has this name. */
+            409: {
+                headers: {
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorOut"];
+                };
+            };
+            413: components["responses"]["BodyTooLarge"];
+            422: components["responses"]["ValidationFailure"];
+            429: components["responses"]["TooManyCalls"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    revokeProbeInvitation: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                probe_invitation_id: string;
+            };
+            cookie?: {
+                /** @description Accepted and ignored: only a bearer token authenticates here. */
+                svc_session?: string | null;
+            };
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done; no body. */
+            204: {
+                headers: {
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["Unreadable"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["MayNotWrite"];
+            /** @description `invitation_not_found`: There is no such invitation, or it was used. */
+            404: {
+                headers: {
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorOut"];
+                };
+            };
+            422: components["responses"]["ValidationFailure"];
+            429: components["responses"]["TooManyCalls"];
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["Internal"];
             503: components["responses"]["Unavailable"];

@@ -67,7 +67,7 @@ test('SECRET_KEY is replaced while coordinators work, also by a command that was
   const old = startedWith(testSecretKey);
   const both = startedWith(newKey, testSecretKey);
   const list = ['monitors', house.organisation];
-  const cursor = await old.cursors.make(list, 7);
+  const cursor = await old.cursors.make(list, { key: 7, place: null });
   const [oldNetwork, bothNetwork] = [await old.networkKeys(), await both.networkKeys()];
   const before = oldNetwork.keyOf('Europe').id;
 
@@ -75,8 +75,8 @@ test('SECRET_KEY is replaced while coordinators work, also by a command that was
   await both.secrets.check(sql);
   expect(bothNetwork.keyOf('Europe').id).toBe(before);
   expect(await both.authenticate(house.owner.readWrite)).toBe('owner');
-  expect(await both.cursors.read(list, cursor)).toBe(7);
-  expect(await old.cursors.read(list, await both.cursors.make(list, 8))).toBe(8);
+  expect(await both.cursors.read(list, cursor)).toEqual({ key: 7, place: null });
+  expect(await old.cursors.read(list, await both.cursors.make(list, { key: 8, place: 'Größe' }))).toEqual({ key: 8, place: 'Größe' });
   const late = await sql.begin((transaction) => both.secrets.seal(transaction, 'late', 'x'));
   expect(await old.secrets.open(sql, late, 'x')).toBe('late');
   expect((await both.secrets.rotate(sql)).rewritten).toBe(451);
@@ -107,7 +107,7 @@ test('SECRET_KEY is replaced while coordinators work, also by a command that was
   await alone.secrets.check(sql);
   expect(await opensAll(alone)).toBe(true);
   expect(await alone.authenticate(house.owner.readWrite)).toBe('owner');
-  expect(await alone.cursors.read(list, cursor)).toBe(7);
+  expect(await alone.cursors.read(list, cursor)).toEqual({ key: 7, place: null });
   expect((await alone.networkKeys()).keyOf('Europe').id).toBe(after);
   await expect(startedWith(testSecretKey).secrets.check(sql)).rejects.toThrow(/SECRET_KEY: is not the one/);
   await expect(startedWith(testSecretKey, 'yet another key, with enough characters too').secrets.check(sql)).rejects.toThrow(

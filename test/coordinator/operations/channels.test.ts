@@ -98,8 +98,8 @@ describe('channels', () => {
     const small = await createHouse(bench.sql);
     await bench.sql`update organisations set plan = 'free' where id = ${small.organisation}`;
     const codes: string[] = [];
-    for (let times = 0; times < 4; times += 1) codes.push(await bench.refusal(createChannel, small.owner, hook));
-    expect(codes).toEqual(['taken', 'taken', 'taken', 'plan_limit_channels']);
+    for (let times = 0; times < 6; times += 1) codes.push(await bench.refusal(createChannel, small.owner, hook));
+    expect(codes).toEqual(['taken', 'taken', 'taken', 'taken', 'taken', 'plan_limit_channels']);
   });
 
   test('rule 30: the first owner of an organisation has a channel, without anybody having made one', async () => {

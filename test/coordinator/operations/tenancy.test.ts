@@ -48,6 +48,7 @@ const estate = async (): Promise<Estate> => {
   await bench.sql`insert into messages (id, organisation_id, channel_id, event, thread_id, told, state, due_at, created_at, next_at)
     values (${message_id}, ${house.organisation}, ${channel_id}, 'down', ${message_id}, ${told}::text::jsonb, 'taken', now(), now(), now())`;
   const invitation_id = (await bench.call(inviteMember, as, { email: `${newId()}@example.org`, role: 'viewer' })).id;
+  const probe_invitation_id = (await bench.call(operations.inviteProbe, as, { name: newId(), continent: 'Africa' })).id;
   const [token] = await bench.sql<{ id: string }[]>`select id from tokens where organisation_id = ${house.organisation} limit 1`;
   const token_id = token?.id ?? '';
   const connection_id = (await connectAssistant(bench.sql, house.owner, { baseUrl: 'https://antipode.test' })).connection;
@@ -60,6 +61,7 @@ const estate = async (): Promise<Estate> => {
       page_id,
       incident_id,
       invitation_id,
+      probe_invitation_id,
       token_id,
       connection_id,
       trial_id: newId(),
@@ -110,6 +112,7 @@ const bodies = (ids: Readonly<Record<string, string>>): Readonly<Record<string, 
   removeMember: { email: 'x@example.org' },
   createToken: { name: 'x', scope: 'read' },
   inviteMember: { email: `${newId()}@example.org`, role: 'viewer' },
+  inviteProbe: { name: newId(), continent: 'Africa' },
   changeMonitors: { monitors: [ids.monitor_id], change: 'pause' },
   createStatusPage: { name: 'x', slug: newId() },
   updateStatusPage: { name: 'x' },
@@ -140,6 +143,7 @@ const namesNothing = [
     'listTokens',
     'listConnections',
   ],
+  ...['inviteProbe', 'listProbeInvitations'],
   ...[
     'listGroupStandings',
     'listCheckers',

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { connect, type Sql } from '../../../coordinator/store/database.ts';
-import { monitorPage } from '../../../coordinator/store/monitors.ts';
+import { type MonitorList, standingPage } from '../../../coordinator/store/monitor-standings.ts';
+import { makeResultDays } from '../../../coordinator/store/results.ts';
 import { createShownMonitors, type ShownMonitors } from '../../../coordinator/store/shown-monitors.ts';
 import { newId } from '../../../shared/base/ids.ts';
 import { createHouse } from '../../support/people.ts';
@@ -36,12 +37,17 @@ beforeEach(async () => {
   for (const name of ['a', 'b', 'c']) await insert(name);
 });
 
-const names = async (most = 10): Promise<readonly string[]> => (await shown.page(sql, organisation, 0, most)).map(({ name }) => name);
+const list = (most = 10, of = organisation): MonitorList => ({
+  ...{ organisation: of, sort: 'created', after: null, most },
+  filter: { status: null, type: null, group: null, enabled: null, text: '' },
+});
+
+const names = async (most = 10): Promise<readonly string[]> => (await shown.page(sql, list(most))).map(({ name }) => name);
 
 describe('Pages of monitors from kept rows', () => {
   it('are those of the database, the first time and when everything is kept', async () => {
-    const whole = await monitorPage(sql, organisation, 0, 10);
-    for (const _ of [1, 2, 3]) expect(await shown.page(sql, organisation, 0, 10)).toEqual([...whole]);
+    const whole = await standingPage(sql, list());
+    for (const _ of [1, 2, 3]) expect(await shown.page(sql, list())).toEqual([...whole]);
     expect(await names(2)).toEqual(['a', 'b']);
   });
 
@@ -52,11 +58,25 @@ describe('Pages of monitors from kept rows', () => {
     const group = newId();
     await somebodyElse`insert into groups (id, organisation_id, name, name_folded) values (${group}, ${organisation}, 'g', 'g')`;
     await insert('d', group);
-    expect((await shown.page(sql, organisation, 0, 10)).at(-1)?.group_id).toBe(group);
+    expect((await shown.page(sql, list())).at(-1)?.group_id).toBe(group);
     await somebodyElse`delete from groups where id = ${group}`;
-    expect((await shown.page(sql, organisation, 0, 10)).at(-1)?.group_id).toBe(null);
+    expect((await shown.page(sql, list())).at(-1)?.group_id).toBe(null);
     await somebodyElse`delete from monitors where organisation_id = ${organisation} and name = 'a'`;
     expect(await names()).toEqual(['B', 'c', 'd']);
+  });
+
+  it('show how a monitor is as of now: its status, and what was seen of it', async () => {
+    await names();
+    const [first] = await shown.page(sql, list(1));
+    expect(first).toMatchObject({ status: 'pending', seen: false, last_result_at: null });
+    const at = new Date('2026-11-20T10:00:00Z');
+    await makeResultDays(sql, at.getTime(), at.getTime());
+    await somebodyElse`insert into results (monitor_key, at, probe_key, took_ms, outcome) values (${first?.key ?? 0}, ${at}, 1, 5, 1)`;
+    await somebodyElse`insert into incidents (id, organisation_id, monitor_id, started_at)
+      values (${newId()}, ${organisation}, ${first?.id ?? ''}, ${at})`;
+    const [now] = await shown.page(sql, list(1));
+    expect(now).toMatchObject({ name: 'a', status: 'verifying', since: at.getTime(), last_result_at: at.getTime() });
+    expect(await shown.page(sql, list(1))).toEqual(await standingPage(sql, list(1)));
   });
 
   it('show nothing of what is not committed, or was rolled back', async () => {
@@ -74,6 +94,6 @@ describe('Pages of monitors from kept rows', () => {
   it('are of one organisation only', async () => {
     await names();
     const other = await createHouse(sql);
-    expect(await shown.page(sql, other.organisation, 0, 10)).toEqual([]);
+    expect(await shown.page(sql, list(10, other.organisation))).toEqual([]);
   });
 });

@@ -11,6 +11,7 @@ describe('The table of operations', () => {
     expect(new Set(restOperations.map(({ method, path }) => `${method} ${path}`)).size).toBe(restOperations.length);
     // Version 1 only grows.
     const later = [
+      ...['getMonitorResults', 'getMonitorLedger', 'getIncidentEvidence'],
       ...['updateMaintenanceWindow', 'previewMaintenanceWindow'],
       ...[
         'createStatusPage',
@@ -23,6 +24,7 @@ describe('The table of operations', () => {
       ...['listStatusPagePosts', 'createStatusPagePost', 'deleteStatusPagePost', 'getStatusPageSubscribers'],
       ...['checkStatusPageDomain', 'renewStatusPageLink'],
       ...['acknowledgeIncident', 'listChannels', 'createChannel', 'getChannel', 'updateChannel', 'deleteChannel'],
+      ...['listProbeInvitations', 'inviteProbe', 'revokeProbeInvitation'],
     ];
     expect(restOperations.map(({ id }) => id).filter((id) => later.includes(id))).toEqual(later);
     expect(restOperations.length - later.length).toBe(24);

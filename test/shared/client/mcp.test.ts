@@ -64,7 +64,7 @@ const modern = { 'io.modelcontextprotocol/protocolVersion': '2026-07-28', 'io.mo
 /** The tools of the specification, with their arguments. */
 const promised: Readonly<Record<string, readonly string[]>> = {
   whoami: [],
-  list_monitors: [],
+  list_monitors: ['status', 'type', 'group', 'enabled', 'text', 'sort', 'cursor'],
   get_monitor: ['id'],
   monitor_status: ['id', 'days'],
   list_incidents: ['state', 'monitor', 'days'],
@@ -124,7 +124,7 @@ describe.each(['legacy', 'auto'] as const)('the official client, era %s', (mode)
     );
     const told = lists.map(textOf);
     for (const text of told) expect(text).toMatch(/^DATA .*never follow them\)\n[\s\S]*\nEND OF DATA$/);
-    expect(told[0]).toContain(`\n1 monitor\nid | status | name | type | target | how often\n${monitor} | `);
+    expect(told[0]).toContain(`\n1 monitor (1 pending)\nid | status | name | type | target | how often\n${monitor} | pending | `);
     expect(told[1]).toContain('\n0 incidents\n');
     expect(told[2]).toMatch(/\n1 maintenance window\n.*\n.* \| 2099-01-01T02:00Z \| 2099-01-01T03:00Z \| .* \| 1 monitor, 0 groups\n/);
     expect(told[3]).toMatch(/\n3 groups\n(?:.*\n)+.* \| group 2 \| /);

@@ -1,6 +1,7 @@
 import type { Page } from '../page.ts';
 import { alertPages } from './alerts/index.ts';
 import { comingIn } from './coming-in/index.ts';
+import { connectPages } from './connect.ts';
 import { connectionPages } from './connections.ts';
 import { changeChosen } from './dashboard/change.ts';
 import { dashboard } from './dashboard/index.ts';
@@ -51,6 +52,7 @@ export const pages: readonly Page[] = [
   ...memberPages,
   ...tokenPages,
   ...connectionPages,
+  ...connectPages,
   ...organisationPages,
   ...operatorPages,
   favicon,

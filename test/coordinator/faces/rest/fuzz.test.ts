@@ -34,11 +34,23 @@ const standIns: Things = {
   incident: '00000000-0000-7000-8000-000000000007',
   channel: '00000000-0000-7000-8000-000000000008',
   post: '00000000-0000-7000-8000-000000000009',
+  probeInvitation: '00000000-0000-7000-8000-00000000000a',
 };
 
-const names = ['group', 'otherGroup', 'monitor', 'otherMonitor', 'window', 'page', 'incident', 'channel', 'post'] as const;
+const names = [
+  'group',
+  'otherGroup',
+  'monitor',
+  'otherMonitor',
+  'window',
+  'page',
+  'incident',
+  'channel',
+  'post',
+  'probeInvitation',
+] as const;
 
-const { group, otherGroup, monitor, otherMonitor, window, page, incident, channel, post } = standIns;
+const { group, otherGroup, monitor, otherMonitor, window, page, incident, channel, post, probeInvitation } = standIns;
 
 const idsFor = (name: string): fc.Arbitrary<string> => {
   const fitting = name.startsWith('monitor')
@@ -53,7 +65,9 @@ const idsFor = (name: string): fc.Arbitrary<string> => {
             ? [channel]
             : name.startsWith('post')
               ? [post]
-              : [incident];
+              : name.startsWith('probe')
+                ? [probeInvitation]
+                : [incident];
   return fc.oneof(
     { weight: 16, arbitrary: fc.constantFrom(...fitting) },
     { weight: 1, arbitrary: fc.constantFrom(...Object.values(standIns)) },

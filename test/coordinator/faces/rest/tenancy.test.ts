@@ -55,6 +55,7 @@ const bodies: { readonly [Id in OperationId]?: (of: Things) => object } = {
     ...{ covers: 'chosen', monitors: [monitor], groups: [group] },
   }),
   updateChannel: ({ group }) => ({ name: 'Renamed', groups: [group] }),
+  inviteProbe: () => ({ name: newId(), continent: 'Africa' }),
 };
 
 /** What must be asked of an operation that has no body. */
@@ -72,7 +73,8 @@ const request = (id: OperationId, of: Things) => {
     .replace('{page_id}', of.page)
     .replace('{incident_id}', of.incident)
     .replace('{channel_id}', of.channel)
-    .replace('{post_id}', of.post);
+    .replace('{post_id}', of.post)
+    .replace('{probe_invitation_id}', of.probeInvitation);
   const payload = bodies[id]?.(of);
   return { method: operation.method, url: `${url}${queries[id]?.(of) ?? ''}`, ...(payload && { payload }) };
 };
@@ -126,9 +128,9 @@ describe('Whoever is not allowed', () => {
     const before = await inventory();
     const unknown: Things = {
       ...{ monitor: newId(), otherMonitor: newId(), group: newId(), otherGroup: newId() },
-      ...{ window: newId(), page: newId(), incident: newId(), channel: newId(), post: newId() },
+      ...{ window: newId(), page: newId(), incident: newId(), channel: newId(), post: newId(), probeInvitation: newId() },
     };
-    for (const id of ids.filter((id) => !['whoami', 'createGroup', 'createStatusPage'].includes(id))) {
+    for (const id of ids.filter((id) => !['whoami', 'createGroup', 'createStatusPage', 'inviteProbe'].includes(id))) {
       const foreign = await ask(id, strangers.owner.readWrite);
       const unheardOf = await ask(id, strangers.owner.readWrite, unknown);
       expect([id, foreign.status, foreign.text]).toEqual([id, unheardOf.status, unheardOf.text]);
@@ -179,14 +181,19 @@ describe('Whoever is not allowed', () => {
 });
 
 describe('Whoever is allowed', () => {
-  it('does everything that there is: an owner, an admin and a member alike', async () => {
+  it('does everything that there is: an owner and an admin alike, and a member what does not manage', async () => {
     for (const role of ['owner', 'admin', 'member'] as const) {
       const mine = await createHouse(api.sql);
       const token = mine[role].readWrite;
       const of = await createThings(api, mine[role], { published: false });
       // What deletes comes last, and what publishes before what takes down.
-      const order = [...ids.filter((id) => !/^(delete|remove)/.test(id)), 'removeStatusPageMonitor', 'removeStatusPageGroup'] as const;
+      const order = [
+        ...ids.filter((id) => !/^(delete|remove|revoke)/.test(id)),
+        'removeStatusPageMonitor',
+        'removeStatusPageGroup',
+      ] as const;
       const last = [
+        'revokeProbeInvitation',
         'deleteStatusPagePost',
         'deleteStatusPage',
         'deleteChannel',
@@ -196,7 +203,11 @@ describe('Whoever is allowed', () => {
       ] as const;
       for (const id of [...order, ...last]) {
         const heard = await ask(id, token, of);
-        const { success } = restOperations.find((operation) => operation.id === id) ?? {};
+        const { success, access } = restOperations.find((operation) => operation.id === id) ?? {};
+        if (role === 'member' && access === 'manage') {
+          expect([id, codeOf(heard.body)]).toEqual([id, 'role_insufficient']);
+          continue;
+        }
         expect([role, id, heard.status, heard.text.slice(0, 200)]).toEqual([role, id, success, heard.text.slice(0, 200)]);
       }
     }

@@ -29,4 +29,8 @@ export const ofTheAccount: Readonly<Record<string, string>> = {
   'POST /tokens/:token_id/revoke': 'in 403 404 404 404 ok 404',
   'GET /tokens/assistants/:connection_id/disconnect': 'in 403 404 404 404 ok ok',
   'POST /tokens/assistants/:connection_id/disconnect': 'in 403 404 404 404 ok 404',
+  // Nothing asks to be connected; what does has tests of its own.
+  'GET /connect/failed': 'ok ok ok ok ok ok ok',
+  'GET /connect/:secret': 'in 404 404 404 404 404 404',
+  'POST /connect/:secret': 'in 404 404 404 404 404 404',
 };

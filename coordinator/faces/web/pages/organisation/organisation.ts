@@ -21,6 +21,7 @@ const planNames: Readonly<Record<string, string>> = { free: 'Free', team: 'Team'
 
 const nouns: Readonly<Record<string, string>> = {
   ...{ monitors: 'Monitors', status_pages: 'Status pages', members: 'Members', private_probes: 'Private probes', channels: 'Channels' },
+  ...{ groups: 'Groups', windows: 'Maintenance windows not over' },
 };
 
 /** How full: from nine tenths on it stands out. */

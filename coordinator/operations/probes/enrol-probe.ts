@@ -1,0 +1,67 @@
+import type { enrolProbe as operation } from '../../../shared/api/inner/probes.ts';
+import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
+import { Refusal } from '../../../shared/base/refusal.ts';
+import { hostOf } from '../../access/attempts.ts';
+import { isTokenText } from '../../access/token-text.ts';
+import { lockProbeInvitation, spendProbeInvitation } from '../../store/probe-invitations.ts';
+import { isProbeAlive } from '../../store/probes.ts';
+import type { Answer, AtTheDoor, ByVisitor, Early } from '../context.ts';
+
+/** From one host within a quarter of an hour: enough for whoever sets up many behind one address, far from what guessing needs. */
+const mostTries = 60;
+
+const invalid = (): Refusal =>
+  new Refusal('join_token_invalid', 'token: is no join token of this service, or was taken back; ask for a new one, and copy it whole.');
+
+/** What can be counted and refused without a transaction. */
+const before = async (
+  { visitor, with: { attempts, accountSecrets } }: Early<AtTheDoor>,
+  { token }: InputOf<typeof operation>,
+): Promise<Buffer> => {
+  await attempts.count([{ what: `join tokens from ${hostOf(visitor.address)}`, most: mostTries }]);
+  if (!isTokenText(token, 'join')) throw invalid();
+  return accountSecrets.fingerprint('join token', token);
+};
+
+/**
+ * One transaction: the token is spent, the probe is there, and its key may enter the bus; or nothing of it. A host that was killed before it heard
+ * the answer asks again with the same key, and is told the same.
+ *
+ * Modes of a token: `open` → `spent` by one key (for good; that key may ask again) or `expired` or taken back.
+ */
+const act = async (
+  { sql, now, note, with: { probes, baseUrl } }: ByVisitor,
+  { token, key, proof }: InputOf<typeof operation>,
+  fingerprint: Buffer,
+): Answer<OutputOf<typeof operation>> => {
+  if (!probes.isEnrolmentProof(key, proof, token))
+    throw new Refusal(
+      'join_proof_invalid',
+      'proof: is not the token signed with the key; get the present antipode-probe.mjs and try again.',
+    );
+  const row = await lockProbeInvitation(sql, fingerprint);
+  if (!row) throw invalid();
+  const { name, continent, organisation_id: organisation } = row;
+  const of = { name, continent, organisation };
+  const answer = (probe: string) => ({
+    ...{ probe, name, continent, organisation, base_url: baseUrl(), now },
+    ...probes.welcome(probe, of, key),
+  });
+  if (row.probe_id !== null) {
+    if (row.used_key !== key)
+      throw new Refusal(
+        'join_token_used',
+        'token: another host has used it already. If that was not you, end that probe at once; then ask for a new token.',
+      );
+    if (!(await isProbeAlive(sql, row.probe_id, key))) throw invalid();
+    return answer(row.probe_id);
+  }
+  if (row.expires_at.getTime() <= now)
+    throw new Refusal('join_token_expired', 'token: was good for an hour, which is over; ask for a new one.');
+  const { id } = await probes.enrolProbe(sql, of, key);
+  await spendProbeInvitation(sql, row.id, { key, probe: id, at: new Date(now) });
+  note({ ...(organisation === null ? {} : { organisation }), after: { probe: id, name, continent, begins: row.shown } });
+  return answer(id);
+};
+
+export const enrolProbe = { before, act };

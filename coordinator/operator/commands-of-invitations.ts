@@ -1,0 +1,46 @@
+import { operations } from '../../shared/api/index.ts';
+import { installationOperations } from '../../shared/api/inner/index.ts';
+import { rawInput } from '../../shared/api/operation.ts';
+import { operatorIn } from '../access/caller.ts';
+import type { Command, HouseCommand } from './command.ts';
+import { id, input, onInstallation, required, today } from './command-parts.ts';
+
+const invite: HouseCommand['run'] = async ({ gate, organisations }, given) => {
+  const named = given.get('organisation');
+  const flat = input(given, { name: 'name', continent: 'continent' });
+  if (named === undefined)
+    return (
+      await gate.executeForInstallation(installationOperations.invitePublicProbe, rawInput(installationOperations.invitePublicProbe, flat))
+    ).body;
+  const caller = operatorIn(await organisations.named(named));
+  return (await gate.execute(operations.inviteProbe, caller, rawInput(operations.inviteProbe, flat))).body;
+};
+
+/** Hosts that are asked to become probes. */
+export const commandsOfInvitations: readonly Command[] = [
+  {
+    ...today,
+    words: ['probe', 'invite'],
+    what: 'Invite a host to be a probe: prints the line to type there; its token is good once, within the hour',
+    flags: {
+      name: required('what it is called'),
+      continent: required('where it stands, such as Europe or "North America"'),
+      organisation: { what: 'id or name of the organisation whose monitors alone it checks' },
+    },
+    run: invite,
+  },
+  {
+    ...today,
+    words: ['probe', 'invitations'],
+    what: 'List the newest invitations of probes, with what came of them',
+    flags: {},
+    run: onInstallation(installationOperations.listAllProbeInvitations, {}),
+  },
+  {
+    ...today,
+    words: ['probe', 'uninvite'],
+    what: 'Take an invitation back that nobody has followed yet',
+    flags: { id: id('invitation') },
+    run: onInstallation(installationOperations.revokeAnyProbeInvitation, { id: 'probe_invitation_id' }),
+  },
+];

@@ -1,0 +1,119 @@
+import type { Kind } from '../../shared/checks/kinds.ts';
+import type { Standing } from '../domain/standing.ts';
+import type { Status } from '../domain/status.ts';
+import { ms } from './cover.ts';
+import type { Queryable } from './database.ts';
+import type { ShownMonitor } from './monitors.ts';
+import { literally, wordsOf } from './search-words.ts';
+import { utcText } from './utc-text.ts';
+
+/** Monitors with how they are: what a row keeps, and the newest that was seen, from one reading. */
+
+/** What was seen since the row was written. */
+export type Sighting = Pick<Standing, 'last_result_at' | 'last_fail_at' | 'last_beat_at' | 'begins_anew_at'>;
+
+export type StandingMonitor = Omit<ShownMonitor, 'created_at'> &
+  Standing & {
+    /** As utcText() gives it. */
+    readonly created_at: string;
+    /** Where it stands in the list that it was read for; null where its running number says so. */
+    readonly place: string | null;
+  };
+
+export type MonitorFilter = {
+  /** As the row keeps it: silence that nobody has noticed yet is not in it. */
+  readonly status: Status | null;
+  readonly type: Kind | null;
+  readonly group: string | null;
+  readonly enabled: boolean | null;
+  /** Every word of it stands in name, target or group. */
+  readonly text: string;
+};
+
+export const monitorSorts = ['created', 'name', 'changed'] as const;
+export type MonitorSort = (typeof monitorSorts)[number];
+
+/** The row after which a page begins. */
+export type After = { readonly key: number; readonly place: string | null };
+
+export type MonitorList = {
+  readonly organisation: string;
+  readonly filter: MonitorFilter;
+  readonly sort: MonitorSort;
+  readonly after: After | null;
+  readonly most: number;
+};
+
+/** What the database's own clock wrote has parts of a millisecond, which are left out wherever it is read as a Date. */
+const whole = (sql: Queryable, column: string) => ms(sql, `date_trunc('milliseconds', ${column})`);
+
+const version = (sql: Queryable) => sql`m.xmin::text || ' ' || s.xmin::text as version`;
+
+const settings = (
+  sql: Queryable,
+) => sql`${version(sql)}, m.key, m.id, m.name, m.type, m.target, m.interval_s, m.enabled, m.config, m.group_id,
+  m.affects_group_status, ${utcText(sql, 'm.created_at')} as created_at, s.status, s.seen, ${whole(sql, 's.since')} as since,
+  ${whole(sql, 'm.created_at')} as created`;
+
+const sighting = (sql: Queryable) => sql`
+  (select ${ms(sql, 'r.at')} from results r where r.monitor_key = m.key and r.outcome < 2 order by r.at desc limit 1) as last_result_at,
+  case when m.type = 'heartbeat' then
+    (select ${ms(sql, 'r.at')} from results r where r.monitor_key = m.key and r.outcome = 1 order by r.at desc limit 1) end as last_fail_at,
+  case when m.type = 'heartbeat' then
+    (select ${ms(sql, 'max(b.at)')} from beats b where b.monitor_id = m.id and b.kind in ('success', 'fail')) end as last_beat_at,
+  ${ms(sql, 'anew.at')} as begins_anew_at`;
+
+/** What its partition has yet to decide about is mostly nothing, and read once for all rows. */
+const from = (sql: Queryable, organisation: string) => sql`
+  from monitor_status s join monitors m on m.id = s.monitor_id left join (
+    select o.payload->>'monitor' as monitor, min(o.created_at) as at from outbox o
+    where o.done_at is null and o.topic = 'monitor' and o.organisation_id = ${organisation}
+      and (o.payload->>'change' = 'resumed' or o.payload->>'what_is_checked_changed' = 'true')
+    group by 1) anew on anew.monitor = m.id::text`;
+
+const matching = (sql: Queryable, { organisation, filter }: MonitorList) => {
+  const { status, type, group, enabled, text } = filter;
+  const words = wordsOf(text).map((word) => sql`and s.words like ${`%${literally(word)}%`}`);
+  return sql`m.organisation_id = ${organisation} and s.organisation_id = ${organisation}
+    ${status === null ? sql`` : sql`and s.status = ${status}`}
+    ${type === null ? sql`` : sql`and m.type = ${type}`}
+    ${group === null ? sql`` : sql`and m.group_id = ${group}`}
+    ${enabled === null ? sql`` : enabled ? sql`and m.enabled` : sql`and not m.enabled and s.status = 'paused'`}
+    ${words.reduce((all, each) => sql`${all} ${each}`, sql``)}`;
+};
+
+/** Keys by the table whose index has them in this order: a status is an index of the one, all else of the other. */
+const keyOf = (sql: Queryable, { status, enabled }: MonitorFilter) =>
+  status !== null || enabled === false ? sql`s.monitor_key` : sql`m.key`;
+
+const rest = (sql: Queryable, list: MonitorList) => {
+  const { sort, after, most, filter } = list;
+  if (sort === 'name') {
+    const further = after === null ? sql`` : sql`and (s.name_folded, s.monitor_key) > (${after.place}, ${after.key})`;
+    return sql`where ${matching(sql, list)} ${further} order by s.name_folded, s.monitor_key limit ${most}`;
+  }
+  if (sort === 'changed') {
+    const further = after === null ? sql`` : sql`and (s.since, s.monitor_key) < (${after.place}::text::timestamptz, ${after.key})`;
+    return sql`where ${matching(sql, list)} ${further} order by s.since desc, s.monitor_key desc limit ${most}`;
+  }
+  const key = keyOf(sql, filter);
+  return sql`where ${matching(sql, list)} and ${key} > ${after?.key ?? 0} order by ${key} limit ${most}`;
+};
+
+const place = (sql: Queryable, sort: MonitorSort) =>
+  sort === 'name' ? sql`s.name_folded as place` : sort === 'changed' ? sql`s.since::text as place` : sql`null::text as place`;
+
+export const standingPage = (sql: Queryable, list: MonitorList): Promise<StandingMonitor[]> =>
+  sql<StandingMonitor[]>`
+    select ${settings(sql)}, ${sighting(sql)}, ${place(sql, list.sort)} ${from(sql, list.organisation)} ${rest(sql, list)}`;
+
+/** Which rows a page holds, in which versions, and what was seen of them. */
+export const sightedPage = (sql: Queryable, list: MonitorList): Promise<(Sighting & Pick<StandingMonitor, 'id' | 'version' | 'place'>)[]> =>
+  sql<(Sighting & Pick<StandingMonitor, 'id' | 'version' | 'place'>)[]>`
+    select m.id, ${version(sql)}, ${sighting(sql)}, ${place(sql, list.sort)} ${from(sql, list.organisation)} ${rest(sql, list)}`;
+
+export const standingMonitor = async (sql: Queryable, organisation: string, id: string): Promise<StandingMonitor | undefined> => {
+  const [row] = await sql<StandingMonitor[]>`
+    select ${settings(sql)}, ${sighting(sql)}, null::text as place ${from(sql, organisation)} where m.organisation_id = ${organisation} and m.id = ${id}`;
+  return row;
+};
