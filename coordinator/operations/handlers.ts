@@ -59,6 +59,7 @@ import { getMonitorLedger } from './monitors/get-monitor-ledger.ts';
 import { getMonitorResults } from './monitors/get-monitor-results.ts';
 import { getMonitorStatus } from './monitors/get-monitor-status.ts';
 import { getBeatAddress } from './monitors/get-ping-address.ts';
+import { listMonitorFigures } from './monitors/list-monitor-figures.ts';
 import { listMonitors } from './monitors/list-monitors.ts';
 import { listBeats } from './monitors/list-pings.ts';
 import { rotateBeatAddress } from './monitors/rotate-ping-address.ts';
@@ -134,6 +135,7 @@ export const organisationHandlers: { readonly [Id in keyof typeof operations | k
   createToken: bind(innerOperations.createToken, createToken),
   revokeToken: bind(innerOperations.revokeToken, revokeToken),
   getBeatAddress: bind(innerOperations.getBeatAddress, getBeatAddress),
+  listMonitorFigures: bind(innerOperations.listMonitorFigures, listMonitorFigures),
   listBeats: bind(innerOperations.listBeats, listBeats),
   rotateBeatAddress: bind(innerOperations.rotateBeatAddress, rotateBeatAddress),
   addIncidentNote: bind(innerOperations.addIncidentNote, addIncidentNote),

@@ -1,11 +1,13 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { restOperations } from '../../../shared/api/index.ts';
-import type { RestOperation } from '../../../shared/api/operation.ts';
+import { listMonitorFigures } from '../../../shared/api/inner/figures.ts';
+import type { OutputOf, RestOperation } from '../../../shared/api/operation.ts';
 import { isRecord } from '../../../shared/base/record.ts';
 import { Refusal } from '../../../shared/base/refusal.ts';
 import { bodyLimit, exactText, largeBodyLimit, readBody } from './body.ts';
 import { docsPage, docsSecurityPolicy } from './docs.ts';
 import { answerOf } from './errors.ts';
+import { figuresText, figuresType } from './figures.ts';
 import { identify } from './identify.ts';
 import { methodsOf, openPaths } from './methods.ts';
 import { apiDocument } from './openapi.ts';
@@ -82,6 +84,13 @@ export const restRoutes = <Caller extends TokenCaller>(app: FastifyInstance, par
           handler: (request, reply) => carry(operation, parts, request, reply),
         });
       }
+
+      // Not of the document: it is in a format of its own, for one kind of reader.
+      api.get('/metrics', async (request, reply) => {
+        const { body } = await parts.execute(listMonitorFigures, request.getDecorator<Caller>('caller'), { path: {}, query: {} });
+        // The gate answers what the operation's response says; its table knows operations of every kind, and so none of them.
+        return reply.type(figuresType).send(figuresText(body as OutputOf<typeof listMonitorFigures>));
+      });
 
       // Made when they are first asked for: only then is it known where people reach the service.
       let made: { readonly document: string; readonly page: string } | undefined;

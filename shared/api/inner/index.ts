@@ -6,6 +6,7 @@ import { askMailbox, getChannelChoices, listChannelKinds, testChannel, tryChanne
 import { createSignInLink, enter, finishSignIn, signIn } from './coming-in.ts';
 import { connectAssistant, disconnectAssistant, getConnection, listConnections } from './connections.ts';
 import { changeMonitors, countOpenIncidents, listDashboard } from './dashboard.ts';
+import { listMonitorFigures } from './figures.ts';
 import { listGroupStandings, listMonitorsOutside, showGroup } from './groups.ts';
 import { dropSetAside, listNotices, listRefused, listSetAside, retrySetAside, showSetAside } from './house.ts';
 import { addIncidentNote, shareIncident, withdrawIncidentShare } from './incidents.ts';
@@ -113,6 +114,7 @@ export const innerOperations = {
   setStatusPageLogo,
   removeStatusPageLogo,
   listIncidentPages,
+  listMonitorFigures,
   getBeatAddress,
   rotateBeatAddress,
   listBeats,

@@ -110,6 +110,15 @@ describe('a coordinator with METRICS_PORT', () => {
     expect((await fetch(new URL('/', figures))).status).toBe(404);
   });
 
+  test("gives an organisation's own monitoring its monitors, for a token that may read", async () => {
+    const ask = (token: string) => fetch(`${url}/api/v1/metrics`, { headers: { authorization: `Bearer ${token}` } });
+    const answer = await ask(house.viewer.read);
+    expect([answer.status, answer.headers.get('content-type')]).toEqual([200, 'text/plain; version=0.0.4; charset=utf-8']);
+    expect(await answer.text()).toContain('antipode_monitors_left_out 0\n');
+    expect((await ask('svc_nobody')).status).toBe(401);
+    expect((await fetch(`${url}/api/v1/metrics`, { method: 'DELETE' })).status).toBe(405);
+  });
+
   test('has every figure that the rules and the dashboard ask for', async () => {
     const text = await scrape();
     const told = [...text.matchAll(/^# TYPE (\S+) (\S+)$/gm)].flatMap(([, name = '', type]) =>

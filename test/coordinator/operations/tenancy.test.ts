@@ -146,6 +146,7 @@ const namesNothing = [
   ...['inviteProbe', 'listProbeInvitations'],
   ...[
     'listGroupStandings',
+    'listMonitorFigures',
     'listCheckers',
     'listStatusPageOverviews',
     'listDashboard',

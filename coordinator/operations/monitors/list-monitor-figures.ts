@@ -1,0 +1,20 @@
+import type { listMonitorFigures as operation } from '../../../shared/api/inner/figures.ts';
+import type { OutputOf } from '../../../shared/api/operation.ts';
+import { plans } from '../../domain/plan.ts';
+import type { Status } from '../../domain/status.ts';
+import { monitorFigures } from '../../store/monitor-figures.ts';
+import type { Answer, InOrganisation } from '../context.ts';
+
+/** Whoever has more than so many reads lists by their pages. */
+const mostOfAll = 10_000;
+
+/** An outage that nobody confirmed is none (rule 11). */
+const isUp = (status: Status): boolean | null => (status === 'pending' || status === 'paused' ? null : status !== 'down');
+
+export const listMonitorFigures = async ({ sql, organisation }: InOrganisation): Answer<OutputOf<typeof operation>> => {
+  const rows = await monitorFigures(sql, organisation.id, Math.min(plans[organisation.plan].monitors, mostOfAll));
+  return {
+    items: rows.map(({ id, name, type, status, response_ms }) => ({ id, name, type, status, is_up: isUp(status), response_ms })),
+    left_out: (rows[0]?.count ?? 0) - rows.length,
+  };
+};
