@@ -2,7 +2,14 @@ import type { Role, Scope } from '../domain/organisation.ts';
 import type { PlanName } from '../domain/plan.ts';
 
 /** The organisation that a call acts in, as it is at this moment. */
-export type Organisation = { readonly id: string; readonly name: string; readonly plan: PlanName; readonly time_zone: string };
+export type Organisation = {
+  readonly id: string;
+  readonly name: string;
+  readonly plan: PlanName;
+  readonly time_zone: string;
+  /** When it is deleted, in milliseconds; null: nobody asked for that. Until then it is only looked at. */
+  readonly ends_at: number | null;
+};
 
 /** Somebody at a browser of whom nothing is known yet but where the request came from. */
 export type Visitor = {

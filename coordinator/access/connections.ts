@@ -56,10 +56,10 @@ export const createConnections = ({ sql, secretKey, previousKey, clock, log, bas
       if (holder?.expires_at === null || holder === undefined || holder.expires_at.getTime() <= now) return undefined;
       if (holder.audience !== resourceOf(baseUrl())) return undefined;
       uses.note(holder.id, now);
-      const { id, client_name: client, user_id: user, role, organisation_id, organisation, plan, time_zone } = holder;
+      const { id, client_name: client, user_id: user, role, organisation_id, organisation, plan, time_zone, ends_at } = holder;
       return {
         is: 'connector',
-        organisation: { id: organisation_id, name: organisation, plan, time_zone },
+        organisation: { id: organisation_id, name: organisation, plan, time_zone, ends_at },
         user,
         role,
         scope: mayWrite(role) ? holder.scope : 'read',

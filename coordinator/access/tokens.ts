@@ -44,10 +44,10 @@ export const createTokens = ({ sql, secretKey, previousKey, clock, log }: Parts)
       const now = clock.now();
       if (!holder || (holder.expires_at !== null && holder.expires_at.getTime() <= now)) throw invalid();
       uses.note(holder.id, now);
-      const { organisation_id, organisation, plan, time_zone } = holder;
+      const { organisation_id, organisation, plan, time_zone, ends_at } = holder;
       return {
         is: 'token',
-        organisation: { id: organisation_id, name: organisation, plan, time_zone },
+        organisation: { id: organisation_id, name: organisation, plan, time_zone, ends_at },
         user: holder.user_id,
         role: holder.role,
         scope: holder.scope,

@@ -14,6 +14,7 @@ import { areBeingRead, dropResultDays, forgetMonitors, forgetOld, hourOf, makeRe
 import { forgetTold } from '../store/told-forget.ts';
 import { inTransaction } from '../store/transactions.ts';
 import { forgetWatermarks } from '../store/watermarks.ts';
+import { createFarewells } from './farewells.ts';
 import { type MonitorSecrets, sealOpenSecrets } from './open-secrets.ts';
 
 /** Keeps the database in shape: days made ahead and dropped, hours rolled up, deleted monitors forgotten in small bites. */
@@ -61,6 +62,7 @@ export const createHousekeeper = ({
   readonly secrets: MonitorSecrets;
 }): Housekeeper => {
   let forgottenAt = Number.NEGATIVE_INFINITY;
+  const farewells = createFarewells({ sql, clock, log });
 
   const prepare = async (): Promise<void> => {
     const now = clock.now();
@@ -116,6 +118,7 @@ export const createHousekeeper = ({
         await repeat(until, () => forgetTold(sql, before, bite));
         forgottenAt = now;
       }
+      if (isLeader()) await farewells.tick(() => performance.now() < until);
       await repeat(until, () => inTransaction(sql, (transaction) => forgetMonitors(transaction, bite)));
     },
   };

@@ -27,6 +27,7 @@ import {
   verificationLetter,
   type Words,
 } from './letters.ts';
+import { organisationLetter } from './organisation-letters.ts';
 import { optInLetter, updateLetter } from './page-letters.ts';
 import { MailRefused, type MailSender } from './sender.ts';
 
@@ -97,6 +98,7 @@ export const createMailer = ({ sql, clock, log, sender, accountSecrets, baseUrl 
       return { to: mail.recipient, words: notDeliveringLetter(name, failure, `${baseUrl()}/alerts/${channel}`) };
     }
     if (mail.kind === 'private-probe') return { to: mail.recipient, words: privateProbeLetter(mail.about.message, `${baseUrl()}/`) };
+    if (mail.kind === 'organisation') return { to: mail.recipient, words: organisationLetter(mail.about, `${baseUrl()}/organisation`) };
     if (mail.kind === 'unsubscribed')
       return { to: mail.recipient, words: unsubscribedLetter(mail.about.organisation, mail.about.address, `${baseUrl()}/alerts`) };
     if (mail.kind === 'channel') {

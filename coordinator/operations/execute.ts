@@ -14,7 +14,7 @@ import type { Instruments, Noted } from './context.ts';
 import { organisationHandlers } from './handlers.ts';
 import { personHandlers, visitorHandlers } from './handlers-of-people.ts';
 import { installationHandlers, operatorHandlers } from './handlers-of-the-operator.ts';
-import { refuseUnlessAllowed, refuseUnlessProven } from './may.ts';
+import { refuseUnlessAllowed, refuseUnlessProven, refuseWhileEnding } from './may.ts';
 import { notFound } from './not-found.ts';
 
 /** The one way to every operation, for every face. */
@@ -95,6 +95,7 @@ export const createGate = ({ sql, clock, instruments }: Parts): Gate => {
         inTransaction(sql, async (transaction) => {
           const organisation = await lockOrganisation(transaction, caller.organisation.id);
           if (!organisation) throw notFound('organisation_not_found');
+          refuseWhileEnding(organisation, operation);
           return run(transaction, { caller, organisation });
         }),
       );

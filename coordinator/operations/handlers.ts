@@ -64,6 +64,7 @@ import { listMonitors } from './monitors/list-monitors.ts';
 import { listBeats } from './monitors/list-pings.ts';
 import { rotateBeatAddress } from './monitors/rotate-ping-address.ts';
 import { updateMonitor } from './monitors/update-monitor.ts';
+import { endOrganisation, keepOrganisation } from './organisation/ending.ts';
 import { beginExport, readExport } from './organisation/export.ts';
 import { getAuditChoices, listAudit } from './organisation/list-audit.ts';
 import { showOrganisation, updateOrganisation } from './organisation/organisation.ts';
@@ -123,6 +124,8 @@ export const organisationHandlers: { readonly [Id in keyof typeof operations | k
   withdrawInvitation: bind(innerOperations.withdrawInvitation, withdrawInvitation),
   showOrganisation: bind(innerOperations.showOrganisation, showOrganisation),
   updateOrganisation: bind(innerOperations.updateOrganisation, updateOrganisation),
+  endOrganisation: bind(innerOperations.endOrganisation, endOrganisation),
+  keepOrganisation: bind(innerOperations.keepOrganisation, keepOrganisation),
   beginExport: bind(innerOperations.beginExport, beginExport),
   readExport: bind(innerOperations.readExport, readExport),
   listAudit: bind(innerOperations.listAudit, listAudit),

@@ -4,13 +4,17 @@ import { lockOrganisation } from '../store/organisations.ts';
 import { countMembers, insertMember, membershipsOf } from '../store/users.ts';
 import type { Context } from './context.ts';
 
+type Joined = 'joined' | 'member already' | 'ending' | 'gone';
+
 /**
  * Makes somebody a member by an invitation, which is good no more. The plan is asked under the organisation's lock, as for every member.
- * `gone`: somebody else was faster, or the organisation ended.
+ * `gone`: somebody else was faster, or the organisation ended; `ending`: it is about to, and the
+ * invitation stays.
  */
-export const join = async ({ sql }: Context, user: string, invitation: InvitationRow): Promise<'joined' | 'member already' | 'gone'> => {
+export const join = async ({ sql }: Context, user: string, invitation: InvitationRow): Promise<Joined> => {
   const organisation = await lockOrganisation(sql, invitation.organisation_id);
   if (!organisation) return 'gone';
+  if (organisation.ends_at !== null) return 'ending';
   if ((await membershipsOf(sql, user)).some(({ id }) => id === organisation.id)) return 'member already';
   if (!(await useInvitation(sql, organisation.id, invitation.id))) return 'gone';
   mayHaveOneMore('members', organisation.plan, await countMembers(sql, organisation.id));

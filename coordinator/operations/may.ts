@@ -1,8 +1,11 @@
-import type { Operation } from '../../shared/api/operation.ts';
+import { type Operation, onlyLooks } from '../../shared/api/operation.ts';
 import { Refusal } from '../../shared/base/refusal.ts';
-import type { Caller, Person } from '../access/caller.ts';
+import type { Caller, Organisation, Person } from '../access/caller.ts';
 import { mayManage, mayWrite } from '../domain/organisation.ts';
 import { isProven } from '../domain/session.ts';
+
+/** What of an operation says who may do it, and when. */
+export type Asked = Pick<Operation, 'access' | 'does' | 'body' | 'whileEnding'>;
 
 /** Whether somebody proved lately to be who signed in, so that what is dangerous is done without asking. */
 export const isProvenNow = ({ proven_at }: Person, now: number): boolean => isProven(proven_at, now);
@@ -23,17 +26,36 @@ const roleRefusal = (caller: Caller, { access }: Pick<Operation, 'access'>): Ref
   if (caller.is !== 'connector' && caller.scope !== 'read_write')
     return new Refusal('scope_insufficient', 'This token may only read; make one with the scope read_write to change something.');
   if (!mayWrite(caller.role)) return new Refusal('role_insufficient', 'Your role in this organisation, viewer, may only look.');
-  if (access === 'manage' && !mayManage(caller.role))
+  if ((access === 'manage' || access === 'own') && !mayManage(caller.role))
     return new Refusal('role_insufficient', 'Only an owner or an admin of this organisation may do this.');
+  if (access === 'own' && caller.role !== 'owner')
+    return new Refusal('role_insufficient', 'Only an owner of this organisation may do this.');
   return undefined;
 };
 
+const endingRefusal = ({ name, ends_at }: Pick<Organisation, 'name' | 'ends_at'>, asked: Asked): Refusal | undefined => {
+  if (ends_at === null || asked.whileEnding === true || onlyLooks(asked)) return undefined;
+  const when = new Date(ends_at).toISOString().slice(0, 16).replace('T', ' ');
+  return new Refusal(
+    'organisation_ending',
+    `${name} is going to be deleted on ${when} UTC, so nothing in it can be changed. An owner can still keep it, on its page.`,
+  );
+};
+
+/** What is about to be deleted stays as it is, so that it can be put back. @throws Refusal `organisation_ending`. */
+export const refuseWhileEnding = (organisation: Pick<Organisation, 'name' | 'ends_at'>, asked: Asked): void => {
+  const refusal = endingRefusal(organisation, asked);
+  if (refusal) throw refusal;
+};
+
 /** For a page that leaves out what its reader may not do. */
-export const isAllowed = (caller: Caller, operation: Pick<Operation, 'access'>): boolean => roleRefusal(caller, operation) === undefined;
+export const isAllowed = (caller: Caller, asked: Asked): boolean =>
+  roleRefusal(caller, asked) === undefined && endingRefusal(caller.organisation, asked) === undefined;
 
 /** Scope is what the user granted the program, role what the user was allowed to grant: a write needs both. @throws Refusal. */
 export const refuseUnlessAllowed = (caller: Caller, operation: Operation, now: number): void => {
   const refusal = roleRefusal(caller, operation);
   if (refusal) throw refusal;
+  refuseWhileEnding(caller.organisation, operation);
   if (caller.is !== 'operator') refuseUnlessProven(operation, caller.person, now);
 };

@@ -18,13 +18,14 @@ export type ConnectionHolder = {
   readonly organisation: string;
   readonly plan: PlanName;
   readonly time_zone: string;
+  readonly ends_at: number | null;
 };
 
 /** Holders of access tokens by hexadecimal fingerprint; unknown ones are simply not there. One query, whatever their number. */
 export const connectionHolders = (sql: Queryable, fingerprints: readonly string[]): Promise<ConnectionHolder[]> =>
   sql<ConnectionHolder[]>`
     select encode(r.fingerprint, 'hex') as fingerprint, r.expires_at, r.payload->>'aud' as audience, c.id, c.client_name, c.scope, c.user_id, m.role,
-      o.id as organisation_id, o.name as organisation, o.plan, o.time_zone
+      o.id as organisation_id, o.name as organisation, o.plan, o.time_zone, (extract(epoch from o.ends_at) * 1000)::float8 as ends_at
     from oauth_records r
     join connections c on c.id = r.connection_id
     join memberships m on m.organisation_id = c.organisation_id and m.user_id = c.user_id

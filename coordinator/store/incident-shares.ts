@@ -30,13 +30,13 @@ export const shareOf = async (sql: Queryable, organisation: string, incident: st
   return row;
 };
 
-/** Which incident a link shows. */
+/** Which incident a link shows; none of an organisation that is about to end. */
 export const sharedIncident = async (
   sql: Queryable,
   fingerprint: Buffer,
 ): Promise<{ readonly incident: string; readonly organisation: string; readonly time_zone: string } | undefined> => {
   const [row] = await sql<{ incident: string; organisation: string; time_zone: string }[]>`
     select s.incident_id as incident, s.organisation_id as organisation, o.time_zone
-    from incident_shares s join organisations o on o.id = s.organisation_id where s.fingerprint = ${fingerprint}`;
+    from incident_shares s join organisations o on o.id = s.organisation_id and o.ends_at is null where s.fingerprint = ${fingerprint}`;
   return row;
 };

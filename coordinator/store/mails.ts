@@ -16,6 +16,16 @@ const mailShape = z.discriminatedUnion('kind', [
   mail('not-delivering', z.object({ channel: z.uuid(), name: z.string(), failure: z.string() })),
   mail('private-probe', z.object({ message: z.string() })),
   mail('channel', z.object({ channel: z.uuid() })),
+  mail(
+    'organisation',
+    z.object({
+      what: z.enum(['ends', 'kept', 'ends-soon', 'gone']),
+      organisation: z.string(),
+      by: z.string().nullable(),
+      ends_at: z.string(),
+      time_zone: z.string(),
+    }),
+  ),
   mail('unsubscribed', z.object({ organisation: z.string(), address: z.string() })),
   mail('page-opt-in', z.object({ subscriber: z.uuid() })),
   mail(

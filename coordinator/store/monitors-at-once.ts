@@ -39,7 +39,7 @@ export const tellOwners = async (
   sql: Queryable,
   organisation: string,
   monitors: readonly Pick<AtOnce, 'id' | 'partition'>[],
-  change: 'paused' | 'resumed',
+  change: 'paused' | 'resumed' | 'deleted',
 ): Promise<void> => {
   const lines = monitors.map(({ id, partition }) => {
     const payload: MonitorChange = { monitor: id, change, what_is_checked_changed: false };

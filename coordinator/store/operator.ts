@@ -19,6 +19,7 @@ export type ListedOrganisation = {
   readonly name: string;
   readonly plan: string;
   readonly created_at: Date;
+  readonly ends_at: Date | null;
   readonly monitors: number;
   readonly members: number;
 };
@@ -26,7 +27,7 @@ export type ListedOrganisation = {
 /** By name, after the organisation with this key; null: from the first. Of a name that changed meanwhile the walk goes on where it stands now. */
 export const organisationsByName = (sql: Queryable, after: number | null, most: number): Promise<ListedOrganisation[]> =>
   sql<ListedOrganisation[]>`
-    select o.id, o.key, o.name, o.plan, o.created_at,
+    select o.id, o.key, o.name, o.plan, o.created_at, o.ends_at,
       (select coalesce(sum(c.monitors), 0)::int from monitor_counts c where c.organisation_id = o.id) as monitors,
       (select count(*)::int from memberships m where m.organisation_id = o.id) as members
     from organisations o

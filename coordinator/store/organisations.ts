@@ -2,21 +2,28 @@ import type { Counted, PlanName } from '../domain/plan.ts';
 import type { Queryable } from './database.ts';
 import { windowsNotOver } from './maintenance.ts';
 
-export type OrganisationRow = { readonly id: string; readonly name: string; readonly plan: PlanName; readonly time_zone: string };
+export type NewOrganisation = { readonly id: string; readonly name: string; readonly plan: PlanName; readonly time_zone: string };
 
-export const insertOrganisation = async (sql: Queryable, { id, name, plan, time_zone }: OrganisationRow): Promise<void> => {
+export type OrganisationRow = NewOrganisation & {
+  /** When it is deleted, in milliseconds; null: nobody asked for that. */
+  readonly ends_at: number | null;
+};
+
+const columns = (sql: Queryable) => sql`o.id, o.name, o.plan, o.time_zone, (extract(epoch from o.ends_at) * 1000)::float8 as ends_at`;
+
+export const insertOrganisation = async (sql: Queryable, { id, name, plan, time_zone }: NewOrganisation): Promise<void> => {
   await sql`insert into organisations (id, name, plan, time_zone) values (${id}, ${name}, ${plan}, ${time_zone})`;
 };
 
 export const organisationById = async (sql: Queryable, id: string): Promise<OrganisationRow | undefined> => {
-  const [row] = await sql<OrganisationRow[]>`select id, name, plan, time_zone from organisations where id = ${id}`;
+  const [row] = await sql<OrganisationRow[]>`select ${columns(sql)} from organisations o where o.id = ${id}`;
   return row;
 };
 
 /** Organisations of this name, without case: at most two, one that is spelt the same before others. */
 export const organisationsNamed = (sql: Queryable, name: string): Promise<OrganisationRow[]> =>
-  sql<OrganisationRow[]>`select id, name, plan, time_zone from organisations where lower(name) = lower(${name})
-    order by name = ${name} desc, key limit 2`;
+  sql<OrganisationRow[]>`select ${columns(sql)} from organisations o where lower(o.name) = lower(${name})
+    order by o.name = ${name} desc, o.key limit 2`;
 
 export const writeOrganisation = async (
   sql: Queryable,
@@ -51,7 +58,7 @@ export const usageOf = async (sql: Queryable, id: string, now: number): Promise<
  */
 export const lockOrganisation = async (sql: Queryable, id: string): Promise<OrganisationRow | undefined> => {
   const [row] = await sql<OrganisationRow[]>`
-    select id, name, plan, time_zone from organisations where id = ${id} for no key update`;
+    select ${columns(sql)} from organisations o where o.id = ${id} for no key update`;
   return row;
 };
 

@@ -41,7 +41,7 @@ export type SubscriberOfPage = {
 
 const shownPage = (sql: Queryable) => sql`s.email, s.language, p.slug, case when p.domain_proved_at is not null then p.domain end as domain,
   p.name as title, p.organisation_id as organisation, o.time_zone
-  from status_pages p join organisations o on o.id = p.organisation_id`;
+  from status_pages p join organisations o on o.id = p.organisation_id and o.ends_at is null`;
 
 /** Writes down what the link in the mail that asks is good for. Undefined: there is nothing to ask any more. */
 export const linkSubscriber = async (sql: Queryable, id: string, fingerprint: Buffer): Promise<SubscriberOfPage | undefined> => {

@@ -46,7 +46,7 @@ const rowsOf = (
     from status_page_monitors m left join status_page_groups g on g.page_id = p.id and g.group_id = m.group_id
     where m.page_id = p.id) as r)`;
 
-/** By the last part of its address, or by a domain that it proved; undefined when there is none, or it is not enabled. */
+/** By the last part of its address, or by a domain that it proved; undefined when there is none, it is not enabled, or its organisation is about to end. */
 export const publishedPage = async (
   sql: Queryable,
   by: { readonly slug: string } | { readonly domain: string },
@@ -57,7 +57,7 @@ export const publishedPage = async (
       p.access_version, case when p.domain_proved_at is not null then p.domain end as domain,
       (select version from status_page_logos l where l.page_id = p.id) as logo_version,
       ${rowsOf(sql)} as rows
-    from status_pages p where p.enabled and ${is}`;
+    from status_pages p join organisations o on o.id = p.organisation_id and o.ends_at is null where p.enabled and ${is}`;
   return row;
 };
 

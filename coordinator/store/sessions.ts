@@ -18,6 +18,7 @@ export type SessionHolder = {
     readonly name: string;
     readonly plan: PlanName;
     readonly time_zone: string;
+    readonly ends_at: number | null;
     readonly role: Role;
   } | null;
 };
@@ -26,7 +27,7 @@ export type SessionHolder = {
 export const sessionHolder = async (sql: Queryable, fingerprint: Buffer): Promise<SessionHolder | undefined> => {
   const [row] = await sql<SessionHolder[]>`
     select s.id, s.created_at, s.last_used_at, s.proven_at, s.user_id, u.email, u.name, u.email_verified_at is not null as email_verified, u.is_operator,
-      (select json_build_object('id', o.id, 'name', o.name, 'plan', o.plan, 'time_zone', o.time_zone, 'role', m.role)
+      (select json_build_object('id', o.id, 'name', o.name, 'plan', o.plan, 'time_zone', o.time_zone, 'ends_at', (extract(epoch from o.ends_at) * 1000)::float8, 'role', m.role)
         from memberships m join organisations o on o.id = m.organisation_id
         where m.user_id = s.user_id order by m.organisation_id = s.organisation_id desc nulls last, o.key limit 1) as member
     from sessions s join users u on u.id = s.user_id

@@ -16,13 +16,14 @@ export type TokenHolder = {
   readonly organisation: string;
   readonly plan: PlanName;
   readonly time_zone: string;
+  readonly ends_at: number | null;
 };
 
 /** Holders of tokens by hexadecimal fingerprint; unknown ones are simply not there. One query, whatever their number. */
 export const tokenHolders = (sql: Queryable, fingerprints: readonly string[]): Promise<TokenHolder[]> =>
   sql<TokenHolder[]>`
     select encode(t.fingerprint, 'hex') as fingerprint, t.id, t.name, t.scope, t.expires_at, t.user_id, m.role,
-      o.id as organisation_id, o.name as organisation, o.plan, o.time_zone
+      o.id as organisation_id, o.name as organisation, o.plan, o.time_zone, (extract(epoch from o.ends_at) * 1000)::float8 as ends_at
     from tokens t
     join memberships m on m.organisation_id = t.organisation_id and m.user_id = t.user_id
     join organisations o on o.id = t.organisation_id

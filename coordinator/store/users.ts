@@ -77,11 +77,19 @@ export const emailOf = async (sql: Queryable, id: string): Promise<string | unde
   return row?.email;
 };
 
-export type OwnMembership = { readonly id: string; readonly name: string; readonly role: Role };
+export type OwnMembership = {
+  readonly id: string;
+  readonly name: string;
+  readonly role: Role;
+  /** When it is deleted, in milliseconds; null: nobody asked for that. */
+  readonly ends_at: number | null;
+};
 
 /** The organisations of a user, the oldest first. */
 export const membershipsOf = (sql: Queryable, user: string): Promise<OwnMembership[]> =>
-  sql<OwnMembership[]>`select o.id, o.name, m.role from memberships m join organisations o on o.id = m.organisation_id
+  sql<
+    OwnMembership[]
+  >`select o.id, o.name, m.role, (extract(epoch from o.ends_at) * 1000)::float8 as ends_at from memberships m join organisations o on o.id = m.organisation_id
     where m.user_id = ${user} order by o.key`;
 
 export type MemberRow = { readonly user_id: string; readonly email: string; readonly role: Role };

@@ -60,7 +60,7 @@ export const validationSchemas = {
 export const refusalsOf = (operation: Pick<Operation, 'access' | 'body' | 'refusals'>): readonly RefusalCode[] => [
   'token_missing',
   'token_invalid',
-  ...(operation.access === 'read' ? [] : (['scope_insufficient', 'role_insufficient'] as const)),
+  ...(operation.access === 'read' ? [] : (['scope_insufficient', 'role_insufficient', 'organisation_ending'] as const)),
   ...operation.refusals,
   ...(operation.body === undefined ? [] : (['body_too_large'] as const)),
   'request_malformed',

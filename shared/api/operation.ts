@@ -3,8 +3,8 @@ import type { RefusalCode } from '../base/refusal.ts';
 import { type Fault, type Field, type ObjectField, type Parsed, parseShape, type Shape, type Values } from './fields.ts';
 import { redactFaults } from './redact.ts';
 
-/** What a caller's role and scope must allow: reading, writing, or managing the organisation (owner and admin). */
-export type Access = 'read' | 'write' | 'manage';
+/** What a caller's role and scope must allow: reading, writing, managing the organisation (owner and admin), or owning it. */
+export type Access = 'read' | 'write' | 'manage' | 'own';
 
 export type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE';
 
@@ -32,6 +32,8 @@ export type Operation<Id extends string = string, Input = unknown, Output = unkn
   readonly refusals: readonly RefusalCode[];
   /** At a browser it wants a proof of who one is that is not old. */
   readonly dangerous?: true;
+  /** It may be done also while the organisation is about to be deleted, when nothing else is that changes something. */
+  readonly whileEnding?: true;
   /** Said where it does not follow: what asks for no more than reading and has no body looks, everything else acts. */
   readonly does?: 'looks' | 'acts';
   /** Path, query and body read into one flat input, or every fault at once. */
@@ -64,11 +66,12 @@ type Parts<Id extends string, P extends Shape, Q extends Shape, B extends Shape,
   readonly response?: Field<Output>;
   readonly refusals?: readonly RefusalCode[];
   readonly dangerous?: true;
+  readonly whileEnding?: true;
   readonly does?: 'looks' | 'acts';
 };
 
 /** An operation that only looks is one statement or two that need no lock, and leaves no trace. */
-export const onlyLooks = ({ does, access, body }: Operation): boolean =>
+export const onlyLooks = ({ does, access, body }: Pick<Operation, 'does' | 'access' | 'body'>): boolean =>
   does === undefined ? access === 'read' && body === undefined : does === 'looks';
 
 type RestParts = Pick<RestOperation, 'method' | 'path' | 'tag' | 'success' | 'otherSuccess' | 'takesMuch'>;

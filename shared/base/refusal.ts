@@ -105,6 +105,8 @@ export const refusalCodes = {
   domain_missing: 'conflict',
   incident_not_published: 'conflict',
   last_owner: 'conflict',
+  organisation_ending: 'conflict',
+  organisation_not_ending: 'conflict',
   incident_over: 'conflict',
   already_member: 'conflict',
   second_factor_on: 'conflict',

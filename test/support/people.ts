@@ -65,7 +65,7 @@ export const createHouse = async (sql: Sql, options: Options = {}): Promise<Hous
   const { plan = 'self_hosted', time_zone = 'UTC', name = `House ${randomBytes(4).toString('hex')}` } = options;
   const organisation = { id: newId(), name, plan, time_zone };
   await insertOrganisation(sql, organisation);
-  const of = (role: Role): Promise<Person> => person(sql, organisation, role);
+  const of = (role: Role): Promise<Person> => person(sql, { ...organisation, ends_at: null }, role);
   const [owner, admin, member, viewer] = [await of('owner'), await of('admin'), await of('member'), await of('viewer')];
   return { organisation: organisation.id, name, owner, admin, member, viewer };
 };

@@ -26,6 +26,7 @@ const words: Partial<Record<RefusalCode, string>> = {
   incident_over: 'The incident is over, or was never confirmed.',
   monitor_not_found: 'There is no such monitor.',
   incident_not_found: 'There is no such incident.',
+  organisation_ending: 'The organisation is about to be deleted: until then it may only be looked at, and an owner may keep it.',
   maintenance_window_not_found: 'There is no such maintenance window.',
   group_not_found: 'There is no such group.',
   status_page_not_found: 'There is no such status page.',

@@ -42,6 +42,8 @@ export type Frame = {
   readonly said: string | undefined;
   /** How many incidents are open, for the rail. */
   readonly openIncidents: number;
+  /** While the organisation is about to be deleted: when, and whether this reader may keep it. */
+  readonly ending: { readonly name: string; readonly at: string; readonly mayKeep: boolean } | undefined;
   /** While all alerts are muted: until when, by whom, and whether this reader may end it. */
   readonly mute: { readonly until: string; readonly by: string | null; readonly mayEnd: boolean } | undefined;
 };
@@ -119,6 +121,15 @@ const muted = ({ mute, request: { times } }: Frame): Html | null =>
         mute.mayEnd && html`<form method="post" action="/alerts/unmute"><button class="button">${icon('play')}Unmute</button></form>`
       }</div>`;
 
+/** It is looked at for the last time, unless an owner keeps it: said wherever one is. */
+const ends = ({ ending, request: { times } }: Frame): Html | null =>
+  ending === undefined
+    ? null
+    : html`<div class="notice notice-down muted" id="ending">${icon('delete')}<div><p class="notice-title">${ending.name} will be deleted on ${times.moment(ending.at)}.</p><p>Until then nothing in it can be changed; monitors are paused, alerts muted, status pages hidden. ${ending.mayKeep ? 'You can keep it: everything is as it was then.' : 'Its owners can keep it.'}</p></div>${
+        ending.mayKeep &&
+        html`<form method="post" action="/organisation/keep"><button class="button">${icon('again')}Keep it</button></form>`
+      }</div>`;
+
 const shortcut = (keys: readonly string[], what: string): Html =>
   html`<dt>${keys.map((key) => html`<kbd>${key}</kbd> `)}</dt><dd>${what}</dd>`;
 
@@ -141,7 +152,7 @@ export const documentOf = (shown: Shown, frame: Frame): Html => {
     signedIn && caller
       ? html`<body class="whole"${shown.live && html` data-live`}><a class="skip" href="#main">Skip to content</a>
 ${rail(shown, signedIn, caller, openIncidents)}
-<div class="beside"><main id="main" tabindex="-1">${muted(frame)}${message(said)}${shown.main}${later(shown)}</main>${foot(frame)}</div>${dialogs}</body>`
+<div class="beside"><main id="main" tabindex="-1">${ends(frame)}${muted(frame)}${message(said)}${shown.main}${later(shown)}</main>${foot(frame)}</div>${dialogs}</body>`
       : html`<body class="bare"><header class="bare-head">${brand}</header><main id="main">${message(said)}${shown.main}${later(shown)}</main></body>`;
   return html`<!doctype html><html lang="en"${frame.request.theme !== undefined && html` data-theme="${frame.request.theme}"`}>${head(shown, frame)}${body}</html>`;
 };

@@ -1,6 +1,7 @@
 import type { InputOf, Operation, OutputOf } from '../../../shared/api/operation.ts';
 import type { Caller, Visitor } from '../../access/caller.ts';
 import type { SignedIn } from '../../access/sessions.ts';
+import type { Asked } from '../../operations/may.ts';
 import type { Form } from './form-data.ts';
 import type { Html } from './html.ts';
 import type { Instruments } from './instruments.ts';
@@ -52,7 +53,7 @@ export type MembersRequest = PersonsRequest & {
   readonly caller: Caller;
   readonly ask: Ask;
   /** Whether this person may do it: what they may not is left out of the page, or explained. */
-  readonly may: (operation: Pick<Operation, 'access'>) => boolean;
+  readonly may: (asked: Asked) => boolean;
 };
 
 /** The places of the rail, and what has none there. */

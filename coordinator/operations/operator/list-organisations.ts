@@ -10,5 +10,8 @@ export const listOrganisations = async (context: Context, input: InputOf<typeof 
     ['organisations'],
     input,
     (after, most) => organisationsByName(context.sql, after, most),
-    ({ id, name, plan, monitors, members, created_at }) => ({ id, name, plan, monitors, members, created_at: created_at.toISOString() }),
+    ({ id, name, plan, monitors, members, created_at, ends_at }) => ({
+      ...{ id, name, plan, monitors, members, created_at: created_at.toISOString() },
+      ends_at: ends_at?.toISOString() ?? null,
+    }),
   );

@@ -9,11 +9,12 @@ import type { Answer, InOrganisation } from '../context.ts';
 const things = ['monitors', 'status_pages', 'members', 'private_probes', 'channels', 'groups', 'windows'] as const;
 
 export const showOrganisation = async ({ sql, organisation, now }: InOrganisation): Answer<OutputOf<typeof showOperation>> => {
-  const { id, name, time_zone, plan: named } = organisation;
+  const { id, name, time_zone, plan: named, ends_at } = organisation;
   const plan = plans[named];
   const [usage, created_at] = await Promise.all([usageOf(sql, id, now), createdAt(sql, id)]);
   return {
     ...{ id, name, time_zone, plan: named, created_at: created_at.toISOString(), least_interval_s: plan.min_interval_s },
+    ends_at: ends_at === null ? null : new Date(ends_at).toISOString(),
     used: things.map((what) => ({ what, count: usage[what], most: Number.isFinite(plan[what]) ? plan[what] : null })),
   };
 };

@@ -16,6 +16,11 @@ export const acceptInvitation = async (context: ByPerson, { secret }: InputOf<ty
   const joined = await join(context, person.user, invitation);
   if (joined === 'gone') throw deadLink();
   const { organisation_id: id, organisation: name, role } = invitation;
+  if (joined === 'ending')
+    throw new Refusal(
+      'organisation_ending',
+      `${name} is going to be deleted, so nobody can join it. If its owners keep it, this link is good again.`,
+    );
   if (joined === 'member already') throw new Refusal('already_member', `You belong to ${name} already.`);
   await writeActiveOrganisation(sql, person.session, id);
   note({ organisation: id, after: { email: person.email, role } });

@@ -1,4 +1,4 @@
-import type { connectAssistant as operation } from '../../../shared/api/inner/connections.ts';
+import { connectAssistant as operation } from '../../../shared/api/inner/connections.ts';
 import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
 import { newId } from '../../../shared/base/ids.ts';
 import { Refusal } from '../../../shared/base/refusal.ts';
@@ -6,6 +6,7 @@ import { mayWrite, roleFrom, scopeFrom } from '../../domain/organisation.ts';
 import { insertConnection } from '../../store/connections.ts';
 import { membershipsOf } from '../../store/users.ts';
 import type { Answer, ByPerson } from '../context.ts';
+import { refuseWhileEnding } from '../may.ts';
 import { found } from '../not-found.ts';
 
 /** The answer of the consent page. What is given out under the connection is the affair of the signing-in; it bears the connection's id. */
@@ -19,6 +20,7 @@ export const connectAssistant = async (
     (await membershipsOf(sql, person.user)).find(({ id }) => id === organisation),
     'organisation_not_found',
   );
+  refuseWhileEnding(own, operation);
   if (scope === 'read_write' && !mayWrite(roleFrom(own.role)))
     throw new Refusal('role_insufficient', `Your role in ${own.name}, viewer, may only look; so may an assistant of yours.`);
   const id = newId();

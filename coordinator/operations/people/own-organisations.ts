@@ -6,7 +6,10 @@ import type { Answer, ByPerson } from '../context.ts';
 import { notFound } from '../not-found.ts';
 
 export const listOwnOrganisations = async ({ sql, person }: ByPerson): Answer<OutputOf<typeof listOperation>> => ({
-  items: await membershipsOf(sql, person.user),
+  items: (await membershipsOf(sql, person.user)).map(({ ends_at, ...own }) => ({
+    ...own,
+    ends_at: ends_at === null ? null : new Date(ends_at).toISOString(),
+  })),
 });
 
 export const switchOrganisation = async (

@@ -37,6 +37,7 @@ export const disconnectAssistant = innerOperation({
   id: 'disconnectAssistant',
   access: 'read',
   does: 'acts',
+  whileEnding: true,
   summary: 'Disconnect an assistant: its next call is refused',
   params: { connection_id: uuid() },
   response: object('DisconnectedOut', { id: uuid() }),
@@ -56,5 +57,5 @@ export const connectAssistant = innerOperation({
     redirect_host: string(),
   }),
   response: object('ConnectedOut', { id: uuid(), scope: string() }),
-  refusals: ['organisation_not_found', 'scope_unknown', 'role_insufficient'],
+  refusals: ['organisation_not_found', 'scope_unknown', 'role_insufficient', 'organisation_ending'],
 });

@@ -14,7 +14,7 @@ import { endMaintenanceNow, listMaintenanceByTime, showMaintenanceWindow, startM
 import { inviteMember, listInvitations, listMembers, withdrawInvitation } from './members.ts';
 import { getMonitorChoices } from './monitors.ts';
 import { listOrganisations, markOperator, showFigures, unmarkOperator } from './operator.ts';
-import { beginExport, readExport, showOrganisation, updateOrganisation } from './organisation.ts';
+import { beginExport, endOrganisation, keepOrganisation, readExport, showOrganisation, updateOrganisation } from './organisation.ts';
 import {
   addPasskey,
   beginPasskey,
@@ -96,6 +96,8 @@ export const innerOperations = {
   withdrawInvitation,
   showOrganisation,
   updateOrganisation,
+  endOrganisation,
+  keepOrganisation,
   beginExport,
   readExport,
   listAudit,

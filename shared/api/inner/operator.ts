@@ -40,6 +40,7 @@ export const listOrganisations = innerOperation({
       monitors: integer(),
       members: integer(),
       created_at: dateTime(),
+      ends_at: nullable(dateTime(), { description: 'When it is deleted; null: nobody asked for that.' }),
     }),
   ),
 });

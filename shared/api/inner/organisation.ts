@@ -14,6 +14,7 @@ export const showOrganisation = innerOperation({
     time_zone: string(),
     plan: string(),
     created_at: dateTime(),
+    ends_at: nullable(dateTime(), { description: 'When it is deleted; null: nobody asked for that.' }),
     least_interval_s: integer({}, { description: 'How often the plan checks at most.' }),
     used: array(
       object('UsedOut', {
@@ -34,10 +35,34 @@ export const updateOrganisation = innerOperation({
   refusals: ['name_invalid', 'time_zone_invalid'],
 });
 
+export const endOrganisation = innerOperation({
+  id: 'endOrganisation',
+  access: 'own',
+  dangerous: true,
+  summary: 'Delete the organisation with all that belongs to it, in seven days, in which that can be undone',
+  body: object('EndIn', { name: string({ description: 'What it is called, to be sure.' }) }),
+  response: object('EndOut', {
+    id: uuid(),
+    ends_at: dateTime({ description: 'When it is deleted.' }),
+    paused: integer({}, { description: 'How many monitors are not checked any more.' }),
+  }),
+  refusals: ['name_invalid', 'organisation_ending'],
+});
+
+export const keepOrganisation = innerOperation({
+  id: 'keepOrganisation',
+  access: 'own',
+  whileEnding: true,
+  summary: 'Undo the deletion of the organisation: everything is as it was',
+  response: object('KeptOut', { id: uuid(), resumed: integer({}, { description: 'How many monitors are checked again.' }) }),
+  refusals: ['organisation_not_ending', 'organisation_ending'],
+});
+
 export const beginExport = innerOperation({
   id: 'beginExport',
   access: 'manage',
   dangerous: true,
+  whileEnding: true,
   summary: 'Take all that the organisation owns along: tell of which parts it is, and what is left out',
   response: object('ExportOut', {
     organisation: dict(),

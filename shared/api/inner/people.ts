@@ -1,4 +1,4 @@
-import { array, boolean, integer, nullable, object, string, uuid } from '../fields.ts';
+import { array, boolean, dateTime, integer, nullable, object, string, uuid } from '../fields.ts';
 import { innerOperation } from '../operation.ts';
 
 /** What is a person's own, whatever organisation they act in. */
@@ -59,7 +59,7 @@ export const listOwnOrganisations = innerOperation({
   access: 'read',
   summary: 'List the organisations that one belongs to',
   response: object('OwnOrganisationsOut', {
-    items: array(object('OwnOrganisationOut', { id: uuid(), name: string(), role: string() })),
+    items: array(object('OwnOrganisationOut', { id: uuid(), name: string(), role: string(), ends_at: nullable(dateTime()) })),
   }),
 });
 

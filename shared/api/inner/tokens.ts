@@ -55,6 +55,7 @@ export const revokeToken = innerOperation({
   access: 'read',
   does: 'acts',
   dangerous: true,
+  whileEnding: true,
   summary: 'End an API token',
   params: { token_id: uuid() },
   response: object('RevokedTokenOut', { id: uuid() }),

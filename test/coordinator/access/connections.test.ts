@@ -27,7 +27,7 @@ test('an assistant calls as the person who connected it, in the organisation tha
   const { token, connection } = await connect(house.member, { client: 'Helper' });
   expect(await connections.callerOf(token, '192.0.2.7')).toEqual({
     is: 'connector',
-    organisation: { id: house.organisation, name: 'Shop', plan: 'self_hosted', time_zone: 'UTC' },
+    organisation: { id: house.organisation, name: 'Shop', plan: 'self_hosted', time_zone: 'UTC', ends_at: null },
     user: house.member.user,
     role: 'member',
     scope: 'read_write',

@@ -57,7 +57,7 @@ describe('a caller', () => {
   test('is told by the token: organisation, role, scope and name of the token', async () => {
     expect(await bearer(house.viewer.read)).toMatchObject({
       is: 'token',
-      organisation: { id: house.organisation, name: 'Shop', plan: 'self_hosted', time_zone: 'UTC' },
+      organisation: { id: house.organisation, name: 'Shop', plan: 'self_hosted', time_zone: 'UTC', ends_at: null },
       user: house.viewer.user,
       role: 'viewer',
       scope: 'read',

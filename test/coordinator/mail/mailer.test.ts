@@ -124,4 +124,27 @@ describe('mail', () => {
     await mailer.tick();
     expect(receivedBy(to)).toHaveLength(1);
   });
+
+  test('tells owners of the end of an organisation by what is done, in its own clock', async () => {
+    const about = { organisation: 'Shop', by: 'Ada', ends_at: '2026-12-01T09:00:00.000Z', time_zone: 'Europe/Berlin' };
+    const [ends, soon, kept, gone] = [fresh(), fresh(), fresh(), fresh()];
+    const all = [
+      [ends, 'ends'],
+      [soon, 'ends-soon'],
+      [kept, 'kept'],
+      [gone, 'gone'],
+    ] as const;
+    for (const [recipient, what] of all)
+      await postMail(sql, { kind: 'organisation', recipient, about: { ...about, what }, at: new Date(now) });
+    await mailerTo(mailbox.url).tick();
+    const texts = all.map(([recipient]) => receivedBy(recipient)[0]?.text ?? '');
+    expect(all.map(([recipient]) => receivedBy(recipient)[0]?.subject)).toEqual([
+      'Shop will be deleted in seven days',
+      'Shop will be deleted tomorrow',
+      'Shop stays',
+      'Shop is deleted',
+    ]);
+    expect(texts[0]).toContain('Ada wants Shop to be deleted, with all that belongs to it, on 1 December 2026 at 10:00 (Europe/Berlin).');
+    expect(texts.map((text) => text.includes('https://antipode.test/organisation'))).toEqual([true, true, true, false]);
+  });
 });

@@ -79,7 +79,7 @@ describe('users and members', () => {
     await bench.call(setMemberRole, owner, { email: admin.email, role: 'owner' });
     const both = [owner, admin].map(({ email }) => bench.refusal(removeMember, owner, { email }));
     expect((await Promise.all(both)).toSorted()).toEqual(['last_owner', 'taken']);
-    const operator = operatorIn({ id: organisation, name, plan: 'self_hosted', time_zone: 'UTC' });
+    const operator = operatorIn({ id: organisation, name, plan: 'self_hosted', time_zone: 'UTC', ends_at: null });
     await bench.sql`update memberships set role = 'owner' where organisation_id = ${organisation}`;
     for (const email of (
       await bench.sql<
@@ -94,7 +94,7 @@ describe('users and members', () => {
     const input = { email: other.owner.email, role: 'viewer' };
     expect(await bench.refusal(setMemberRole, house.owner, input)).toBe('member_not_found');
     expect(await bench.refusal(removeMember, house.owner, input)).toBe('member_not_found');
-    const operator = operatorIn({ id: house.organisation, name: 'Shop', plan: 'self_hosted', time_zone: 'UTC' });
+    const operator = operatorIn({ id: house.organisation, name: 'Shop', plan: 'self_hosted', time_zone: 'UTC', ends_at: null });
     expect(await bench.call(setMemberRole, operator, input)).toMatchObject({ role: 'viewer' });
     expect(await works(other.owner.readWrite)).toBe(true);
     expect(await bench.refusal(setMemberRole, operator, { ...input, email: 'ghost@example.org' })).toBe('user_not_found');

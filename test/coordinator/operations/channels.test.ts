@@ -104,7 +104,7 @@ describe('channels', () => {
 
   test('rule 30: the first owner of an organisation has a channel, without anybody having made one', async () => {
     const fresh = await createHouse(bench.sql);
-    const organisation = { id: fresh.organisation, name: 'fresh', plan: 'team', time_zone: 'UTC' } as const;
+    const organisation = { id: fresh.organisation, name: 'fresh', plan: 'team', time_zone: 'UTC', ends_at: null } as const;
     const user = { email: `first-${newId()}@example.org`, password: 'long enough words', role: 'owner' };
     await bench.call(createUser, operatorIn(organisation), user);
     const { items } = await bench.call(listChannels, fresh.owner);

@@ -71,6 +71,13 @@ test('who connects an assistant chooses one of their organisations, and grants n
   ]);
 });
 
+test('an organisation that is about to end gets no more of them', async () => {
+  const ending = await createHouse(bench.sql);
+  await bench.call(innerOperations.endOrganisation, ending.owner, { name: ending.name });
+  const run = bench.gate.executeForPerson(connectAssistant, at(ending.owner), asking(ending.organisation, 'read'));
+  await expect(run).rejects.toMatchObject({ code: 'organisation_ending' });
+});
+
 test('it wants a proof of who one is that is not old', async () => {
   const old = at(house.owner, bench.now - 16 * 60_000);
   await expect(bench.gate.executeForPerson(connectAssistant, old, asking(house.organisation, 'read'))).rejects.toMatchObject({

@@ -109,7 +109,7 @@ describe('createMonitor', () => {
   });
 
   test('by the operator passes the same gate', async () => {
-    const operator = operatorIn({ id: house.organisation, name: 'Shop', plan: 'self_hosted', time_zone: 'UTC' });
+    const operator = operatorIn({ id: house.organisation, name: 'Shop', plan: 'self_hosted', time_zone: 'UTC', ends_at: null });
     expect(await bench.refusal(createMonitor, operator, { ...https, name: 'By hand' })).toBe('taken');
     expect(await bench.refusal(createMonitor, operator, { ...https, target: 'nonsense' })).toBe('target_invalid');
     expect(await bench.refusal(createMonitor, operatorIn({ ...operator.organisation, id: newId() }), https)).toBe('organisation_not_found');

@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, test } from 'vitest';
+import { type Caller, operatorIn } from '../../../coordinator/access/caller.ts';
 import { createTokens, type Tokens } from '../../../coordinator/access/tokens.ts';
 import { organisationHandlers } from '../../../coordinator/operations/handlers.ts';
 import { createChannel } from '../../../shared/api/channels.ts';
@@ -8,7 +9,7 @@ import { innerOperations } from '../../../shared/api/inner/index.ts';
 import { inviteMember } from '../../../shared/api/inner/members.ts';
 import { createMaintenanceWindow } from '../../../shared/api/maintenance.ts';
 import { createMonitor } from '../../../shared/api/monitors.ts';
-import type { Operation } from '../../../shared/api/operation.ts';
+import { type Operation, onlyLooks } from '../../../shared/api/operation.ts';
 import { createStatusPagePost } from '../../../shared/api/status-page-posts.ts';
 import { addStatusPageGroup, addStatusPageMonitor, createStatusPage } from '../../../shared/api/status-pages.ts';
 import { newId } from '../../../shared/base/ids.ts';
@@ -106,6 +107,7 @@ const bodies = (ids: Readonly<Record<string, string>>): Readonly<Record<string, 
   addStatusPageMonitor: { monitor: ids.monitor_id },
   addStatusPageGroup: { group: ids.group_id },
   updateOrganisation: {},
+  endOrganisation: { name: 'x' },
   readExport: { part: 'monitors' },
   createUser: { email: 'x@example.org', password: 'long enough', role: 'viewer' },
   setMemberRole: { email: 'x@example.org', role: 'viewer' },
@@ -155,7 +157,16 @@ const namesNothing = [
     'search',
     'getMonitorChoices',
   ],
-  ...['listAudit', 'getAuditChoices', 'showOrganisation', 'updateOrganisation', 'beginExport', 'readExport'],
+  ...[
+    'listAudit',
+    'getAuditChoices',
+    'showOrganisation',
+    'updateOrganisation',
+    'beginExport',
+    'readExport',
+    'endOrganisation',
+    'keepOrganisation',
+  ],
   ...['listStatusPageOverviews', 'listDashboard', 'countOpenIncidents', 'listMaintenanceByTime', 'search', 'getMonitorChoices'],
   ...['listChannels', 'listChannelKinds', 'getChannelChoices', 'muteAlerts', 'unmuteAlerts', 'showMute'],
 ];
@@ -201,7 +212,9 @@ describe('a viewer and a read token', () => {
       const input = inputFor(operation, ours);
       expect(await bench.refusal(operation, ours.house.viewer, input)).toBe('role_insufficient');
       expect(await bench.refusal(operation, reading(ours.house.owner), input)).toBe('scope_insufficient');
-      if (operation.access === 'manage') expect(await bench.refusal(operation, ours.house.member, input)).toBe('role_insufficient');
+      if (operation.access === 'own') expect(await bench.refusal(operation, ours.house.admin, input)).toBe('role_insufficient');
+      if (operation.access === 'manage' || operation.access === 'own')
+        expect(await bench.refusal(operation, ours.house.member, input)).toBe('role_insufficient');
     },
   );
 
@@ -220,6 +233,44 @@ describe('a viewer and a read token', () => {
       expect(outcome).toBe(unseen === undefined ? 'taken' : `${unseen}_not_found`);
     },
   );
+});
+
+describe('an organisation that is about to end', () => {
+  let ending: Estate;
+  let owner: Caller;
+  beforeAll(async () => {
+    ending = await estate();
+    const { ends_at } = await bench.call(innerOperations.endOrganisation, ending.house.owner, { name: ending.house.name });
+    const { caller } = ending.house.owner;
+    owner = { ...caller, organisation: { ...caller.organisation, ends_at: Date.parse(ends_at) } };
+  });
+
+  test.each(every.filter(onlyLooks).map((operation) => [operation.id, operation] as const))(
+    'is looked at by %s',
+    async (_id, operation) => {
+      expect(await bench.refusal(operation, owner, inputFor(operation, ending))).not.toBe('organisation_ending');
+    },
+  );
+
+  const acts = every.filter((operation) => !onlyLooks(operation));
+  test.each(acts.filter(({ whileEnding }) => whileEnding !== true).map((operation) => [operation.id, operation] as const))(
+    'is not changed by %s, also by who does not know of it yet',
+    async (_id, operation) => {
+      expect(await bench.refusal(operation, owner, inputFor(operation, ending))).toBe('organisation_ending');
+      expect(await bench.refusal(operation, operatorIn(owner.organisation), inputFor(operation, ending))).toBe('organisation_ending');
+    },
+  );
+
+  test('is not changed by a call that came in before and was slower', async () => {
+    expect(await bench.refusal(operations.createGroup, ending.house.owner, { name: 'late' })).toBe('organisation_ending');
+  });
+
+  test('lets go of what opens doors, and is taken along and kept', async () => {
+    expect(await bench.refusal(innerOperations.revokeToken, owner, { token_id: ending.ids.token_id })).toBe('taken');
+    expect(await bench.refusal(innerOperations.beginExport, owner)).toBe('taken');
+    expect(await bench.refusal(innerOperations.keepOrganisation, owner)).toBe('taken');
+    expect(await bench.refusal(operations.createGroup, ending.house.owner, { name: 'kept' })).toBe('taken');
+  });
 });
 
 test('somebody who was removed is nobody at once', async () => {

@@ -23,7 +23,7 @@ const endOf = ({ expires_at, over }: Token, { times }: MembersRequest): Part =>
 
 const usedOf = ({ last_used_at }: Token, { times }: MembersRequest): Part => (last_used_at === null ? 'not yet' : times.ago(last_used_at));
 
-const manages = ({ may }: MembersRequest): boolean => may({ access: 'manage' });
+const manages = ({ may }: MembersRequest): boolean => may({ access: 'manage', whileEnding: true });
 
 const rowOf = (token: Token, request: MembersRequest): Html => {
   const { id, name, shown, over } = token;

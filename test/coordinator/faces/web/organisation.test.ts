@@ -82,6 +82,46 @@ test('the name and the clock are changed, and the log says from what', async () 
   expect(trace?.changed).toMatchObject({ after: { name: 'Shop', time_zone: 'Europe/Berlin' } });
 });
 
+describe('the end', () => {
+  test('is asked for with the name, stands on every page, and is undone by a button there', async () => {
+    const house = await createHouse(web.sql, { name: 'Short-lived' });
+    await makeJob('Job', house);
+    const wrong = await post('/organisation/delete', { name: 'Short' }, house.owner);
+    expect([wrong.status, wrong.text.includes('This is not what the organisation is called')]).toEqual([400, true]);
+    expect((await web.get('/organisation', { as: house.admin })).text).not.toContain('/organisation/delete');
+    expect((await post('/organisation/delete', { name: 'Short-lived' }, house.owner)).status).toBe(303);
+    for (const path of ['/', '/organisation', '/members', '/incidents']) {
+      const { text } = await web.get(path, { as: house.owner });
+      expect([path, text.includes('Short-lived will be deleted on'), text.includes('action="/organisation/keep"')]).toEqual([
+        path,
+        true,
+        true,
+      ]);
+      expect([path, text.includes('All alerts are muted')]).toEqual([path, false]);
+    }
+    const seen = (await web.get('/', { as: house.viewer })).text;
+    expect([seen.includes('Its owners can keep it'), seen.includes('/organisation/keep')]).toEqual([true, false]);
+    // What cannot be done is not offered; who comes to its address all the same is told why.
+    expect((await web.get('/', { as: house.owner })).text).not.toContain('/monitors/new');
+    const refused = await web.get('/monitors/new', { as: house.owner });
+    expect([refused.status, refused.text.includes('nothing in it can be changed')]).toEqual([409, true]);
+    expect((await post('/groups', { name: 'G' }, house.member)).status).toBe(409);
+    expect((await post('/organisation/keep', {}, house.admin)).status).toBe(403);
+    expect((await post('/organisation/keep', {}, house.owner)).status).toBe(303);
+    expect((await web.get('/', { as: house.owner })).text).not.toContain('will be deleted');
+  });
+
+  test('wants a proof that is fresh', async () => {
+    const house = await createHouse(web.sql, { name: 'Guarded' });
+    await web.cookieOf(house.owner);
+    await web.sql`update sessions set proven_at = now() - interval '1 hour' where user_id = ${house.owner.user}`;
+    const { status, headers } = await post('/organisation/delete', { name: 'Guarded' }, house.owner);
+    expect([status, headers.get('location')]).toEqual([303, '/confirm?next=%2Forganisation%2Fdelete']);
+    const [row] = await web.sql`select ends_at from organisations where id = ${house.organisation}`;
+    expect(row?.ends_at).toBeNull();
+  });
+});
+
 test('how much of a plan is used stands there as a number and a bar', async () => {
   const small = await createHouse(web.sql, { plan: 'team' });
   const { text } = await web.get('/organisation', { as: small.viewer });

@@ -2,6 +2,8 @@
 
 const members = 'in 403 ok ok ok ok ok';
 const managersOfOurs = 'in 403 404 403 403 ok ok';
+/** `elsewhere` owns the organisation that it is in. */
+const owners = 'in 403 ok 403 403 403 ok';
 const managers = 'in 403 ok 403 403 ok ok';
 
 export const ofTheAccount: Readonly<Record<string, string>> = {
@@ -17,6 +19,11 @@ export const ofTheAccount: Readonly<Record<string, string>> = {
   'POST /organisation/edit': managers,
   'GET /organisation/export': managers,
   'POST /organisation/export': managers,
+  'GET /organisation/delete': owners,
+  // Without its name typed it stays.
+  'POST /organisation/delete': owners,
+  // Nobody wants it to be deleted.
+  'POST /organisation/keep': 'in 403 409 403 403 403 409',
   'GET /audit': managers,
   'GET /audit.csv': managers,
   'GET /tokens': members,

@@ -82,8 +82,8 @@ const organisationsOf = ({ items, next_cursor }: Organisations, { times }: Opera
       : table(
           ['Name', 'Plan', 'Monitors', 'Members', 'Made'],
           items.map(
-            ({ name, plan, monitors, members, created_at }) =>
-              html`<tr><td data-label="Name"><b>${name}</b></td><td data-label="Plan">${plan.replace('_', '-')}</td><td data-label="Monitors">${countText(monitors)}</td><td data-label="Members">${countText(members)}</td><td data-label="Made">${times.day(created_at)}</td></tr>`,
+            ({ name, plan, monitors, members, created_at, ends_at }) =>
+              html`<tr><td data-label="Name"><span class="stacked"><b>${name}</b>${ends_at !== null && html`<span class="softer">will be deleted on ${times.day(ends_at)}</span>`}</span></td><td data-label="Plan">${plan.replace('_', '-')}</td><td data-label="Monitors">${countText(monitors)}</td><td data-label="Members">${countText(members)}</td><td data-label="Made">${times.day(created_at)}</td></tr>`,
           ),
         ),
     next_cursor !== null &&

@@ -12,7 +12,7 @@ import { countText } from '../../parts/figures.ts';
 import { refuseUnlessMay } from '../../parts/may.ts';
 import { zones } from '../../parts/zones.ts';
 
-const { showOrganisation, updateOrganisation, beginExport, readExport, listAudit } = innerOperations;
+const { showOrganisation, updateOrganisation, endOrganisation, beginExport, readExport, listAudit } = innerOperations;
 
 type Organisation = OutputOf<typeof showOrganisation>;
 type Used = Organisation['used'][number];
@@ -60,9 +60,10 @@ export const organisationPage: Page = {
       place: 'organisation',
       main: html`${heading({
         sentence: name,
-        below: mayChange
-          ? html`Here since ${times.day(created_at)}.`
-          : html`Here since ${times.day(created_at)}. Owners and admins can change what stands here.`,
+        below:
+          mayChange || organisation.ends_at !== null
+            ? html`Here since ${times.day(created_at)}.`
+            : html`Here since ${times.day(created_at)}. Owners and admins can change what stands here.`,
         actions: mayChange && linkButton('/organisation/edit', 'Edit', { symbol: 'edit' }),
       })}
 <dl class="card settings">
@@ -70,6 +71,7 @@ ${row('Time zone', html`${time_zone}<span class="setting-note">Times are shown i
 ${row('Plan', html`${planNames[plan] ?? plan}<span class="setting-note">${planWords(organisation)}</span>`)}
 ${may(listAudit) && row('Audit log', html`Who changed what, from what to what.`, linkButton('/audit', 'Look'))}
 ${may(beginExport) && row('Export', html`All that ${name} owns, as one file.`, linkButton('/organisation/export', 'Export'))}
+${may(endOrganisation) && row('Deletion', html`All that ${name} owns goes, in seven days, in which you can undo it.`, linkButton('/organisation/delete', 'Delete', { symbol: 'delete' }))}
 </dl>
 <section class="after"><h2>In use</h2><dl class="card uses">${used.map(usedRow)}</dl></section>`,
     });

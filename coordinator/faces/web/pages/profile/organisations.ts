@@ -8,7 +8,7 @@ export const organisationsPage: Page = {
   method: 'GET',
   path: '/organisations',
   needs: 'person',
-  answer: async ({ askOwn, signedIn: { caller } }) => {
+  answer: async ({ askOwn, times, signedIn: { caller } }) => {
     const { items } = await askOwn(personOperations.listOwnOrganisations);
     const now = caller?.organisation.id;
     const sentence =
@@ -26,8 +26,8 @@ export const organisationsPage: Page = {
       main: html`${heading({ sentence, below })}${
         items.length > 0 &&
         html`<ul class="card settings">${items.map(
-          ({ id, name, role }) =>
-            html`<li class="setting"><div><b>${name}</b><span class="setting-note">you are ${role === 'admin' || role === 'owner' ? 'an' : 'a'} ${role}</span></div><div class="setting-action">${
+          ({ id, name, role, ends_at }) =>
+            html`<li class="setting"><div><b>${name}</b><span class="setting-note">you are ${role === 'admin' || role === 'owner' ? 'an' : 'a'} ${role}${ends_at !== null && html`; it will be deleted on ${times.day(ends_at)}`}</span></div><div class="setting-action">${
               id === now
                 ? html`shown now`
                 : html`<form method="post" action="/organisations"><input type="hidden" name="organisation_id" value="${id}"><button class="button">Show<span class="unseen"> ${name}</span></button></form>`
