@@ -1,5 +1,6 @@
 /** For test files: an assistant as a stranger's program is one, with the SDK's client, and the browser in which its person says yes. */
 import { auth, type OAuthClientProvider } from '@modelcontextprotocol/client';
+import { memberOf } from '../../shared/base/record.ts';
 import type { Person } from './people.ts';
 import type { TestWeb } from './web.ts';
 
@@ -109,6 +110,23 @@ export type Browser = ReturnType<typeof createBrowser>;
 
 /** Where a page leads on by itself. */
 export const ledTo = ({ headers }: { readonly headers: Headers }): string => /^0; url=(.*)$/.exec(headers.get('refresh') ?? '')?.[1] ?? '';
+
+/** What is asked at the token endpoint. */
+export const askToken = async (url: string, form: Readonly<Record<string, string>>) => {
+  const answer = await fetch(`${url}/oauth/token`, { method: 'POST', body: new URLSearchParams(form) });
+  const body: unknown = await answer.json();
+  const said = (name: string): string => {
+    const value = memberOf(body, name);
+    return typeof value === 'string' ? value : '';
+  };
+  return {
+    status: answer.status,
+    error: said('error'),
+    access: said('access_token'),
+    refresh: said('refresh_token'),
+    scope: said('scope'),
+  };
+};
 
 /** From the address that an assistant sends its person to, by the consent page, to where the browser is led in the end. */
 export const consent = async (browser: Browser, to: URL, form: Readonly<Record<string, string>>): Promise<URL> => {

@@ -4,6 +4,8 @@ import { randomBytes } from 'node:crypto';
 import { request } from 'node:http';
 import Fastify from 'fastify';
 import { type AccountSecrets, createAccountSecrets } from '../../coordinator/access/account-secrets.ts';
+import { type Connections, createConnections } from '../../coordinator/access/connections.ts';
+import { createRateLimiter } from '../../coordinator/access/rate-limit.ts';
 import { createSecretsAtRest } from '../../coordinator/access/secrets.ts';
 import { sessionCookie } from '../../coordinator/access/session-cookie.ts';
 import { createSessions } from '../../coordinator/access/sessions.ts';
@@ -11,6 +13,7 @@ import { createShares } from '../../coordinator/access/shares.ts';
 import { createTokens } from '../../coordinator/access/tokens.ts';
 import { noTrials, type TrialsPart } from '../../coordinator/access/trials.ts';
 import { createAssistants } from '../../coordinator/assistants.ts';
+import { assistantRoutes } from '../../coordinator/faces/assistant/index.ts';
 import { type OauthParts, oauthRoutes } from '../../coordinator/faces/oauth/index.ts';
 import { restServerOptions } from '../../coordinator/faces/rest/index.ts';
 import { refuseOutside } from '../../coordinator/faces/rest/outside.ts';
@@ -51,6 +54,7 @@ export type TestWeb = {
   readonly house: House;
   readonly gate: Gate;
   readonly accountSecrets: AccountSecrets;
+  readonly connections: Connections;
   /** Without following where it leads. */
   readonly get: (path: string, asked?: Asked) => Promise<Answer>;
   /** As a browser asks that knows it under another name. */
@@ -136,6 +140,9 @@ export const startWeb = async ({
   });
   statusRoutes(app, { publishing, baseUrl, log, hasMail: true });
   const assistants = createAssistants({ sql, clock, accountSecrets, secretKey, readDocument });
+  const connections = createConnections({ sql, clock, log, secretKey, baseUrl });
+  const limiter = createRateLimiter({ sql, clock, log, perMinute: 120 });
+  assistantRoutes(app, { limiter, log, clock, baseUrl, execute: gate.execute, callerOf: connections.callerOf });
   const consents = oauthRoutes(app, { ...assistants, log, baseUrl });
   const pages = webRoutes(app, {
     ...{ clock, log, gate, onChange: changes.onChange, authenticate: sessions.authenticate },
@@ -154,7 +161,7 @@ export const startWeb = async ({
     return { status: answer.status, headers: answer.headers, text: await answer.text() };
   };
   return {
-    ...{ url, sql, house, gate, accountSecrets, cookieOf },
+    ...{ url, sql, house, gate, accountSecrets, connections, cookieOf },
     hosted: (name, path, method) => hostedAt(url, name, path, method),
     get: (path, asked = {}) => ask(path, {}, asked),
     post: (path, form, asked = {}) => ask(path, { method: 'POST', body: bodyOf(form) }, asked),
@@ -164,6 +171,8 @@ export const startWeb = async ({
       await changes.close();
       await sessions.close();
       await assistants.close();
+      await connections.close();
+      await limiter.close();
       await tokens.close();
       await sql.end();
       await database.drop();

@@ -15,7 +15,7 @@ export type Way = { readonly is: 'site' | 'machine' | 'program'; readonly host: 
 
 /** Undefined for where nothing is sent. */
 export const wayTo = (redirect: unknown): Way | undefined => {
-  if (typeof redirect !== 'string' || redirect.length > 2_000) return undefined;
+  if (typeof redirect !== 'string' || !/^[\x21-\x7e]{1,2000}$/.test(redirect)) return undefined;
   const url = URL.parse(redirect);
   if (url === null || url.username !== '' || url.password !== '' || redirect.includes('#')) return undefined;
   if (url.protocol === 'https:') return loopback.has(url.hostname) ? undefined : { is: 'site', host: url.host };
@@ -34,14 +34,6 @@ export const redirectFault = (redirects: unknown): string | undefined => {
     : 'redirect_uris must be https, http to this machine itself (localhost, 127.0.0.1, [::1]), or a private scheme of a program';
 };
 
-/** What is kept of what a client says of itself; all else is the same for all of them, and decided here. */
-const kept = ['client_id', 'client_name', 'client_id_issued_at', 'redirect_uris'];
-
-/** Every client is a program on somebody's machine, as far as the rules go: no secret, a code alone, and loopback ports of its choice. */
-export const keepOfClient = (metadata: object): void => {
-  for (const name of Object.keys(metadata)) if (!kept.includes(name)) Reflect.deleteProperty(metadata, name);
-};
-
 const mostName = 60;
 
 /** What people are shown of a client's name: one line of letters, without what turns or hides letters. */
@@ -57,4 +49,13 @@ export const nameShown = (name: unknown): string => {
   if (text === '') return 'An assistant without a name';
   const letters = [...text];
   return letters.length > mostName ? `${letters.slice(0, mostName - 1).join('')}…` : text;
+};
+
+/** What is kept of what a client says of itself; all else is the same for all of them, and decided here. */
+const kept = ['client_id', 'client_name', 'client_id_issued_at', 'redirect_uris'];
+
+/** Every client is a program on somebody's machine, as far as the rules go: no secret, a code alone, and loopback ports of its choice. */
+export const keepOfClient = (metadata: object): void => {
+  for (const name of Object.keys(metadata)) if (!kept.includes(name)) Reflect.deleteProperty(metadata, name);
+  if ('client_name' in metadata) metadata.client_name = nameShown(metadata.client_name);
 };

@@ -22,6 +22,8 @@ export type OauthParts = {
   readonly log: Pick<Log, 'warn' | 'error'>;
 };
 
+const failedAt = (code: string): string => `/connect/failed?why=${encodeURIComponent(code)}`;
+
 const registrationsAnHour = 20;
 const fetchesAnHour = 60;
 
@@ -50,8 +52,7 @@ export const oauthRoutes = (app: FastifyInstance, parts: OauthParts): Consents =
     const base = baseUrl();
     if (made?.for !== base) {
       const creating = createProvider({
-        ...{ baseUrl: base, records, secrets, readDocument, mayFetch },
-        failedAt: (code) => `/connect/failed?why=${encodeURIComponent(code)}`,
+        ...{ baseUrl: base, records, secrets, readDocument, mayFetch, failedAt },
       });
       creating.then(
         (created) => {
@@ -96,6 +97,8 @@ export const oauthRoutes = (app: FastifyInstance, parts: OauthParts): Consents =
 
     door.get(paths.authorization, async (request, reply) => {
       const [path = '', ...query] = (request.raw.url ?? '').split('?');
+      // No program means it, and the database takes no such text.
+      if (query.join('?').includes('%00')) return reply.redirect(failedAt('invalid_request'), 303);
       request.raw.url = `${path}?${understood(query.join('?'))}`;
       return handle(request, reply);
     });

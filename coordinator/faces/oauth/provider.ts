@@ -1,4 +1,5 @@
 import type { Configuration, Provider } from 'oidc-provider';
+import { isRecord } from '../../../shared/base/record.ts';
 import { resourceOf } from '../../access/connections.ts';
 import type { createAssistantSecrets, OauthRecords } from '../../access/oauth-records.ts';
 import { adapterFor } from './adapter.ts';
@@ -28,8 +29,8 @@ export type ProviderParts = {
 const minute = 60;
 const day = 86_400;
 
-/** How long what is given out is good for, in seconds. A refresh token is new with each use, so that a connection in use has no end. */
-export const lives = { access: 15 * minute, refresh: 90 * day, code: minute, consent: 60 * minute, grant: 3_650 * day } as const;
+/** How long what is given out is good for, in seconds: a code while a browser asks whether it may open a program. A refresh token is new with each use, so that a connection in use has no end. */
+export const lives = { access: 15 * minute, refresh: 90 * day, code: 5 * minute, consent: 60 * minute, grant: 3_650 * day } as const;
 
 export const paths = {
   authorization: '/oauth/auth',
@@ -75,7 +76,7 @@ export const createProvider = async (parts: ProviderParts): Promise<Provider> =>
     },
     routes: paths,
     scopes: [...assistantScopes],
-    claims: { openid: ['sub'] },
+    claims: { sub: null },
     responseTypes: ['code'],
     clientAuthMethods: ['none'],
     clientDefaults: {
@@ -150,5 +151,10 @@ export const createProvider = async (parts: ProviderParts): Promise<Provider> =>
   const provider = new OidcProvider(baseUrl, configuration);
   // Who we are is told by BASE_URL: the requests that it is given say so, whatever they came with.
   provider.proxy = true;
+  // The library always names a scope of identities, which nobody is given here.
+  provider.use(async (ctx, next) => {
+    await next();
+    if (isRecord(ctx.body) && 'scopes_supported' in ctx.body) ctx.body = { ...ctx.body, scopes_supported: assistantScopes };
+  });
   return provider;
 };
