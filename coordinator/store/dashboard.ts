@@ -43,11 +43,12 @@ export type DashboardFilter = {
   /** Every word of it stands in name, target or group. */
   readonly search: string;
   readonly group: string | null;
+  readonly tag: string | null;
 };
 
 export type DashboardPlace = { readonly sort: DashboardSort; readonly offset: number; readonly most: number; readonly since: number };
 
-const matching = (sql: Queryable, organisation: string, { status, search, group }: DashboardFilter, covered: readonly string[]) => {
+const matching = (sql: Queryable, organisation: string, { status, search, group, tag }: DashboardFilter, covered: readonly string[]) => {
   const isCovered = sql`s.monitor_id = any(${[...covered]}::uuid[])`;
   const ofStatus =
     status === null
@@ -59,6 +60,7 @@ const matching = (sql: Queryable, organisation: string, { status, search, group 
           : sql`and s.status = ${status} and not ${isCovered}`;
   const ofWords = wordsOf(search).map((word) => sql`and s.words like ${`%${literally(word)}%`}`);
   return sql`s.organisation_id = ${organisation} ${ofStatus} ${group === null ? sql`` : sql`and s.group_id = ${group}`}
+    ${tag === null ? sql`` : sql`and s.monitor_id in (select id from monitors where organisation_id = ${organisation} and tags @> array[${tag}::text])`}
     ${ofWords.reduce((all, each) => sql`${all} ${each}`, sql``)}`;
 };
 
@@ -148,6 +150,7 @@ export type DashboardRow = {
   readonly interval_s: number;
   readonly group_id: string | null;
   readonly group_name: string | null;
+  readonly tags: readonly string[];
   /** Of the open incident. */
   readonly incident: string | null;
   readonly cause: Cause | null;
@@ -165,7 +168,7 @@ const hour = 3_600_000;
 export const dashboardRows = (sql: Queryable, organisation: string, ids: readonly string[], now: number): Promise<DashboardRow[]> => {
   const from = new Date(Math.floor(now / hour) * hour - sparkHours * hour);
   return sql<DashboardRow[]>`
-    select m.id, m.name, m.type, m.target, m.enabled, m.interval_s, m.group_id, g.name as group_name, i.id as incident, i.cause, i.seen_continent, r.hours,
+    select m.id, m.name, m.type, m.target, m.enabled, m.interval_s, m.group_id, g.name as group_name, m.tags, i.id as incident, i.cause, i.seen_continent, r.hours,
       case when r.hours is null then (
         select array_agg(took_ms order by at) from (
           select x.took_ms, x.at from results x where x.monitor_key = m.key and x.outcome = 0 order by x.at desc limit ${sparkLooks}) newest)

@@ -29,9 +29,10 @@ const parts = {
     key: 'c.key',
     where: of('c'),
   },
-  groups: { columns: 'g.id, g.name, g.description, g.created_at', from: 'groups g', key: 'g.key', where: of('g') },
+  groups: { columns: 'g.id, g.name, g.description, g.external_id, g.created_at', from: 'groups g', key: 'g.key', where: of('g') },
   monitors: {
-    columns: `m.id, m.name, m.type, m.target, m.interval_s, m.enabled, m.config, m.group_id, m.affects_group_status, m.created_at, m.paused_at,
+    columns: `m.id, m.name, m.type, m.target, m.interval_s, m.enabled, m.config, m.group_id, m.affects_group_status, m.external_id, m.tags,
+      m.created_at, m.paused_at,
       ${many('l.kind, l.began_at, l.ended_at, l.interval_s', 'ledger l where l.monitor_id = m.id', 'began_at')} as ledger,
       ${many('g.group_id, g.began_at, g.ended_at', 'group_memberships g where g.monitor_id = m.id', 'began_at')} as groups,
       ${many('b.kind, b.exit_code, b.at, b.rid, b.run_ms, b.method, b.body, b.ear', 'beats b where b.monitor_id = m.id', 'at')} as beats`,

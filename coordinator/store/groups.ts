@@ -1,19 +1,20 @@
 import { folded } from '../domain/name.ts';
 import type { Status } from '../domain/status.ts';
-import { isViolationOf, type Queryable } from './database.ts';
+import type { Queryable } from './database.ts';
 
 export type ShownGroup = {
   readonly key: number;
   readonly id: string;
   readonly name: string;
   readonly description: string | null;
+  readonly external_id: string | null;
   readonly created_at: Date;
   /** How many of its monitors are so, of those that count for the group and of the others. */
   readonly members: readonly { readonly status: Status; readonly affects_group_status: boolean; readonly count: number }[];
 };
 
 /** How its monitors are is counted in the index of what the database keeps of each (monitor_status, migration 018). */
-export const shownGroup = (sql: Queryable) => sql`g.key, g.id, g.name, g.description, g.created_at, (
+export const shownGroup = (sql: Queryable) => sql`g.key, g.id, g.name, g.description, g.external_id, g.created_at, (
     select coalesce(jsonb_agg(jsonb_build_object('status', c.status, 'affects_group_status', c.affects, 'count', c.count)), '[]')
     from (select s.status, s.affects, count(*) as count from monitor_status s where s.group_id = g.id group by s.status, s.affects) c) as members`;
 
@@ -42,27 +43,30 @@ export const groupNamed = async (sql: Queryable, organisation: string, name: str
   return row;
 };
 
+export const groupCalled = async (sql: Queryable, organisation: string, external: string): Promise<ShownGroup | undefined> => {
+  const [row] = await sql<ShownGroup[]>`
+    select ${shownGroup(sql)} from groups g where g.organisation_id = ${organisation} and g.external_id = ${external}`;
+  return row;
+};
+
 export type NewGroup = {
   readonly id: string;
+  readonly external_id: string | null;
   readonly organisation: string;
   readonly name: string;
   readonly description: string | null;
 };
 
-export const insertGroup = async (sql: Queryable, { id, organisation, name, description }: NewGroup): Promise<void> => {
-  await sql`insert into groups (id, organisation_id, name, name_folded, description)
-    values (${id}, ${organisation}, ${name}, ${folded(name)}, ${description})`;
+export const insertGroup = async (sql: Queryable, { id, organisation, name, description, external_id }: NewGroup): Promise<void> => {
+  await sql`insert into groups (id, organisation_id, name, name_folded, description, external_id)
+    values (${id}, ${organisation}, ${name}, ${folded(name)}, ${description}, ${external_id})`;
 };
 
-/** False when another group has that name. */
-export const updateGroup = async (sql: Queryable, id: string, name: string, description: string | null): Promise<boolean> => {
-  try {
-    await sql`update groups set name = ${name}, name_folded = ${folded(name)}, description = ${description} where id = ${id}`;
-    return true;
-  } catch (error) {
-    if (isViolationOf(error, 'groups_organisation_id_name_folded_key')) return false;
-    throw error;
-  }
+export type GroupSettings = Pick<NewGroup, 'name' | 'description' | 'external_id'>;
+
+export const updateGroup = async (sql: Queryable, id: string, { name, description, external_id }: GroupSettings): Promise<void> => {
+  await sql`update groups set name = ${name}, name_folded = ${folded(name)}, description = ${description}, external_id = ${external_id}
+    where id = ${id}`;
 };
 
 /** Its monitors stay, without a group; what covered them through it ends. */

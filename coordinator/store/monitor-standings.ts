@@ -26,6 +26,8 @@ export type MonitorFilter = {
   readonly type: Kind | null;
   readonly group: string | null;
   readonly enabled: boolean | null;
+  readonly tag: string | null;
+  readonly external_id: string | null;
   /** Every word of it stands in name, target or group. */
   readonly text: string;
 };
@@ -52,7 +54,7 @@ const version = (sql: Queryable) => sql`m.xmin::text || ' ' || s.xmin::text as v
 const settings = (
   sql: Queryable,
 ) => sql`${version(sql)}, m.key, m.id, m.name, m.type, m.target, m.interval_s, m.enabled, m.config, m.group_id,
-  m.affects_group_status, ${utcText(sql, 'm.created_at')} as created_at, s.status, s.seen, ${whole(sql, 's.since')} as since,
+  m.affects_group_status, m.external_id, m.tags, ${utcText(sql, 'm.created_at')} as created_at, s.status, s.seen, ${whole(sql, 's.since')} as since,
   ${whole(sql, 'm.created_at')} as created`;
 
 const sighting = (sql: Queryable) => sql`
@@ -72,12 +74,14 @@ const from = (sql: Queryable, organisation: string) => sql`
     group by 1) anew on anew.monitor = m.id::text`;
 
 const matching = (sql: Queryable, { organisation, filter }: MonitorList) => {
-  const { status, type, group, enabled, text } = filter;
+  const { status, type, group, enabled, tag, external_id, text } = filter;
   const words = wordsOf(text).map((word) => sql`and s.words like ${`%${literally(word)}%`}`);
   return sql`m.organisation_id = ${organisation} and s.organisation_id = ${organisation}
     ${status === null ? sql`` : sql`and s.status = ${status}`}
     ${type === null ? sql`` : sql`and m.type = ${type}`}
     ${group === null ? sql`` : sql`and m.group_id = ${group}`}
+    ${tag === null ? sql`` : sql`and m.tags @> array[${tag}::text]`}
+    ${external_id === null ? sql`` : sql`and m.external_id = ${external_id}`}
     ${enabled === null ? sql`` : enabled ? sql`and m.enabled` : sql`and not m.enabled and s.status = 'paused'`}
     ${words.reduce((all, each) => sql`${all} ${each}`, sql``)}`;
 };

@@ -1,5 +1,6 @@
 import type { Config } from '../../shared/checks/assignment.ts';
 import type { Kind } from '../../shared/checks/kinds.ts';
+import type { Labels } from '../domain/labels.ts';
 import type { Monitor } from '../domain/monitor.ts';
 import type { Queryable } from './database.ts';
 import { enqueue, type MonitorChange } from './outbox.ts';
@@ -19,12 +20,14 @@ export type ShownMonitor = {
   readonly config: Config;
   readonly group_id: string | null;
   readonly affects_group_status: boolean;
+  readonly external_id: string | null;
+  readonly tags: readonly string[];
   /** As utcText() gives it. */
   readonly created_at: string;
 };
 
 const shown = (sql: Queryable) =>
-  sql`xmin as version, key, id, name, type, target, interval_s, enabled, config, group_id, affects_group_status, ${utcText(sql, 'created_at')} as created_at`;
+  sql`xmin as version, key, id, name, type, target, interval_s, enabled, config, group_id, affects_group_status, external_id, tags, ${utcText(sql, 'created_at')} as created_at`;
 
 export const monitorById = async (sql: Queryable, organisation: string, id: string): Promise<ShownMonitor | undefined> => {
   const [row] = await sql<ShownMonitor[]>`select ${shown(sql)} from monitors where organisation_id = ${organisation} and id = ${id}`;
@@ -43,6 +46,18 @@ export const monitorForChange = async (sql: Queryable, organisation: string, id:
   const [row] = await sql<StoredMonitor[]>`
     select ${shown(sql)}, partition, secrets, config_version from monitors where organisation_id = ${organisation} and id = ${id}`;
   return row;
+};
+
+/** Which monitors of the organisation have these external ids. */
+export const monitorsCalled = async (
+  sql: Queryable,
+  organisation: string,
+  external: readonly string[],
+): Promise<ReadonlyMap<string, string>> => {
+  if (external.length === 0) return new Map();
+  const rows = await sql<{ id: string; external_id: string }[]>`
+    select id, external_id from monitors where organisation_id = ${organisation} and external_id = any(${[...external]}::text[])`;
+  return new Map(rows.map(({ id, external_id }) => [external_id, id]));
 };
 
 export const countMonitors = async (sql: Queryable, organisation: string): Promise<number> => {
@@ -73,23 +88,31 @@ export const insertMonitor = async (
   partition: number,
   monitor: Monitor,
   secrets: Buffer | null,
+  { external_id, tags }: Labels,
 ): Promise<ShownMonitor> => {
   const { organisation, name, kind, target, interval_s, config, group, affects_group_status } = monitor;
   const rows = await sql<ShownMonitor[]>`
-    insert into monitors (id, organisation_id, partition, name, type, target, interval_s, config, secrets, group_id, affects_group_status)
+    insert into monitors (id, organisation_id, partition, name, type, target, interval_s, config, secrets, group_id, affects_group_status,
+      external_id, tags)
     values (${id}, ${organisation}, ${partition}, ${name}, ${kind}, ${target}, ${interval_s}, ${JSON.stringify(config)}::text::jsonb,
-      ${secrets}, ${group}, ${affects_group_status})
+      ${secrets}, ${group}, ${affects_group_status}, ${external_id}, ${[...tags]}::text[])
     returning ${shown(sql)}`;
   return only(rows);
 };
 
 /** `paused_at` is the transaction's time, which is that of the outbox line, too: the engine writes the same moment to the ledger. */
-export const updateMonitor = async (sql: Queryable, id: string, monitor: Monitor, secrets: Buffer | null): Promise<ShownMonitor> => {
+export const updateMonitor = async (
+  sql: Queryable,
+  id: string,
+  monitor: Monitor,
+  secrets: Buffer | null,
+  { external_id, tags }: Labels,
+): Promise<ShownMonitor> => {
   const { name, target, interval_s, enabled, config, group, affects_group_status, config_version } = monitor;
   const rows = await sql<ShownMonitor[]>`
     update monitors set name = ${name}, target = ${target}, interval_s = ${interval_s}, enabled = ${enabled},
       config = ${JSON.stringify(config)}::text::jsonb, secrets = ${secrets}, group_id = ${group},
-      affects_group_status = ${affects_group_status}, config_version = ${config_version},
+      affects_group_status = ${affects_group_status}, config_version = ${config_version}, external_id = ${external_id}, tags = ${[...tags]}::text[],
       paused_at = ${enabled ? null : sql`coalesce(paused_at, now())`}
     where id = ${id} returning ${shown(sql)}`;
   return only(rows);

@@ -8,6 +8,7 @@ export const GroupOut = object('GroupOut', {
   description: nullable(string()),
   monitors: integer({}, { description: 'How many monitors are in the group; each monitor names its group.' }),
   created_at: dateTime(),
+  external_id: maybe(string(), { description: 'What a program calls it by; unique among the groups of the organisation.' }),
   status: grown(
     string({
       description:
@@ -24,11 +25,21 @@ export const GroupOut = object('GroupOut', {
 
 const GroupPage = page('GroupPage', GroupOut);
 
-const GroupIn = object('GroupIn', { name: string(), description: maybe(string()) });
+const GroupIn = object('GroupIn', {
+  name: string(),
+  description: maybe(string()),
+  external_id: maybe(string(), {
+    description: 'What your program calls it by, up to 200 characters. Where a group has it already, that one is changed.',
+  }),
+});
 
 const GroupPatch = object(
   'GroupPatch',
-  { name: maybe(string()), description: maybe(string()) },
+  {
+    name: maybe(string()),
+    description: maybe(string()),
+    external_id: maybe(string(), { description: 'An empty one takes it away.' }),
+  },
   { description: 'A field that is not sent, or null, stays as it is.' },
 );
 
@@ -54,12 +65,13 @@ export const createGroup = operation({
   tag: 'Groups',
   access: 'write',
   summary: 'Create a group, or get the one of that name',
-  description: 'Names compare after trimming and without case. A group that has the name already is answered as it is.',
+  description:
+    'Names compare after trimming and without case. A group that has the name already is answered as it is; one that has the `external_id` is changed to what is sent.',
   body: GroupIn,
   response: GroupOut,
   success: 201,
-  otherSuccess: { status: 200, when: 'A group of that name exists already; this is it.' },
-  refusals: ['name_invalid', 'description_invalid', 'plan_limit_groups'],
+  otherSuccess: { status: 200, when: 'A group of that name or `external_id` exists already; this is it.' },
+  refusals: ['name_invalid', 'description_invalid', 'external_id_invalid', 'name_taken', 'external_id_taken', 'plan_limit_groups'],
 });
 
 export const getGroup = operation({
@@ -86,7 +98,7 @@ export const updateGroup = operation({
   body: GroupPatch,
   response: GroupOut,
   success: 200,
-  refusals: ['group_not_found', 'name_invalid', 'description_invalid', 'name_taken'],
+  refusals: ['group_not_found', 'name_invalid', 'description_invalid', 'external_id_invalid', 'name_taken', 'external_id_taken'],
 });
 
 export const deleteGroup = operation({

@@ -1,4 +1,5 @@
 import {
+  array,
   boolean,
   dateTime,
   dict,
@@ -33,7 +34,11 @@ export const MonitorOut = object('MonitorOut', {
   status: grown(string({ description: '`pending`, `up`, `verifying`, `down` or `paused`.' }), 'pending'),
   since: maybe(dateTime(), { description: 'When that status began.' }),
   last_checked_at: maybe(dateTime(), { description: 'When the newest check began that passed or failed; null before the first.' }),
+  external_id: maybe(string(), { description: 'What a program calls it by; unique among the monitors of the organisation.' }),
+  tags: grown(array(string()), []),
 });
+
+const tagWords = 'Up to 20 words of up to 50 characters, kept in small letters.';
 
 const MonitorPage = page('MonitorPage', MonitorOut);
 
@@ -45,6 +50,10 @@ const MonitorIn = object('MonitorIn', {
   config: maybe(dict(), config),
   group: maybe(uuid()),
   affects_group_status: optional(boolean(), true),
+  external_id: maybe(string(), {
+    description: 'What your program calls it by, up to 200 characters. Where a monitor has it already, that one is changed.',
+  }),
+  tags: maybe(array(string()), { description: tagWords }),
 });
 
 const MonitorPatch = object(
@@ -58,6 +67,8 @@ const MonitorPatch = object(
     group: maybe(uuid()),
     ungroup: optional(boolean({ description: 'True takes the monitor out of its group; not together with `group`.' }), false),
     affects_group_status: maybe(boolean()),
+    external_id: maybe(string(), { description: 'An empty one takes it away.' }),
+    tags: maybe(array(string()), { description: `All of them from now on; an empty list takes them away. ${tagWords}` }),
   },
   { description: 'A field that is not sent, or null, stays as it is.' },
   ({ group, ungroup }, place) =>
@@ -104,6 +115,8 @@ const what = [
   'nobody_can_check',
   'plan_limit_interval',
   'group_not_found',
+  'external_id_invalid',
+  'tags_invalid',
 ] as const;
 
 export const listMonitors = operation({
@@ -120,6 +133,8 @@ export const listMonitors = operation({
     type: maybe(literal(['https', 'dns', 'heartbeat']), { description: 'Only monitors of this type.' }),
     group: maybe(uuid(), { description: 'Only monitors of this group.' }),
     enabled: maybe(boolean(), { description: 'True: only those that are checked; false: only paused ones.' }),
+    tag: maybe(string(), { description: 'Only monitors with this tag.' }),
+    external_id: maybe(string(), { description: 'Only the monitor of this external id.' }),
     text: maybe(string(), { description: 'Only monitors with each of these words in their name, target or group.' }),
     sort: optional(literal(['created', 'name', 'changed'], {}), 'created'),
     ...pageQuery,
@@ -136,11 +151,13 @@ export const createMonitor = operation({
   tag: 'Monitors',
   access: 'write',
   summary: 'Create a monitor',
-  description: 'A heartbeat monitor gets a token of its own, which stands on its page in the web interface and never in an answer.',
+  description:
+    'A heartbeat monitor gets a token of its own, which stands on its page in the web interface and never in an answer. With an `external_id` that a monitor has already, that one is changed to what is sent and answered with 200: target, name, interval, config, group and tags that are not sent stay as they are, and the type must be the same.',
   body: MonitorIn,
   response: MonitorOut,
   success: 201,
-  refusals: ['monitor_type_unknown', 'plan_limit_monitors', ...what],
+  otherSuccess: { status: 200, when: 'A monitor with this `external_id` existed already; it is as sent now.' },
+  refusals: ['monitor_type_unknown', 'plan_limit_monitors', 'type_differs', ...what],
 });
 
 export const getMonitor = operation({
@@ -168,7 +185,7 @@ export const updateMonitor = operation({
   body: MonitorPatch,
   response: MonitorOut,
   success: 200,
-  refusals: ['monitor_not_found', ...what],
+  refusals: ['monitor_not_found', 'external_id_taken', ...what],
 });
 
 export const deleteMonitor = operation({

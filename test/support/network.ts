@@ -234,7 +234,7 @@ export const createNetwork = async ({ busVia, services, baseUrl }: NetworkOption
         config_version: 1,
       };
       await sql.begin(async (transaction) => {
-        await insertMonitor(transaction, id, partitionOf(id), monitor, null);
+        await insertMonitor(transaction, id, partitionOf(id), monitor, null, { external_id: null, tags: [] });
         const payload = { monitor: id, change: 'created', what_is_checked_changed: true } as const;
         await enqueue(transaction, { topic: 'monitor', payload, partition: partitionOf(id), organisation });
       });

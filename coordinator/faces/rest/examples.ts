@@ -50,6 +50,7 @@ const monitor: ValueOf<typeof MonitorOut> = {
   affects_group_status: true,
   created_at,
   ...{ status: 'up', since: '2026-11-18T04:12:09.000Z', last_checked_at: '2026-11-20T11:59:42.318Z' },
+  ...{ external_id: 'shop/checkout', tags: ['eu', 'shop'] },
 };
 
 const uptime: ValueOf<typeof UptimeOut> = {
@@ -157,6 +158,7 @@ const group: ValueOf<typeof GroupOut> = {
   description: 'Everything that customers see',
   monitors: 4,
   created_at,
+  external_id: null,
   ...{ status: 'verifying', down: 0, verifying: 1, up: 3, pending: 0, paused: 0 },
 };
 

@@ -42,6 +42,7 @@ const rowOut = (row: DashboardRow, history: MonitorHistory, now: number): Out['i
   const response = row.hours ?? row.looks ?? [];
   return {
     ...{ id: row.id, name: row.name, type: row.type, target: row.target, interval_s: row.interval_s, group: row.group_id },
+    tags: row.tags,
     status: isCovered ? 'maintenance' : status,
     since: iso(isCovered ? cover.from : since),
     cause: row.cause === null ? null : causeSentence(row.cause),
@@ -72,13 +73,13 @@ const countsOut = (counts: StatusCounts): Out['counts'] => {
 /** Counted, filtered and sorted by what the database keeps of each monitor; what a row shows comes from its history, as everywhere. */
 export const listDashboard = async (
   { sql, organisation, now }: InOrganisation,
-  { status, q, group, sort, page }: InputOf<typeof operation>,
+  { status, q, group, tag, sort, page }: InputOf<typeof operation>,
 ): Answer<Out> => {
   const of = organisation.id;
   const window = windowOf(uptimeDays, now);
   const covered = await coveredNow(sql, of, now);
-  const filter = { status, search: q, group };
-  const isFiltered = status !== null || q.trim() !== '' || group !== null;
+  const filter = { status, search: q, group, tag: tag?.trim().toLowerCase() ?? null };
+  const isFiltered = status !== null || q.trim() !== '' || group !== null || tag !== null;
   const place = { sort, offset: (page - 1) * rowsOfPage, most: rowsOfPage, since: window.from };
   const looked = dashboardPage(sql, of, filter, covered, place).then(async (found) => {
     const ids = found.map(({ id }) => id);

@@ -1,33 +1,59 @@
 import type { createMonitor as operation } from '../../../shared/api/monitors.ts';
 import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
 import { newId } from '../../../shared/base/ids.ts';
+import { Refusal } from '../../../shared/base/refusal.ts';
 import { newPingToken, pingFingerprint } from '../../../shared/checks/heartbeat/token.ts';
 import { pingTokenOf } from '../../access/secrets.ts';
+import { externalIdFrom, type Labels, tagsFrom } from '../../domain/labels.ts';
 import { draftMonitor } from '../../domain/monitor.ts';
 import { mayHaveOneMore } from '../../domain/plan.ts';
 import { checkersOf } from '../../store/checkers.ts';
 import { groupsAmong } from '../../store/groups.ts';
 import { standingMonitor } from '../../store/monitor-standings.ts';
-import { countMonitors, insertMonitor, tellOwner, writeMembership } from '../../store/monitors.ts';
+import { countMonitors, insertMonitor, monitorForChange, monitorsCalled, tellOwner, writeMembership } from '../../store/monitors.ts';
 import { insertPingToken } from '../../store/ping-tokens.ts';
-import type { Answer, InOrganisation } from '../context.ts';
+import { type Answer, type InOrganisation, Otherwise } from '../context.ts';
 import { found, notFound } from '../not-found.ts';
+import { changeMonitor, type WholePatch } from './change-monitor.ts';
 import { monitorOut } from './monitor-out.ts';
 import { sealSecrets } from './monitor-secrets.ts';
 import { monitorNow } from './standing-out.ts';
 
+type Input = InputOf<typeof operation>;
+
+const unless = (text: string, nothing: string): string | null => (text.trim() === nothing ? null : text);
+
+/** What a creation that finds its monitor there already changes: whatever is sent. */
+export const patchOf = ({ target, name, interval_s, config, group, affects_group_status, tags }: Input): WholePatch => ({
+  ...{ target: unless(target, ''), name: unless(name, ''), interval_s, config, group, affects_group_status, tags },
+  ...{ enabled: null, ungroup: false, external_id: null },
+});
+
+const changeExisting = async (context: InOrganisation, id: string, input: Input): Answer<OutputOf<typeof operation>> => {
+  const row = found(await monitorForChange(context.sql, context.organisation.id, id), 'monitor_not_found');
+  if (row.type !== input.type)
+    throw new Refusal('type_differs', `type: the monitor "${row.external_id}" is of type ${row.type}, which never changes.`);
+  return new Otherwise(200, await changeMonitor(context, row, patchOf(input)));
+};
+
 /** The domain says what a monitor may be, the plan how many there may be; a heartbeat gets a token of its own. */
-export const createMonitor = async (
-  { sql, organisation, note, now, with: { secrets, partitionOf } }: InOrganisation,
-  input: InputOf<typeof operation>,
-): Answer<OutputOf<typeof operation>> => {
+export const createMonitor = async (context: InOrganisation, input: Input): Answer<OutputOf<typeof operation>> => {
+  const { sql, organisation, note, now } = context;
+  const { secrets, partitionOf } = context.with;
   const { id: of, plan } = organisation;
+  const labels: Labels = {
+    external_id: input.external_id === null ? null : externalIdFrom(input.external_id),
+    tags: tagsFrom(input.tags ?? []),
+  };
+  // Asking twice makes one: the organisation's lock lets a second caller see what the first one made.
+  const existing = labels.external_id === null ? undefined : (await monitorsCalled(sql, of, [labels.external_id])).get(labels.external_id);
+  if (existing !== undefined) return changeExisting(context, existing, input);
   const draft = draftMonitor(input, of, { plan, checkers: await checkersOf(sql, of) });
   if (draft.group !== null && !(await groupsAmong(sql, of, [draft.group])).has(draft.group)) throw notFound('group_not_found');
   mayHaveOneMore('monitors', plan, await countMonitors(sql, of));
   const id = newId();
   const partition = partitionOf(id);
-  const row = await insertMonitor(sql, id, partition, draft, await sealSecrets(secrets, sql, id, draft.secrets));
+  const row = await insertMonitor(sql, id, partition, draft, await sealSecrets(secrets, sql, id, draft.secrets), labels);
   if (draft.group !== null) await writeMembership(sql, of, id, draft.group);
   if (draft.kind === 'heartbeat') {
     const token = newPingToken();

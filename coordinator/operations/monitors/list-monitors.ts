@@ -11,14 +11,15 @@ export const listMonitors = async (
   { sort, limit, cursor, ...filter }: InputOf<typeof operation>,
 ): Answer<OutputOf<typeof operation>> => {
   const { id: of } = organisation;
-  const { status, type, group, enabled } = filter;
-  const text = filter.text ?? '';
+  const { status, type, group, enabled, external_id } = filter;
+  const [text, tag] = [filter.text ?? '', filter.tag?.trim().toLowerCase() ?? null];
   if (group !== null && !(await groupsAmong(sql, of, [group])).has(group)) throw notFound('group_not_found');
   return placedPageOf(
     cursors,
-    ['monitors', of, sort, status, type, group, enabled, text],
+    ['monitors', of, sort, status, type, group, enabled, tag, external_id, text],
     { limit, cursor },
-    (after, most) => shownMonitors.page(sql, { organisation: of, filter: { status, type, group, enabled, text }, sort, after, most }),
+    (after, most) =>
+      shownMonitors.page(sql, { organisation: of, filter: { status, type, group, enabled, tag, external_id, text }, sort, after, most }),
     (row) => monitorNow(row, now),
   );
 };

@@ -13,5 +13,7 @@ export const monitorOut = (row: ShownMonitor) => ({
   config: splitSecrets(row.type, row.config).open,
   group: row.group_id,
   affects_group_status: row.affects_group_status,
+  external_id: row.external_id,
+  tags: row.tags,
   created_at: isoOf(row.created_at),
 });

@@ -1,45 +1,12 @@
 import type { updateMonitor as operation } from '../../../shared/api/monitors.ts';
 import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
-import { asSplit } from '../../../shared/checks/config.ts';
-import type { Secrets } from '../../../shared/checks/secrets.ts';
-import { amendMonitor, type Monitor } from '../../domain/monitor.ts';
-import { checkersOf } from '../../store/checkers.ts';
-import { groupsAmong } from '../../store/groups.ts';
-import { standingMonitor } from '../../store/monitor-standings.ts';
-import { monitorForChange, type StoredMonitor, tellOwner, writeMembership, updateMonitor as writeMonitor } from '../../store/monitors.ts';
+import { monitorForChange } from '../../store/monitors.ts';
 import type { Answer, InOrganisation } from '../context.ts';
-import { found, notFound } from '../not-found.ts';
-import { monitorOut } from './monitor-out.ts';
-import { openSecrets, sealSecrets } from './monitor-secrets.ts';
-import { monitorNow } from './standing-out.ts';
+import { found } from '../not-found.ts';
+import { changeMonitor } from './change-monitor.ts';
 
-const monitorFrom = (row: StoredMonitor, organisation: string, stored: Secrets): Monitor => {
-  const { type, group_id, name, target, interval_s, enabled, config, affects_group_status, config_version } = row;
-  const { open, secrets } = asSplit(type, config, stored);
-  const same = { name, target, interval_s, enabled, affects_group_status, config_version };
-  return { ...same, organisation, kind: type, group: group_id, config: open, secrets };
-};
-
-/** Only what is mentioned changes; the owner of its partition hears of what concerns the checks. */
 export const updateMonitor = async (
-  { sql, organisation, note, now, with: { secrets } }: InOrganisation,
+  context: InOrganisation,
   { monitor_id: id, ...patch }: InputOf<typeof operation>,
-): Answer<OutputOf<typeof operation>> => {
-  const of = organisation.id;
-  const row = found(await monitorForChange(sql, of, id), 'monitor_not_found');
-  const before = monitorFrom(row, of, await openSecrets(secrets, sql, id, row.secrets));
-  const { plan } = organisation;
-  const { monitor, edited, what_is_checked_changed, moved, switched } = amendMonitor(before, patch, {
-    plan,
-    checkers: await checkersOf(sql, of),
-  });
-  if (monitor.group !== null && moved && !(await groupsAmong(sql, of, [monitor.group])).has(monitor.group))
-    throw notFound('group_not_found');
-  const written = await writeMonitor(sql, id, monitor, await sealSecrets(secrets, sql, id, monitor.secrets));
-  if (moved) await writeMembership(sql, of, id, monitor.group);
-  note({ before: monitorOut(row), after: monitorOut(written) });
-  const owner = { organisation: of, partition: row.partition };
-  if (edited) await tellOwner(sql, owner, { monitor: id, change: 'edited', what_is_checked_changed });
-  if (switched) await tellOwner(sql, owner, { monitor: id, change: switched, what_is_checked_changed: false });
-  return monitorNow(found(await standingMonitor(sql, of, id), 'monitor_not_found'), now);
-};
+): Answer<OutputOf<typeof operation>> =>
+  changeMonitor(context, found(await monitorForChange(context.sql, context.organisation.id, id), 'monitor_not_found'), patch);

@@ -38,6 +38,7 @@ const DashboardRowOut = object('DashboardRowOut', {
   percent: nullable(number(), { description: 'Uptime of 30 days.' }),
   last_checked_at: nullable(dateTime()),
   group: nullable(uuid()),
+  tags: array(string()),
 });
 
 const DashboardGroupOut = object('DashboardGroupOut', { id: uuid(), name: string(), status: string(), monitors: integer() });
@@ -50,6 +51,7 @@ export const listDashboard = innerOperation({
     status: maybe(literal(shownStatuses)),
     q: optional(string(), ''),
     group: maybe(uuid()),
+    tag: maybe(string()),
     sort: optional(literal(dashboardSorts), 'state'),
     page: optional(integer({ ge: 1, le: mostPages }), 1),
   },

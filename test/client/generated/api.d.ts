@@ -39,7 +39,7 @@ export interface paths {
         put?: never;
         /**
          * Create a monitor
-         * @description A heartbeat monitor gets a token of its own, which stands on its page in the web interface and never in an answer.
+         * @description A heartbeat monitor gets a token of its own, which stands on its page in the web interface and never in an answer. With an `external_id` that a monitor has already, that one is changed to what is sent and answered with 200: target, name, interval, config, group and tags that are not sent stay as they are, and the type must be the same.
          */
         post: operations["createMonitor"];
         delete?: never;
@@ -274,7 +274,7 @@ export interface paths {
         put?: never;
         /**
          * Create a group, or get the one of that name
-         * @description Names compare after trimming and without case. A group that has the name already is answered as it is.
+         * @description Names compare after trimming and without case. A group that has the name already is answered as it is; one that has the `external_id` is changed to what is sent.
          */
         post: operations["createGroup"];
         delete?: never;
@@ -878,6 +878,8 @@ export interface components {
         GroupIn: {
             name: string;
             description?: string | null;
+            /** @description What your program calls it by, up to 200 characters. Where a group has it already, that one is changed. */
+            external_id?: string | null;
         };
         GroupOut: {
             /** Format: uuid */
@@ -888,6 +890,8 @@ export interface components {
             monitors: number;
             /** Format: date-time */
             created_at: string;
+            /** @description What a program calls it by; unique among the groups of the organisation. */
+            external_id?: string | null;
             /** @description The one status of the group, the worst of its enabled monitors that affect it: `down`, `verifying`, `pending` or `up`; `paused` when none is enabled, `pending` without monitors. */
             status?: string;
             /** @description How many of its monitors are so; the five add up to `monitors`. */
@@ -906,6 +910,8 @@ export interface components {
         GroupPatch: {
             name?: string | null;
             description?: string | null;
+            /** @description An empty one takes it away. */
+            external_id?: string | null;
         };
         HTTPValidationError: {
             detail?: components["schemas"]["ValidationError"][];
@@ -1145,6 +1151,10 @@ export interface components {
             group?: string | null;
             /** @default true */
             affects_group_status: boolean;
+            /** @description What your program calls it by, up to 200 characters. Where a monitor has it already, that one is changed. */
+            external_id?: string | null;
+            /** @description Up to 20 words of up to 50 characters, kept in small letters. */
+            tags?: string[] | null;
         };
         MonitorOut: {
             /** Format: uuid */
@@ -1174,6 +1184,9 @@ export interface components {
             since?: string | null;
             /** @description When the newest check began that passed or failed; null before the first. */
             last_checked_at?: string | null;
+            /** @description What a program calls it by; unique among the monitors of the organisation. */
+            external_id?: string | null;
+            tags?: string[];
         };
         MonitorPage: {
             items: components["schemas"]["MonitorOut"][];
@@ -1198,6 +1211,10 @@ export interface components {
              */
             ungroup: boolean;
             affects_group_status?: boolean | null;
+            /** @description An empty one takes it away. */
+            external_id?: string | null;
+            /** @description All of them from now on; an empty list takes them away. Up to 20 words of up to 50 characters, kept in small letters. */
+            tags?: string[] | null;
         };
         NoteOut: {
             /** Format: uuid */
@@ -1753,6 +1770,10 @@ export interface operations {
                 group?: string | null;
                 /** @description True: only those that are checked; false: only paused ones. */
                 enabled?: boolean | null;
+                /** @description Only monitors with this tag. */
+                tag?: string | null;
+                /** @description Only the monitor of this external id. */
+                external_id?: string | null;
                 /** @description Only monitors with each of these words in their name, target or group. */
                 text?: string | null;
                 sort?: "created" | "name" | "changed";
@@ -1799,7 +1820,12 @@ export interface operations {
                      *           "created_at": "2026-11-02T09:30:00.000Z",
                      *           "status": "up",
                      *           "since": "2026-11-18T04:12:09.000Z",
-                     *           "last_checked_at": "2026-11-20T11:59:42.318Z"
+                     *           "last_checked_at": "2026-11-20T11:59:42.318Z",
+                     *           "external_id": "shop/checkout",
+                     *           "tags": [
+                     *             "eu",
+                     *             "shop"
+                     *           ]
                      *         }
                      *       ],
                      *       "next_cursor": null
@@ -1857,6 +1883,44 @@ export interface operations {
             };
         };
         responses: {
+            /** @description A monitor with this `external_id` existed already; it is as sent now. */
+            200: {
+                headers: {
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "019a9c12-8d3a-7c61-b4e0-5f7a9c2d1b44",
+                     *       "name": "Shop",
+                     *       "type": "https",
+                     *       "target": "https://shop.example.com/",
+                     *       "interval_s": 60,
+                     *       "enabled": true,
+                     *       "config": {
+                     *         "expected_status": [
+                     *           "2xx"
+                     *         ],
+                     *         "bearer_token": "***"
+                     *       },
+                     *       "group": "019a9c11-2b7c-7d10-8f35-6e4b1a0c9d22",
+                     *       "affects_group_status": true,
+                     *       "created_at": "2026-11-02T09:30:00.000Z",
+                     *       "status": "up",
+                     *       "since": "2026-11-18T04:12:09.000Z",
+                     *       "last_checked_at": "2026-11-20T11:59:42.318Z",
+                     *       "external_id": "shop/checkout",
+                     *       "tags": [
+                     *         "eu",
+                     *         "shop"
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["MonitorOut"];
+                };
+            };
             /** @description Created. */
             201: {
                 headers: {
@@ -1884,7 +1948,12 @@ export interface operations {
                      *       "created_at": "2026-11-02T09:30:00.000Z",
                      *       "status": "up",
                      *       "since": "2026-11-18T04:12:09.000Z",
-                     *       "last_checked_at": "2026-11-20T11:59:42.318Z"
+                     *       "last_checked_at": "2026-11-20T11:59:42.318Z",
+                     *       "external_id": "shop/checkout",
+                     *       "tags": [
+                     *         "eu",
+                     *         "shop"
+                     *       ]
                      *     }
                      */
                     "application/json": components["schemas"]["MonitorOut"];
@@ -1904,6 +1973,10 @@ export interface operations {
              *     `name_invalid`: The name is empty or too long.
              *
              *     `nobody_can_check`: No probe that exists could perform this check.
+             *
+             *     `external_id_invalid`: The external id is not one line of at most 200 characters.
+             *
+             *     `tags_invalid`: The tags are too many, or one is too long or has blanks or commas.
              *
              *     `request_malformed`: The request could not be read.
              */
@@ -1948,7 +2021,7 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorOut"];
                 };
             };
-            /** @description `organisation_ending`: The organisation is about to be deleted: until then it may only be looked at, and an owner may keep it. */
+            /** @description `type_differs`: The monitor of this external id has another type, which never changes. */
             409: {
                 headers: {
                     "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
@@ -2008,7 +2081,12 @@ export interface operations {
                      *       "created_at": "2026-11-02T09:30:00.000Z",
                      *       "status": "up",
                      *       "since": "2026-11-18T04:12:09.000Z",
-                     *       "last_checked_at": "2026-11-20T11:59:42.318Z"
+                     *       "last_checked_at": "2026-11-20T11:59:42.318Z",
+                     *       "external_id": "shop/checkout",
+                     *       "tags": [
+                     *         "eu",
+                     *         "shop"
+                     *       ]
                      *     }
                      */
                     "application/json": components["schemas"]["MonitorOut"];
@@ -2062,17 +2140,6 @@ export interface operations {
             403: components["responses"]["MayNotWrite"];
             /** @description `monitor_not_found`: There is no such monitor. */
             404: {
-                headers: {
-                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
-                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorOut"];
-                };
-            };
-            /** @description `organisation_ending`: The organisation is about to be deleted: until then it may only be looked at, and an owner may keep it. */
-            409: {
                 headers: {
                     "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
@@ -2139,7 +2206,12 @@ export interface operations {
                      *       "created_at": "2026-11-02T09:30:00.000Z",
                      *       "status": "up",
                      *       "since": "2026-11-18T04:12:09.000Z",
-                     *       "last_checked_at": "2026-11-20T11:59:42.318Z"
+                     *       "last_checked_at": "2026-11-20T11:59:42.318Z",
+                     *       "external_id": "shop/checkout",
+                     *       "tags": [
+                     *         "eu",
+                     *         "shop"
+                     *       ]
                      *     }
                      */
                     "application/json": components["schemas"]["MonitorOut"];
@@ -2157,6 +2229,10 @@ export interface operations {
              *     `name_invalid`: The name is empty or too long.
              *
              *     `nobody_can_check`: No probe that exists could perform this check.
+             *
+             *     `external_id_invalid`: The external id is not one line of at most 200 characters.
+             *
+             *     `tags_invalid`: The tags are too many, or one is too long or has blanks or commas.
              *
              *     `request_malformed`: The request could not be read.
              */
@@ -2203,7 +2279,7 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorOut"];
                 };
             };
-            /** @description `organisation_ending`: The organisation is about to be deleted: until then it may only be looked at, and an owner may keep it. */
+            /** @description `external_id_taken`: Another one has this external id. */
             409: {
                 headers: {
                     "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
@@ -2898,17 +2974,6 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorOut"];
                 };
             };
-            /** @description `organisation_ending`: The organisation is about to be deleted: until then it may only be looked at, and an owner may keep it. */
-            409: {
-                headers: {
-                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
-                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorOut"];
-                };
-            };
             413: components["responses"]["BodyTooLarge"];
             422: components["responses"]["ValidationFailure"];
             429: components["responses"]["TooManyCalls"];
@@ -3014,17 +3079,6 @@ export interface operations {
             403: components["responses"]["MayNotWrite"];
             /** @description `maintenance_window_not_found`: There is no such maintenance window. */
             404: {
-                headers: {
-                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
-                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorOut"];
-                };
-            };
-            /** @description `organisation_ending`: The organisation is about to be deleted: until then it may only be looked at, and an owner may keep it. */
-            409: {
                 headers: {
                     "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
@@ -3146,17 +3200,6 @@ export interface operations {
              *     `group_not_found`: There is no such group.
              */
             404: {
-                headers: {
-                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
-                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorOut"];
-                };
-            };
-            /** @description `organisation_ending`: The organisation is about to be deleted: until then it may only be looked at, and an owner may keep it. */
-            409: {
                 headers: {
                     "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
@@ -3302,6 +3345,7 @@ export interface operations {
                      *           "description": "Everything that customers see",
                      *           "monitors": 4,
                      *           "created_at": "2026-11-02T09:30:00.000Z",
+                     *           "external_id": null,
                      *           "status": "verifying",
                      *           "down": 0,
                      *           "verifying": 1,
@@ -3347,7 +3391,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description A group of that name exists already; this is it. */
+            /** @description A group of that name or `external_id` exists already; this is it. */
             200: {
                 headers: {
                     "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
@@ -3362,6 +3406,7 @@ export interface operations {
                      *       "description": "Everything that customers see",
                      *       "monitors": 4,
                      *       "created_at": "2026-11-02T09:30:00.000Z",
+                     *       "external_id": null,
                      *       "status": "verifying",
                      *       "down": 0,
                      *       "verifying": 1,
@@ -3388,6 +3433,7 @@ export interface operations {
                      *       "description": "Everything that customers see",
                      *       "monitors": 4,
                      *       "created_at": "2026-11-02T09:30:00.000Z",
+                     *       "external_id": null,
                      *       "status": "verifying",
                      *       "down": 0,
                      *       "verifying": 1,
@@ -3403,6 +3449,8 @@ export interface operations {
              * @description `name_invalid`: The name is empty or too long.
              *
              *     `description_invalid`: The description is too long.
+             *
+             *     `external_id_invalid`: The external id is not one line of at most 200 characters.
              *
              *     `request_malformed`: The request could not be read.
              */
@@ -3434,7 +3482,11 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorOut"];
                 };
             };
-            /** @description `organisation_ending`: The organisation is about to be deleted: until then it may only be looked at, and an owner may keep it. */
+            /**
+             * @description `name_taken`: Another one has this name.
+             *
+             *     `external_id_taken`: Another one has this external id.
+             */
             409: {
                 headers: {
                     "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
@@ -3482,6 +3534,7 @@ export interface operations {
                      *       "description": "Everything that customers see",
                      *       "monitors": 4,
                      *       "created_at": "2026-11-02T09:30:00.000Z",
+                     *       "external_id": null,
                      *       "status": "verifying",
                      *       "down": 0,
                      *       "verifying": 1,
@@ -3550,17 +3603,6 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorOut"];
                 };
             };
-            /** @description `organisation_ending`: The organisation is about to be deleted: until then it may only be looked at, and an owner may keep it. */
-            409: {
-                headers: {
-                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
-                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorOut"];
-                };
-            };
             422: components["responses"]["ValidationFailure"];
             429: components["responses"]["TooManyCalls"];
             431: components["responses"]["HeadersTooLarge"];
@@ -3606,6 +3648,7 @@ export interface operations {
                      *       "description": "Everything that customers see",
                      *       "monitors": 4,
                      *       "created_at": "2026-11-02T09:30:00.000Z",
+                     *       "external_id": null,
                      *       "status": "verifying",
                      *       "down": 0,
                      *       "verifying": 1,
@@ -3621,6 +3664,8 @@ export interface operations {
              * @description `name_invalid`: The name is empty or too long.
              *
              *     `description_invalid`: The description is too long.
+             *
+             *     `external_id_invalid`: The external id is not one line of at most 200 characters.
              *
              *     `request_malformed`: The request could not be read.
              */
@@ -3648,9 +3693,9 @@ export interface operations {
                 };
             };
             /**
-             * @description `organisation_ending`: The organisation is about to be deleted: until then it may only be looked at, and an owner may keep it.
+             * @description `name_taken`: Another one has this name.
              *
-             *     `name_taken`: Another one has this name.
+             *     `external_id_taken`: Another one has this external id.
              */
             409: {
                 headers: {
@@ -3831,11 +3876,7 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorOut"];
                 };
             };
-            /**
-             * @description `organisation_ending`: The organisation is about to be deleted: until then it may only be looked at, and an owner may keep it.
-             *
-             *     `slug_taken`: Another page has this address.
-             */
+            /** @description `slug_taken`: Another page has this address. */
             409: {
                 headers: {
                     "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
@@ -3975,17 +4016,6 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorOut"];
                 };
             };
-            /** @description `organisation_ending`: The organisation is about to be deleted: until then it may only be looked at, and an owner may keep it. */
-            409: {
-                headers: {
-                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
-                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorOut"];
-                };
-            };
             422: components["responses"]["ValidationFailure"];
             429: components["responses"]["TooManyCalls"];
             431: components["responses"]["HeadersTooLarge"];
@@ -4106,9 +4136,7 @@ export interface operations {
                 };
             };
             /**
-             * @description `organisation_ending`: The organisation is about to be deleted: until then it may only be looked at, and an owner may keep it.
-             *
-             *     `slug_taken`: Another page has this address.
+             * @description `slug_taken`: Another page has this address.
              *
              *     `domain_taken`: Another page proved this domain.
              */
@@ -4234,17 +4262,6 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorOut"];
                 };
             };
-            /** @description `organisation_ending`: The organisation is about to be deleted: until then it may only be looked at, and an owner may keep it. */
-            409: {
-                headers: {
-                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
-                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorOut"];
-                };
-            };
             413: components["responses"]["BodyTooLarge"];
             422: components["responses"]["ValidationFailure"];
             429: components["responses"]["TooManyCalls"];
@@ -4330,11 +4347,7 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorOut"];
                 };
             };
-            /**
-             * @description `organisation_ending`: The organisation is about to be deleted: until then it may only be looked at, and an owner may keep it.
-             *
-             *     `already_published`: It is published on this page already.
-             */
+            /** @description `already_published`: It is published on this page already. */
             409: {
                 headers: {
                     "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
@@ -4386,17 +4399,6 @@ export interface operations {
              *     `status_page_monitor_not_found`: The monitor is not on this page.
              */
             404: {
-                headers: {
-                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
-                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorOut"];
-                };
-            };
-            /** @description `organisation_ending`: The organisation is about to be deleted: until then it may only be looked at, and an owner may keep it. */
-            409: {
                 headers: {
                     "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
@@ -4488,17 +4490,6 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorOut"];
                 };
             };
-            /** @description `organisation_ending`: The organisation is about to be deleted: until then it may only be looked at, and an owner may keep it. */
-            409: {
-                headers: {
-                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
-                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorOut"];
-                };
-            };
             413: components["responses"]["BodyTooLarge"];
             422: components["responses"]["ValidationFailure"];
             429: components["responses"]["TooManyCalls"];
@@ -4581,11 +4572,7 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorOut"];
                 };
             };
-            /**
-             * @description `organisation_ending`: The organisation is about to be deleted: until then it may only be looked at, and an owner may keep it.
-             *
-             *     `already_published`: It is published on this page already.
-             */
+            /** @description `already_published`: It is published on this page already. */
             409: {
                 headers: {
                     "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
@@ -4637,17 +4624,6 @@ export interface operations {
              *     `status_page_group_not_found`: The group is not on this page.
              */
             404: {
-                headers: {
-                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
-                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorOut"];
-                };
-            };
-            /** @description `organisation_ending`: The organisation is about to be deleted: until then it may only be looked at, and an owner may keep it. */
-            409: {
                 headers: {
                     "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
@@ -4729,17 +4705,6 @@ export interface operations {
              *     `status_page_group_not_found`: The group is not on this page.
              */
             404: {
-                headers: {
-                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
-                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorOut"];
-                };
-            };
-            /** @description `organisation_ending`: The organisation is about to be deleted: until then it may only be looked at, and an owner may keep it. */
-            409: {
                 headers: {
                     "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
@@ -4902,11 +4867,7 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorOut"];
                 };
             };
-            /**
-             * @description `organisation_ending`: The organisation is about to be deleted: until then it may only be looked at, and an owner may keep it.
-             *
-             *     `incident_not_published`: The page does not show this incident: its monitor is not on it, or it is not confirmed.
-             */
+            /** @description `incident_not_published`: The page does not show this incident: its monitor is not on it, or it is not confirmed. */
             409: {
                 headers: {
                     "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
@@ -4958,17 +4919,6 @@ export interface operations {
              *     `status_page_post_not_found`: There is no such post on this page.
              */
             404: {
-                headers: {
-                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
-                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorOut"];
-                };
-            };
-            /** @description `organisation_ending`: The organisation is about to be deleted: until then it may only be looked at, and an owner may keep it. */
-            409: {
                 headers: {
                     "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
@@ -5090,9 +5040,7 @@ export interface operations {
                 };
             };
             /**
-             * @description `organisation_ending`: The organisation is about to be deleted: until then it may only be looked at, and an owner may keep it.
-             *
-             *     `domain_missing`: The page has no domain to look for.
+             * @description `domain_missing`: The page has no domain to look for.
              *
              *     `domain_taken`: Another page proved this domain.
              */
@@ -5157,17 +5105,6 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorOut"];
                 };
             };
-            /** @description `organisation_ending`: The organisation is about to be deleted: until then it may only be looked at, and an owner may keep it. */
-            409: {
-                headers: {
-                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
-                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorOut"];
-                };
-            };
             422: components["responses"]["ValidationFailure"];
             429: components["responses"]["TooManyCalls"];
             431: components["responses"]["HeadersTooLarge"];
@@ -5221,11 +5158,7 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorOut"];
                 };
             };
-            /**
-             * @description `organisation_ending`: The organisation is about to be deleted: until then it may only be looked at, and an owner may keep it.
-             *
-             *     `incident_over`: The incident is over, or was never confirmed.
-             */
+            /** @description `incident_over`: The incident is over, or was never confirmed. */
             409: {
                 headers: {
                     "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
@@ -5438,11 +5371,7 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorOut"];
                 };
             };
-            /**
-             * @description `organisation_ending`: The organisation is about to be deleted: until then it may only be looked at, and an owner may keep it.
-             *
-             *     `mail_missing`: Mail is not set up on this installation.
-             */
+            /** @description `mail_missing`: Mail is not set up on this installation. */
             409: {
                 headers: {
                     "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
@@ -5586,17 +5515,6 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorOut"];
                 };
             };
-            /** @description `organisation_ending`: The organisation is about to be deleted: until then it may only be looked at, and an owner may keep it. */
-            409: {
-                headers: {
-                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
-                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorOut"];
-                };
-            };
             422: components["responses"]["ValidationFailure"];
             429: components["responses"]["TooManyCalls"];
             431: components["responses"]["HeadersTooLarge"];
@@ -5706,11 +5624,7 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorOut"];
                 };
             };
-            /**
-             * @description `organisation_ending`: The organisation is about to be deleted: until then it may only be looked at, and an owner may keep it.
-             *
-             *     `mail_missing`: Mail is not set up on this installation.
-             */
+            /** @description `mail_missing`: Mail is not set up on this installation. */
             409: {
                 headers: {
                     "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
@@ -5793,17 +5707,6 @@ export interface operations {
             400: components["responses"]["Unreadable"];
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["MayNotWrite"];
-            /** @description `organisation_ending`: The organisation is about to be deleted: until then it may only be looked at, and an owner may keep it. */
-            409: {
-                headers: {
-                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
-                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorOut"];
-                };
-            };
             422: components["responses"]["ValidationFailure"];
             429: components["responses"]["TooManyCalls"];
             431: components["responses"]["HeadersTooLarge"];
@@ -5894,11 +5797,7 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorOut"];
                 };
             };
-            /**
-             * @description `organisation_ending`: The organisation is about to be deleted: until then it may only be looked at, and an owner may keep it.
-             *
-             *     `name_taken`: Another one has this name.
-             */
+            /** @description `name_taken`: Another one has this name. */
             409: {
                 headers: {
                     "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
@@ -5945,17 +5844,6 @@ export interface operations {
             403: components["responses"]["MayNotWrite"];
             /** @description `invitation_not_found`: There is no such invitation, or it was used. */
             404: {
-                headers: {
-                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
-                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorOut"];
-                };
-            };
-            /** @description `organisation_ending`: The organisation is about to be deleted: until then it may only be looked at, and an owner may keep it. */
-            409: {
                 headers: {
                     "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     "RateLimit-Reset": components["headers"]["RateLimit-Reset"];

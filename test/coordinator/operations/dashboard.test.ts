@@ -85,7 +85,12 @@ describe('the dashboard', () => {
 
   test.each(dashboardSorts)('its pages follow each other without a gap, also where trouble ends within one: by %s', async (sort) => {
     const page = (offset: number, most: number) =>
-      dashboardPage(bench.sql, house.organisation, { status: null, search: '', group: null }, [], { sort, offset, most, since: 0 });
+      dashboardPage(bench.sql, house.organisation, { status: null, search: '', group: null, tag: null }, [], {
+        sort,
+        offset,
+        most,
+        since: 0,
+      });
     const all = await page(0, demoCount);
     expect(all).toHaveLength(demoCount);
     const pages = await Promise.all([0, 3, 6].map((offset) => page(offset, 3)));

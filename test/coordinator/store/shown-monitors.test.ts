@@ -39,7 +39,7 @@ beforeEach(async () => {
 
 const list = (most = 10, of = organisation): MonitorList => ({
   ...{ organisation: of, sort: 'created', after: null, most },
-  filter: { status: null, type: null, group: null, enabled: null, text: '' },
+  filter: { status: null, type: null, group: null, enabled: null, tag: null, external_id: null, text: '' },
 });
 
 const names = async (most = 10): Promise<readonly string[]> => (await shown.page(sql, list(most))).map(({ name }) => name);

@@ -47,6 +47,8 @@ describe('The table of operations', () => {
       readonly group: string | null;
       readonly ungroup: boolean;
       readonly affects_group_status: boolean | null;
+      readonly external_id: string | null;
+      readonly tags: readonly string[] | null;
     }>();
     expectTypeOf<InputOf<typeof operations.listIncidents>['state']>().toEqualTypeOf<'all' | 'open' | 'resolved'>();
     expectTypeOf<OutputOf<typeof operations.deleteMonitor>>().toEqualTypeOf<void>();
@@ -64,6 +66,8 @@ describe('The table of operations', () => {
         group: null,
         ungroup: false,
         affects_group_status: null,
+        external_id: null,
+        tags: null,
       },
     });
   });

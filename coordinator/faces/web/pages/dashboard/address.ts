@@ -6,6 +6,7 @@ export type View = {
   readonly status: ShownStatus | null;
   readonly q: string;
   readonly group: string | null;
+  readonly tag: string | null;
   readonly sort: DashboardSort;
   readonly page: number;
 };
@@ -16,6 +17,7 @@ export const viewOf = (asked: Readonly<Record<string, string>>): View => {
     status: shownStatuses.find((status) => status === asked.status) ?? null,
     q: (asked.q ?? '').slice(0, 200),
     group: asked.group === undefined || asked.group === '' ? null : asked.group,
+    tag: asked.tag === undefined || asked.tag === '' ? null : asked.tag.slice(0, 50),
     sort: dashboardSorts.find((sort) => sort === asked.sort) ?? 'state',
     page: Number.isInteger(page) && page > 0 && page <= 10_000 ? page : 1,
   };
@@ -23,6 +25,6 @@ export const viewOf = (asked: Readonly<Record<string, string>>): View => {
 
 /** Another view than the one that is shown; it begins at its first page. */
 export const addressOf = (view: View, change: Partial<View> = {}): string => {
-  const { status, q, group, sort, page } = { ...view, page: 1, ...change };
-  return `/${query({ status, q, group, sort: sort === 'state' ? null : sort, page: page === 1 ? null : page })}`;
+  const { status, q, group, tag, sort, page } = { ...view, page: 1, ...change };
+  return `/${query({ status, q, group, tag, sort: sort === 'state' ? null : sort, page: page === 1 ? null : page })}`;
 };

@@ -36,7 +36,7 @@ const filterChips = ({ counts }: Dashboard, view: View): Html =>
 const search = (view: View): Html =>
   html`<form class="search" action="/" role="search">${view.status !== null && hiddenField('status', view.status)}${
     view.group !== null && hiddenField('group', view.group)
-  }${view.sort !== 'state' && hiddenField('sort', view.sort)}${icon('search')}<label class="unseen" for="search">Search by name, address or group</label><input id="search" type="search" name="q" value="${view.q}" placeholder="Search by name, address or group" autocomplete="off"></form>`;
+  }${view.tag !== null && hiddenField('tag', view.tag)}${view.sort !== 'state' && hiddenField('sort', view.sort)}${icon('search')}<label class="unseen" for="search">Search by name, address or group</label><input id="search" type="search" name="q" value="${view.q}" placeholder="Search by name, address or group" autocomplete="off"></form>`;
 
 const noneWords: Readonly<Record<ShownStatus, string>> = {
   down: 'Nothing is down.',
@@ -47,8 +47,8 @@ const noneWords: Readonly<Record<ShownStatus, string>> = {
   paused: 'Nothing is paused.',
 };
 
-const nothingFound = ({ status, q, group }: View): Html => {
-  const words = q.trim() !== '' || group !== null || status === null ? 'Nothing fits this search.' : noneWords[status];
+const nothingFound = ({ status, q, group, tag }: View): Html => {
+  const words = q.trim() !== '' || group !== null || tag !== null || status === null ? 'Nothing fits this search.' : noneWords[status];
   return html`<div class="table-card nothing"><p>${words} <a href="/">Show all monitors</a></p></div>`;
 };
 
@@ -98,6 +98,9 @@ export const dashboard: Page = {
           request.may(createMonitor) && html`<a class="button button-main" href="/monitors/new" data-new>${icon('add')}New monitor</a>`,
       })}<div class="filters">${filterChips(shown, view)}${search(view)}</div>${
         view.group !== null && html`<p class="soft">In one group. ${linkButton(addressOf(view, { group: null }), 'Show all groups')}</p>`
+      }${
+        view.tag !== null &&
+        html`<p class="soft">With the tag ${view.tag}. ${linkButton(addressOf(view, { tag: null }), 'Show all tags')}</p>`
       }${shown.items.length === 0 ? nothingFound(view) : monitorTable(request, shown, view, groups.items)}${observers(shown)}`,
     });
   },

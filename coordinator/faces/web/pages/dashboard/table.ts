@@ -28,13 +28,17 @@ const detail = ({ status, cause, seen_from, target, type }: Row): string => {
   return type === 'heartbeat' ? `Heartbeat${target === '' ? '' : `, ${target}`}` : target;
 };
 
-const rowOf = (row: Row, { now, times }: MembersRequest, mayChange: boolean): Html => {
+/** Each leads to the list of those that have it. */
+const tagLinks = ({ tags }: Row, view: View): Part =>
+  tags.map((tag) => html` <a class="tag" href="${safeUrl(addressOf(view, { tag }))}">${tag}</a>`);
+
+const rowOf = (row: Row, { now, times }: MembersRequest, view: View, mayChange: boolean): Html => {
   const state = stateOf(row.status);
   const lasts = Math.max(0, now - Date.parse(row.since));
   return html`<tr class="monitor${state === 'down' || state === 'verifying' ? ` row-${state}` : ''}" id="monitor-${row.id}">
 ${mayChange && html`<td class="cell-tick"><input type="checkbox" name="monitors[]" value="${row.id}" data-each aria-label="Choose ${row.name}"></td>`}
 <td class="cell-state">${stateMark(state)}<span class="cell-more">${row.covered_until === null ? briefDuration(lasts) : html`until ${times.moment(row.covered_until)}`}</span></td>
-<th scope="row" class="cell-name"><a href="/monitors/${row.id}" data-row>${row.name}</a><span class="cell-more">${detail(row)}</span></th>
+<th scope="row" class="cell-name"><a href="/monitors/${row.id}" data-row>${row.name}</a>${tagLinks(row, view)}<span class="cell-more">${detail(row)}</span></th>
 <td class="cell-strip">${strip(row.bars.map(barOf), 'The last 24 hours')}</td>
 <td class="cell-spark">${spark(row.response, 'Response time')}<span class="cell-more">${row.response_ms !== null && msText(row.response_ms)}</span></td>
 <td class="number cell-uptime">${percentText(row.percent)}</td>
@@ -44,7 +48,8 @@ ${mayChange && html`<td class="cell-tick"><input type="checkbox" name="monitors[
 
 /** A heading where the list comes to another group. Trouble stands above all groups. */
 const withHeadings = (dashboard: Dashboard, view: View, rows: (row: Row) => Html, columns: number): readonly Html[] => {
-  const isGrouped = view.sort === 'state' && view.status === null && view.group === null && dashboard.groups.length > 0;
+  const isGrouped =
+    view.sort === 'state' && view.status === null && view.group === null && view.tag === null && dashboard.groups.length > 0;
   if (!isGrouped) return dashboard.items.map(rows);
   let current: string | null | undefined;
   return dashboard.items.flatMap((row) => {
@@ -89,7 +94,7 @@ ${mayChange && html`<td class="cell-tick"><input type="checkbox" data-all hidden
 <th scope="col" aria-sort="${sorted('response')}">${sortLink('response', 'Response')}</th>
 <th scope="col" class="number" aria-sort="${sorted('downtime')}">${sortLink('downtime', 'Uptime, 30 d')}</th>
 <th scope="col" class="number">Last look</th>
-</tr></thead><tbody id="monitor-rows" data-keep-order>${withHeadings(dashboard, view, (row) => rowOf(row, request, mayChange), columns)}</tbody></table></div>`;
+</tr></thead><tbody id="monitor-rows" data-keep-order>${withHeadings(dashboard, view, (row) => rowOf(row, request, view, mayChange), columns)}</tbody></table></div>`;
   const pages = pager({
     ...{ page: view.page, size: dashboardRows, matching: dashboard.matching, shown: dashboard.items.length },
     address: (page) => addressOf(view, { page }),

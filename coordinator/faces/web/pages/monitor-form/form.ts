@@ -104,7 +104,10 @@ const groupFields = ({ choices, monitor }: Subject, state: FormState): Html =>
     name: 'affects_group_status',
     label: monitor === undefined ? 'It counts for the status of its group' : 'Counts for the status of its group',
     state,
-  })}</div>`;
+  })}</div>${textField({
+    ...{ name: 'tags', label: 'Tags', state, autocomplete: 'off', placeholder: 'shop, eu' },
+    help: 'With commas between. The list can be narrowed to one of them.',
+  })}`;
 
 /** Where it is about places, those are what the fold holds. */
 const heldBy = (settings: readonly Setting[], { form }: FormState): string | undefined =>

@@ -34,6 +34,12 @@ const targetOf = (kind: string, form: Form): string => {
   return kind === 'https' && /^[a-z0-9-]+(?:\.[a-z0-9-]+)+(?:[:/?#]|$)/i.test(target) ? `https://${target}` : target;
 };
 
+const tagsOf = (text: string): readonly string[] =>
+  text
+    .split(',')
+    .map((tag) => tag.trim())
+    .filter((tag) => tag !== '');
+
 /** What was not in the form is not mentioned. */
 const common = (kind: string, form: Form, config: Config) => {
   const [name, interval_s] = [form.value('name'), intervalFrom(form)];
@@ -41,6 +47,7 @@ const common = (kind: string, form: Form, config: Config) => {
     ...(name === undefined ? {} : { name }),
     ...(interval_s === undefined ? {} : { interval_s }),
     ...(form.names.includes('target') ? { target: targetOf(kind, form) } : {}),
+    ...(form.names.includes('tags') ? { tags: tagsOf(form.value('tags') ?? '') } : {}),
     ...(form.names.includes('affects_group_status') ? { affects_group_status: form.value('affects_group_status') === 'true' } : {}),
     config,
   };
@@ -136,10 +143,11 @@ const editPage: Page = {
   answer: async (request) => {
     const subject = await editSubject(request);
     const { kind, monitor } = subject;
-    const { target, name, interval_s, group, affects_group_status, config } = monitor;
+    const { target, name, interval_s, group, affects_group_status, tags, config } = monitor;
     const form = formOf({
       ...formOfConfig(kind, config, continentsFor(subject)),
       ...{ target, name, interval_s, group: group ?? '', affects_group_status: String(affects_group_status) },
+      tags: tags.join(', '),
     });
     return answerWith(subject, freshForm(form));
   },

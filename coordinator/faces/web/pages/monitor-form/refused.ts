@@ -6,7 +6,7 @@ import { type FormState, refusedForm } from '../../forms.ts';
 import { nameOf, otherName } from './config.ts';
 import { settingsOf } from './settings.ts';
 
-const ownFields = ['type', 'target', 'name', 'interval_s', 'group'];
+const ownFields = ['type', 'target', 'name', 'interval_s', 'group', 'tags'];
 
 const fieldNames = (kind: Kind): readonly string[] => [
   ...ownFields,
