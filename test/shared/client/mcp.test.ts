@@ -64,7 +64,7 @@ const modern = { 'io.modelcontextprotocol/protocolVersion': '2026-07-28', 'io.mo
 /** The tools of the specification, with their arguments. */
 const promised: Readonly<Record<string, readonly string[]>> = {
   whoami: [],
-  list_monitors: ['status', 'type', 'group', 'enabled', 'text', 'sort', 'cursor'],
+  list_monitors: ['status', 'type', 'group', 'enabled', 'tag', 'external_id', 'text', 'sort', 'cursor'],
   get_monitor: ['id'],
   monitor_status: ['id', 'days'],
   list_incidents: ['state', 'monitor', 'days'],
