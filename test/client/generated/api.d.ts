@@ -2021,7 +2021,11 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorOut"];
                 };
             };
-            /** @description `type_differs`: The monitor of this external id has another type, which never changes. */
+            /**
+             * @description `organisation_ending`: The organisation is about to be deleted: until then it may only be looked at, and an owner may keep it.
+             *
+             *     `type_differs`: The monitor of this external id has another type, which never changes.
+             */
             409: {
                 headers: {
                     "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
@@ -2140,6 +2144,17 @@ export interface operations {
             403: components["responses"]["MayNotWrite"];
             /** @description `monitor_not_found`: There is no such monitor. */
             404: {
+                headers: {
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorOut"];
+                };
+            };
+            /** @description `organisation_ending`: The organisation is about to be deleted: until then it may only be looked at, and an owner may keep it. */
+            409: {
                 headers: {
                     "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
@@ -2279,7 +2294,11 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorOut"];
                 };
             };
-            /** @description `external_id_taken`: Another one has this external id. */
+            /**
+             * @description `organisation_ending`: The organisation is about to be deleted: until then it may only be looked at, and an owner may keep it.
+             *
+             *     `external_id_taken`: Another one has this external id.
+             */
             409: {
                 headers: {
                     "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
@@ -2974,6 +2993,17 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorOut"];
                 };
             };
+            /** @description `organisation_ending`: The organisation is about to be deleted: until then it may only be looked at, and an owner may keep it. */
+            409: {
+                headers: {
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorOut"];
+                };
+            };
             413: components["responses"]["BodyTooLarge"];
             422: components["responses"]["ValidationFailure"];
             429: components["responses"]["TooManyCalls"];
@@ -3079,6 +3109,17 @@ export interface operations {
             403: components["responses"]["MayNotWrite"];
             /** @description `maintenance_window_not_found`: There is no such maintenance window. */
             404: {
+                headers: {
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorOut"];
+                };
+            };
+            /** @description `organisation_ending`: The organisation is about to be deleted: until then it may only be looked at, and an owner may keep it. */
+            409: {
                 headers: {
                     "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
@@ -3200,6 +3241,17 @@ export interface operations {
              *     `group_not_found`: There is no such group.
              */
             404: {
+                headers: {
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorOut"];
+                };
+            };
+            /** @description `organisation_ending`: The organisation is about to be deleted: until then it may only be looked at, and an owner may keep it. */
+            409: {
                 headers: {
                     "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
@@ -3483,7 +3535,9 @@ export interface operations {
                 };
             };
             /**
-             * @description `name_taken`: Another one has this name.
+             * @description `organisation_ending`: The organisation is about to be deleted: until then it may only be looked at, and an owner may keep it.
+             *
+             *     `name_taken`: Another one has this name.
              *
              *     `external_id_taken`: Another one has this external id.
              */
@@ -3603,6 +3657,17 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorOut"];
                 };
             };
+            /** @description `organisation_ending`: The organisation is about to be deleted: until then it may only be looked at, and an owner may keep it. */
+            409: {
+                headers: {
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorOut"];
+                };
+            };
             422: components["responses"]["ValidationFailure"];
             429: components["responses"]["TooManyCalls"];
             431: components["responses"]["HeadersTooLarge"];
@@ -3693,7 +3758,9 @@ export interface operations {
                 };
             };
             /**
-             * @description `name_taken`: Another one has this name.
+             * @description `organisation_ending`: The organisation is about to be deleted: until then it may only be looked at, and an owner may keep it.
+             *
+             *     `name_taken`: Another one has this name.
              *
              *     `external_id_taken`: Another one has this external id.
              */
@@ -3876,7 +3943,11 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorOut"];
                 };
             };
-            /** @description `slug_taken`: Another page has this address. */
+            /**
+             * @description `organisation_ending`: The organisation is about to be deleted: until then it may only be looked at, and an owner may keep it.
+             *
+             *     `slug_taken`: Another page has this address.
+             */
             409: {
                 headers: {
                     "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
@@ -4016,6 +4087,17 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorOut"];
                 };
             };
+            /** @description `organisation_ending`: The organisation is about to be deleted: until then it may only be looked at, and an owner may keep it. */
+            409: {
+                headers: {
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorOut"];
+                };
+            };
             422: components["responses"]["ValidationFailure"];
             429: components["responses"]["TooManyCalls"];
             431: components["responses"]["HeadersTooLarge"];
@@ -4136,7 +4218,9 @@ export interface operations {
                 };
             };
             /**
-             * @description `slug_taken`: Another page has this address.
+             * @description `organisation_ending`: The organisation is about to be deleted: until then it may only be looked at, and an owner may keep it.
+             *
+             *     `slug_taken`: Another page has this address.
              *
              *     `domain_taken`: Another page proved this domain.
              */
@@ -4262,6 +4346,17 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorOut"];
                 };
             };
+            /** @description `organisation_ending`: The organisation is about to be deleted: until then it may only be looked at, and an owner may keep it. */
+            409: {
+                headers: {
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorOut"];
+                };
+            };
             413: components["responses"]["BodyTooLarge"];
             422: components["responses"]["ValidationFailure"];
             429: components["responses"]["TooManyCalls"];
@@ -4347,7 +4442,11 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorOut"];
                 };
             };
-            /** @description `already_published`: It is published on this page already. */
+            /**
+             * @description `organisation_ending`: The organisation is about to be deleted: until then it may only be looked at, and an owner may keep it.
+             *
+             *     `already_published`: It is published on this page already.
+             */
             409: {
                 headers: {
                     "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
@@ -4399,6 +4498,17 @@ export interface operations {
              *     `status_page_monitor_not_found`: The monitor is not on this page.
              */
             404: {
+                headers: {
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorOut"];
+                };
+            };
+            /** @description `organisation_ending`: The organisation is about to be deleted: until then it may only be looked at, and an owner may keep it. */
+            409: {
                 headers: {
                     "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
@@ -4490,6 +4600,17 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorOut"];
                 };
             };
+            /** @description `organisation_ending`: The organisation is about to be deleted: until then it may only be looked at, and an owner may keep it. */
+            409: {
+                headers: {
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorOut"];
+                };
+            };
             413: components["responses"]["BodyTooLarge"];
             422: components["responses"]["ValidationFailure"];
             429: components["responses"]["TooManyCalls"];
@@ -4572,7 +4693,11 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorOut"];
                 };
             };
-            /** @description `already_published`: It is published on this page already. */
+            /**
+             * @description `organisation_ending`: The organisation is about to be deleted: until then it may only be looked at, and an owner may keep it.
+             *
+             *     `already_published`: It is published on this page already.
+             */
             409: {
                 headers: {
                     "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
@@ -4624,6 +4749,17 @@ export interface operations {
              *     `status_page_group_not_found`: The group is not on this page.
              */
             404: {
+                headers: {
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorOut"];
+                };
+            };
+            /** @description `organisation_ending`: The organisation is about to be deleted: until then it may only be looked at, and an owner may keep it. */
+            409: {
                 headers: {
                     "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
@@ -4705,6 +4841,17 @@ export interface operations {
              *     `status_page_group_not_found`: The group is not on this page.
              */
             404: {
+                headers: {
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorOut"];
+                };
+            };
+            /** @description `organisation_ending`: The organisation is about to be deleted: until then it may only be looked at, and an owner may keep it. */
+            409: {
                 headers: {
                     "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
@@ -4867,7 +5014,11 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorOut"];
                 };
             };
-            /** @description `incident_not_published`: The page does not show this incident: its monitor is not on it, or it is not confirmed. */
+            /**
+             * @description `organisation_ending`: The organisation is about to be deleted: until then it may only be looked at, and an owner may keep it.
+             *
+             *     `incident_not_published`: The page does not show this incident: its monitor is not on it, or it is not confirmed.
+             */
             409: {
                 headers: {
                     "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
@@ -4919,6 +5070,17 @@ export interface operations {
              *     `status_page_post_not_found`: There is no such post on this page.
              */
             404: {
+                headers: {
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorOut"];
+                };
+            };
+            /** @description `organisation_ending`: The organisation is about to be deleted: until then it may only be looked at, and an owner may keep it. */
+            409: {
                 headers: {
                     "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
@@ -5040,7 +5202,9 @@ export interface operations {
                 };
             };
             /**
-             * @description `domain_missing`: The page has no domain to look for.
+             * @description `organisation_ending`: The organisation is about to be deleted: until then it may only be looked at, and an owner may keep it.
+             *
+             *     `domain_missing`: The page has no domain to look for.
              *
              *     `domain_taken`: Another page proved this domain.
              */
@@ -5105,6 +5269,17 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorOut"];
                 };
             };
+            /** @description `organisation_ending`: The organisation is about to be deleted: until then it may only be looked at, and an owner may keep it. */
+            409: {
+                headers: {
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorOut"];
+                };
+            };
             422: components["responses"]["ValidationFailure"];
             429: components["responses"]["TooManyCalls"];
             431: components["responses"]["HeadersTooLarge"];
@@ -5158,7 +5333,11 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorOut"];
                 };
             };
-            /** @description `incident_over`: The incident is over, or was never confirmed. */
+            /**
+             * @description `organisation_ending`: The organisation is about to be deleted: until then it may only be looked at, and an owner may keep it.
+             *
+             *     `incident_over`: The incident is over, or was never confirmed.
+             */
             409: {
                 headers: {
                     "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
@@ -5371,7 +5550,11 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorOut"];
                 };
             };
-            /** @description `mail_missing`: Mail is not set up on this installation. */
+            /**
+             * @description `organisation_ending`: The organisation is about to be deleted: until then it may only be looked at, and an owner may keep it.
+             *
+             *     `mail_missing`: Mail is not set up on this installation.
+             */
             409: {
                 headers: {
                     "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
@@ -5515,6 +5698,17 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorOut"];
                 };
             };
+            /** @description `organisation_ending`: The organisation is about to be deleted: until then it may only be looked at, and an owner may keep it. */
+            409: {
+                headers: {
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorOut"];
+                };
+            };
             422: components["responses"]["ValidationFailure"];
             429: components["responses"]["TooManyCalls"];
             431: components["responses"]["HeadersTooLarge"];
@@ -5624,7 +5818,11 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorOut"];
                 };
             };
-            /** @description `mail_missing`: Mail is not set up on this installation. */
+            /**
+             * @description `organisation_ending`: The organisation is about to be deleted: until then it may only be looked at, and an owner may keep it.
+             *
+             *     `mail_missing`: Mail is not set up on this installation.
+             */
             409: {
                 headers: {
                     "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
@@ -5707,6 +5905,17 @@ export interface operations {
             400: components["responses"]["Unreadable"];
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["MayNotWrite"];
+            /** @description `organisation_ending`: The organisation is about to be deleted: until then it may only be looked at, and an owner may keep it. */
+            409: {
+                headers: {
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorOut"];
+                };
+            };
             422: components["responses"]["ValidationFailure"];
             429: components["responses"]["TooManyCalls"];
             431: components["responses"]["HeadersTooLarge"];
@@ -5797,7 +6006,11 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorOut"];
                 };
             };
-            /** @description `name_taken`: Another one has this name. */
+            /**
+             * @description `organisation_ending`: The organisation is about to be deleted: until then it may only be looked at, and an owner may keep it.
+             *
+             *     `name_taken`: Another one has this name.
+             */
             409: {
                 headers: {
                     "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
@@ -5844,6 +6057,17 @@ export interface operations {
             403: components["responses"]["MayNotWrite"];
             /** @description `invitation_not_found`: There is no such invitation, or it was used. */
             404: {
+                headers: {
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorOut"];
+                };
+            };
+            /** @description `organisation_ending`: The organisation is about to be deleted: until then it may only be looked at, and an owner may keep it. */
+            409: {
                 headers: {
                     "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
