@@ -18,6 +18,8 @@ export type Command = {
   readonly cwd?: string;
   readonly user?: { readonly uid: number; readonly gid: number } | undefined;
   readonly stopSignal: 'SIGINT' | 'SIGTERM';
+  /** What ends it when the launcher is killed; the stop signal, unless it may be frozen then: it would hear of no other. */
+  readonly orphanSignal?: 'SIGKILL';
   /** The file that its output is appended to. */
   readonly log: string;
 };
@@ -72,7 +74,7 @@ export const startChild = async (command: Command): Promise<Child> => {
   const out = openSync(command.log, 'a', 0o600);
   const started = spawn(
     tied ? 'setpriv' : command.file,
-    tied ? ['--pdeathsig', command.stopSignal, command.file, ...command.args] : command.args,
+    tied ? ['--pdeathsig', command.orphanSignal ?? command.stopSignal, command.file, ...command.args] : command.args,
     {
       cwd: command.cwd ?? '/',
       env: { ...command.env },
