@@ -9,7 +9,7 @@ import { version } from '../shared/base/version.ts';
 import { keyFromSeed, parseCredentials } from '../shared/bus/identity.ts';
 import { jsonOf } from '../shared/bus/message-json.ts';
 import { lookMessage, receiptMessage, type TrialAnswerMessage, type TrialMessage, trialMessage } from '../shared/bus/messages.ts';
-import { type Bus, type BusOptions, connectBus, type Message } from '../shared/bus/nats.ts';
+import type { Bus, Message } from '../shared/bus/nats.ts';
 import { createPingBus, createPingIntake, type PingBus } from '../shared/bus/ping-intake.ts';
 import { createPingRecords } from '../shared/bus/ping-records.ts';
 import { openPingSpool } from '../shared/bus/ping-spool.ts';
@@ -34,9 +34,11 @@ import { chargeUncaught } from './checks/own-fault.ts';
 import { createOwnResolver } from './checks/own-resolver.ts';
 import type { Config } from './config.ts';
 import { claimDataFolder } from './disk/data-folder.ts';
+import type { Health } from './joining/health.ts';
 import { openReceiverKeys } from './pings/keys.ts';
 import { createCorrectedClock } from './presence/corrected-clock.ts';
 import { openNetworkKnowledge } from './presence/network-knowledge.ts';
+import { connectPatiently } from './presence/patient-connection.ts';
 import { createPresence } from './presence/presence.ts';
 import { createReporter } from './spool/reporter.ts';
 import { openSpool } from './spool/spool.ts';
@@ -68,18 +70,6 @@ export type Overrides = {
 /** A coordinator answers the first word of a probe at once; without one, nobody tells it the time. */
 const toldTheTimeWithinMs = 5_000;
 
-/** Tries until there is a bus or the probe ends; no refusal ends it, because credentials may be renewed on the other side. */
-const connectPatiently = async (options: BusOptions & { readonly signal: AbortSignal }): Promise<Bus | undefined> => {
-  try {
-    const bus = await connectBus(options);
-    if (!options.signal.aborted) return bus;
-    await bus.close();
-  } catch (error) {
-    if (!options.signal.aborted) throw error;
-  }
-  return undefined;
-};
-
 export const createProbe = async (config: Config, overrides: Overrides = {}): Promise<ProbeApp> => {
   const credentials = config.PROBE_CREDENTIALS;
   const { probe: id, name, continent, organisation } = credentials;
@@ -93,7 +83,8 @@ export const createProbe = async (config: Config, overrides: Overrides = {}): Pr
   const startedAt = performance.now();
   const displaced = Promise.withResolvers<void>();
   makeFolder(folder);
-  const claim = await claimDataFolder(folder, id);
+  let describeHealth = (): string => '';
+  const claim = await claimDataFolder(folder, id, () => describeHealth());
 
   const clock = createCorrectedClock(host);
   const knowledge = await openNetworkKnowledge({ folder, log });
@@ -213,6 +204,7 @@ export const createProbe = async (config: Config, overrides: Overrides = {}): Pr
       handedOver: reporter.handedOver,
       isWanting: knowledge.isWanting,
       onReply: (reply) => {
+        heardAt = performance.now();
         if (reply.displaced) displaced.resolve();
         knowledge.learn(reply, assignments.keysInUse);
         if (reply.base_url !== identity.base_url) identity = { ...identity, base_url: reply.base_url };
@@ -264,6 +256,13 @@ export const createProbe = async (config: Config, overrides: Overrides = {}): Pr
     reporter.attach(bus);
   };
 
+  let heardAt: number | undefined;
+  describeHealth = () => {
+    const heard_s = heardAt === undefined ? null : (performance.now() - heardAt) / 1_000;
+    const counts = { monitors: assignments.state().count, waiting: spool.status().waiting };
+    const health: Health = { name, continent, version, bus: bus?.isConnected() ?? false, heard_s, ...counts };
+    return JSON.stringify(health);
+  };
   schedule.start();
   heartbeats.start();
   const { generation } = spool;

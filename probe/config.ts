@@ -1,20 +1,27 @@
 import { z } from 'zod';
-import { readEnvironment } from '../shared/base/env.ts';
+import { ConfigurationFault, readEnvironment } from '../shared/base/env.ts';
 import { entranceFields } from '../shared/bus/bus-variables.ts';
-import { parseProbeCredentials } from '../shared/bus/credentials.ts';
+import { type ProbeCredentials, parseProbeCredentials } from '../shared/bus/credentials.ts';
 import { unreadableRanges } from './checks/guard.ts';
+import { credentialsOf, type Identity, parseIdentity } from './joining/identity.ts';
 
-/** The variables that a probe reads; each also as NAME_FILE, as secrets are mounted. */
-const variables = z.object({
-  /** The word that `probe create` printed. */
-  PROBE_CREDENTIALS: z.string().transform((word, context) => {
+/** A text that says in words what is wrong with it. */
+const readable = <Value>(parse: (text: string) => Value) =>
+  z.string().transform((text, context) => {
     try {
-      return parseProbeCredentials(word);
+      return parse(text);
     } catch (error) {
       context.addIssue({ code: 'custom', message: error instanceof Error ? error.message : String(error) });
       return z.NEVER;
     }
-  }),
+  });
+
+/** The variables that a probe reads; each also as NAME_FILE, as secrets are mounted. */
+const variables = z.object({
+  /** The word that `probe create` printed. */
+  PROBE_CREDENTIALS: readable(parseProbeCredentials).optional(),
+  /** What `antipode-probe.mjs join` wrote, in place of that word; mostly as PROBE_IDENTITY_FILE. */
+  PROBE_IDENTITY: readable(parseIdentity).optional(),
   /** Holds the assignments, the results that wait, and the probe's own key. Of this probe alone. */
   PROBE_DATA_DIR: z.string().min(1),
   /** Ranges that checks may reach besides public addresses; several with commas. */
@@ -40,7 +47,31 @@ const variables = z.object({
   LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']).default('info'),
 });
 
-export type Config = Readonly<z.infer<typeof variables>>;
+type Variables = Readonly<z.infer<typeof variables>>;
+
+export type Config = Omit<Variables, 'PROBE_CREDENTIALS' | 'PROBE_IDENTITY'> & { readonly PROBE_CREDENTIALS: ProbeCredentials };
+
+/** What the host's own key and the coordinator's answer come to; what the environment says goes before it. */
+const configOfIdentity = (variables: Variables, { seed, enrolled }: Identity): Config => {
+  if (enrolled === null) throw new ConfigurationFault(['PROBE_IDENTITY: is of no probe yet; run antipode-probe.mjs join first']);
+  const { PROBE_IDENTITY: _, ...rest } = variables;
+  return {
+    ...rest,
+    PROBE_CREDENTIALS: parseProbeCredentials(credentialsOf(seed, enrolled)),
+    PROBE_NATS_TLS_FIRST: rest.PROBE_NATS_TLS_FIRST || enrolled.nats_tls_first,
+    ...(rest.PROBE_NATS_CA === undefined && enrolled.nats_ca !== null ? { PROBE_NATS_CA: enrolled.nats_ca } : {}),
+  };
+};
 
 /** @throws ConfigurationFault, which lists every fault at once. */
-export const readConfig = (environment: Readonly<Record<string, string | undefined>>): Config => readEnvironment(variables, environment);
+export const readConfig = (environment: Readonly<Record<string, string | undefined>>): Config => {
+  const read = readEnvironment(variables, environment, (isSet) => {
+    const [word, identity] = [isSet('PROBE_CREDENTIALS'), isSet('PROBE_IDENTITY')];
+    if (word && identity) return ['PROBE_CREDENTIALS and PROBE_IDENTITY are both set; keep one'];
+    return word || identity ? [] : ['PROBE_CREDENTIALS: is not set, and neither is PROBE_IDENTITY_FILE, the file that join writes'];
+  });
+  const { PROBE_CREDENTIALS: credentials, PROBE_IDENTITY: identity } = read;
+  if (identity !== undefined) return Object.freeze(configOfIdentity(read, identity));
+  if (credentials === undefined) throw new ConfigurationFault(['PROBE_CREDENTIALS: is not set']);
+  return Object.freeze({ ...read, PROBE_CREDENTIALS: credentials });
+};

@@ -44,8 +44,11 @@ describe('antipode-probe.mjs', () => {
   });
 
   test('run without a word of who it is: refused in words', async () => {
-    const refused = await runProgram([process.execPath, file, 'run'], { env: { PATH: process.env.PATH } });
-    expect(refused.code).toBe(1);
+    const refused = await runProgram([process.execPath, file, 'run', '--data', join(folder, 'nothing')], {
+      env: { PATH: process.env.PATH },
+    });
+    expect(refused.code).toBe(2);
+    expect(refused.err).toContain('run join first');
     expect(refused.err).toContain('PROBE_CREDENTIALS: is not set');
     expect(refused.err).not.toMatch(/^ +at /m);
   });

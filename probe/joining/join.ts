@@ -1,0 +1,68 @@
+import { join as joinPath } from 'node:path';
+import { formatCredentials } from '../../shared/bus/identity.ts';
+import { readIfThere } from '../disk/disk.ts';
+import { checklist, type Line, type Surroundings } from './checklist.ts';
+import { coordinatorAt, enrol, exits, type Heard, JoinFault } from './enrol.ts';
+import { type Identity, keyOf, openIdentity, parseIdentity, writeIdentity } from './identity.ts';
+
+export type Say = (line: string) => void;
+
+const identityFile = 'identity.json';
+export const identityIn = (folder: string): string => joinPath(folder, identityFile);
+
+/** Where the probe keeps its things, and how much of that disk results may take. */
+export type Room = { readonly folder: string; readonly spoolMb: number };
+
+const surroundingsOf = ({ seed, enrolled }: Identity, { folder, spoolMb }: Room, heard?: Heard): Surroundings => {
+  if (enrolled === null) throw new JoinFault(exits.misused, `${identityIn(folder)} is of no probe yet; run join first`);
+  const { nats_url: url, nats_tls_first: tlsFirst, nats_ca: ca, jwt, anchors } = enrolled;
+  return {
+    // The answer left about in the middle of the time that was waited for it.
+    clockOffset: heard && heard.answer.now - (heard.sentAt + heard.receivedAt) / 2,
+    entrance: { url, tlsFirst, ...(ca === null ? {} : { ca }), credentials: formatCredentials({ jwt, seed }) },
+    ...{ anchors, folder, spoolMb },
+  };
+};
+
+const width = 10;
+const lineText = ({ what, well, words }: Line): string => `${well ? 'ok ' : 'NO '} ${what.padEnd(width)} ${words}`;
+
+/** Says line by line how this host is. @throws JoinFault with the exit code of the first thing that is not well. */
+const sayChecklist = async (of: Surroundings, say: Say): Promise<void> => {
+  let first: Line | undefined;
+  for await (const line of checklist(of)) {
+    say(lineText(line));
+    if (!line.well) first ??= line;
+  }
+  if (first)
+    throw new JoinFault(
+      first.exit,
+      `${first.what} is not well: see above. This host is the probe all the same; mend it, then: antipode-probe.mjs run`,
+    );
+};
+
+/**
+ * A host becomes a probe. Killed between its steps it is run again as it was: the key is on the disk before it is told, and a token that this key
+ * has spent is answered to it once more.
+ */
+export const becomeProbe = async (of: Room & { readonly url: string; readonly token: string }, say: Say): Promise<void> => {
+  const at = coordinatorAt(of.url);
+  const path = identityIn(of.folder);
+  const own = await openIdentity(path);
+  const heard = await enrol(at, of.token, keyOf(own));
+  const { now: _, ...enrolled } = heard.answer;
+  if (own.enrolled !== null && own.enrolled.probe !== enrolled.probe)
+    throw new JoinFault(exits.misused, `${of.folder} is the probe ${own.enrolled.name} already; name another folder with --data`);
+  const identity: Identity = { ...own, enrolled };
+  await writeIdentity(path, identity);
+  const whose = enrolled.organisation === null ? 'a public probe' : 'a private probe of your organisation';
+  say(`This host is ${enrolled.name} in ${enrolled.continent}, ${whose}. Its key is in ${path} and nowhere else.`);
+  await sayChecklist(surroundingsOf(identity, of, heard), say);
+};
+
+/** The checklist of a host that is a probe already. */
+export const checkProbe = async (room: Room, say: Say): Promise<void> => {
+  const stored = await readIfThere(identityIn(room.folder));
+  if (stored === undefined) throw new JoinFault(exits.misused, `there is no ${identityIn(room.folder)}; run join first`);
+  await sayChecklist(surroundingsOf(parseIdentity(stored), room), say);
+};
