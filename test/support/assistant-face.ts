@@ -26,6 +26,8 @@ export type AssistantFace = {
   readonly post: (connected: Connected | undefined, body: unknown, headers?: Readonly<Record<string, string>>) => Promise<Response>;
   /** What happens before the gate is asked the next time. */
   between: ((operation: string) => Promise<void>) | undefined;
+  /** Who is taken to be calling when nobody says so: judges from outside sign in nowhere. */
+  letIn: Connected | undefined;
 };
 
 const open = async (bench: GateBench, { perMinute = 1_000_000 } = {}) => {
@@ -44,6 +46,7 @@ const open = async (bench: GateBench, { perMinute = 1_000_000 } = {}) => {
     },
     logged,
     between: undefined,
+    letIn: undefined,
     connect: (who, scope = 'read_write') => connectAssistant(bench.sql, who, { baseUrl, scope, now: bench.now }),
     clientOf: async ({ token }, mode = 'auto', options = {}) => {
       const client = new Client({ name: 'test', version: '1' }, { versionNegotiation: { mode }, ...options });
@@ -68,6 +71,9 @@ const open = async (bench: GateBench, { perMinute = 1_000_000 } = {}) => {
     await face.between?.(operation.id);
     return bench.gate.execute(operation, caller, raw);
   };
+  app.addHook('onRequest', async (request) => {
+    if (face.letIn !== undefined) request.headers.authorization ??= `Bearer ${face.letIn.token}`;
+  });
   assistantRoutes(app, {
     ...{ execute, callerOf: connections.callerOf, limiter, clock, baseUrl: () => baseUrl },
     log: { error: (entry: unknown) => logged.push(entry) },
