@@ -10,6 +10,7 @@ import { createLog, type Log } from '../shared/base/log.ts';
 import { pause } from '../shared/base/retry.ts';
 import { version } from '../shared/base/version.ts';
 import { inForce, markOf } from './access/master-keys.ts';
+import { createOwnRecord } from './access/own-record.ts';
 import { createRateLimiter } from './access/rate-limit.ts';
 import { secretsOf } from './access/secrets.ts';
 import { createShares } from './access/shares.ts';
@@ -33,6 +34,7 @@ import { createFiguresFace } from './figures.ts';
 import { createEntrance } from './gate.ts';
 import { createChanges } from './house/changes.ts';
 import { createDatabaseClock } from './house/database-clock.ts';
+import { createPatientTicker } from './house/patient-ticker.ts';
 import { type Timing, usualTiming } from './house/timing.ts';
 import { startMail } from './mail/index.ts';
 import type { Gate } from './operations/index.ts';
@@ -74,6 +76,9 @@ export type Overrides = {
 
 /** Whoever is being answered when the coordinator ends has so long; who stalls is cut off then. */
 const usualLastAnswersMs = 1_000;
+
+/** A day is counted once; the operator's word on an outage is read so often. */
+const recordEveryMs = 300_000;
 
 /** So long a start that is cut short has to end what it began. */
 const unwindingMs = 1_000;
@@ -133,6 +138,10 @@ export const createApp = (config: Config, overrides: Overrides = {}): App => {
       return { database: database && isEntered, bus, streams, partitions, probes, busFault };
     },
   };
+  const ownRecord = createOwnRecord({
+    ...{ sql, clock, rawDays: config.KEEP_RAW_DAYS, readers: config.ABOUT_PAGE },
+    isLeader: () => engine?.partitions.owns(0) === true,
+  });
   const figures = createFiguresFace({ config, sql, clock, log, web, health, engine: () => engine });
   healthRoutes(web, health);
 
@@ -184,7 +193,7 @@ export const createApp = (config: Config, overrides: Overrides = {}): App => {
         executeForVisitor: patiently(gate.executeForVisitor),
         executeForOperator: patiently(gate.executeForOperator),
       },
-      instruments: { baseUrl: () => baseUrl, readShare: patiently(createShares(sql).read), consents },
+      instruments: { baseUrl: () => baseUrl, readShare: patiently(createShares(sql).read), consents, ownRecord: ownRecord.shown },
     });
     statusRoutes(web, { publishing, log, baseUrl: () => baseUrl, hasMail: telling.mail !== undefined });
     const starting = { status: 503, text: 'Starting', headers: { 'retry-after': '2' } };
@@ -238,6 +247,9 @@ export const createApp = (config: Config, overrides: Overrides = {}): App => {
       baseUrl: () => baseUrl,
       anchors: () => anchorsOf(config, baseUrl),
     });
+    const recording = createPatientTicker({ name: 'own record', everyMs: recordEveryMs, tick: ownRecord.tick, log });
+    recording.hurry();
+    ends.push(recording.stop);
     if (telling.mail !== undefined) {
       const sender = telling.mail;
       const everyMs = overrides.timing?.lookAgainMs ?? usualTiming.lookAgainMs;

@@ -6,6 +6,7 @@ import { postgresAddress } from '../shared/base/postgres-address.ts';
 import { parseCidr } from '../shared/base/public-addresses.ts';
 import { busFields } from '../shared/bus/bus-variables.ts';
 import { parseResolver } from '../shared/checks/dns/config.ts';
+import { recordReaders } from './domain/own-record.ts';
 import { planNames } from './domain/plan.ts';
 
 /** Those beside the pool: one hears of changes, two watch whether the database is there, three are in a hurry, one does housework. */
@@ -45,6 +46,8 @@ const variables = z.object({
   /** Where figures are read; without it there are none. */
   METRICS_PORT: z.coerce.number().int().min(0).max(65_535).optional(),
   METRICS_HOST: z.string().default('127.0.0.1'),
+  /** Who may read how well the house itself did, at /about. */
+  ABOUT_PAGE: z.enum(recordReaders).default('users'),
   /** Told to end, it says for so long that it is not ready before it stops listening: whoever shares out requests looks elsewhere meanwhile. */
   LEAVING_S: z.coerce.number().int().min(0).max(60).default(0),
   BASE_URL: z.url({ protocol: /^https?$/, error: 'must be an http:// or https:// address' }).optional(),

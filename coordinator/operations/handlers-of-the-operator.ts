@@ -7,6 +7,7 @@ import { listNotices } from './house/list-notices.ts';
 import { listRefused } from './house/list-refused.ts';
 import { listSetAside } from './house/list-set-aside.ts';
 import { retrySetAside } from './house/retry-set-aside.ts';
+import { sayOutageFalse } from './house/say-outage-false.ts';
 import { showSetAside } from './house/show-set-aside.ts';
 import { listOrganisations } from './operator/list-organisations.ts';
 import { markOperator, unmarkOperator } from './operator/mark-operator.ts';
@@ -42,5 +43,6 @@ export const installationHandlers: { readonly [Id in keyof typeof installationOp
   invitePublicProbe: bind(installationOperations.invitePublicProbe, invitePublicProbe),
   listAllProbeInvitations: bind(installationOperations.listAllProbeInvitations, listAllProbeInvitations),
   revokeAnyProbeInvitation: bind(installationOperations.revokeAnyProbeInvitation, revokeAnyProbeInvitation),
+  sayOutageFalse: bind(installationOperations.sayOutageFalse, sayOutageFalse),
   ...operatorHandlers,
 };

@@ -147,6 +147,18 @@ export const commands: readonly Command[] = [
   },
   {
     ...today,
+    words: ['incident', 'false'],
+    what: 'Say of a confirmed outage that there was none; /about counts it',
+    flags: { id: id('incident'), 'take-back': { what: 'say that it was one after all', alone: true } },
+    run: async ({ gate }, given) => {
+      const flat = { incident_id: given.get('id'), is_false: !given.has('take-back') };
+      return (
+        await gate.executeForInstallation(installationOperations.sayOutageFalse, rawInput(installationOperations.sayOutageFalse, flat))
+      ).body;
+    },
+  },
+  {
+    ...today,
     words: ['notice', 'list'],
     what: 'List what the house tells you: all that is open, with what to do, and what ended in the last days',
     flags: { days },

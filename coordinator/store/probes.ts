@@ -160,7 +160,15 @@ export const setQuarantine = async (sql: Queryable, id: string, reason: string |
 
 /** What a probe says it has dropped since it was started; true when that is more than was known. */
 export const writeDropped = async (sql: Queryable, id: string, session: string, dropped: number): Promise<boolean> => {
-  const rows = await sql`update probes set dropped = ${dropped}, dropped_session = ${session}
-    where id = ${id} and (dropped_session is distinct from ${session} or dropped < ${dropped}) returning id`;
+  // Those of the public are counted by the day, too.
+  const rows = await sql`
+    with before as (select id, organisation_id, dropped_session, dropped from probes where id = ${id} for update),
+    news as (update probes p set dropped = ${dropped}, dropped_session = ${session} from before b
+      where p.id = b.id and (b.dropped_session is distinct from ${session} or b.dropped < ${dropped})
+      returning p.id, case when b.dropped_session is distinct from ${session} then ${dropped} else ${dropped} - b.dropped end as lost, b.organisation_id),
+    counted as (insert into own_losses as o (day, results)
+      select (now() at time zone 'UTC')::date, lost from news where organisation_id is null
+      on conflict (day) do update set results = o.results + excluded.results)
+    select id from news`;
   return rows.length > 0;
 };

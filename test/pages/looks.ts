@@ -72,6 +72,7 @@ export const pageLooks: readonly PageLook[] = [
   { name: 'incidents', path: '/incidents', as: 'owner' },
   { name: 'incident', path: ({ incident }) => `/incidents/${incident}`, as: 'owner' },
   { name: 'incident-of-a-viewer', path: ({ incident }) => `/incidents/${incident}`, as: 'viewer' },
+  { name: 'about', path: '/about', as: 'stranger' },
   { name: 'incident-shared', path: ({ share }) => `/shared/incidents/${share}`, as: 'stranger' },
   { name: 'monitor', path: ({ idOf }) => `/monitors/${idOf('Checkout')}`, as: 'owner' },
   { name: 'monitor-of-a-month', path: ({ idOf }) => `/monitors/${idOf('Search API')}?range=30d`, as: 'viewer' },

@@ -34,6 +34,7 @@ import { createLog } from '../../shared/base/log.ts';
 import { createKey } from '../../shared/bus/identity.ts';
 import { partitionOf } from '../../shared/bus/subjects.ts';
 import { testChannels } from './channels.ts';
+import { ownRecordOfTest } from './own-record.ts';
 import { createHouse, type House, type Person, testSecretKey } from './people.ts';
 import { createDatabase, type TestDatabase } from './services.ts';
 import type { Services } from './services-run.ts';
@@ -146,7 +147,7 @@ export const startWeb = async ({
   const consents = oauthRoutes(app, { ...assistants, log, baseUrl });
   const pages = webRoutes(app, {
     ...{ clock, log, gate, onChange: changes.onChange, authenticate: sessions.authenticate },
-    instruments: { baseUrl, readShare: createShares(sql).read, consents },
+    instruments: { baseUrl, readShare: createShares(sql).read, consents, ownRecord: () => ownRecordOfTest },
     ...overrides,
   });
   refuseOutside(app, log, pages.answerNotFound);

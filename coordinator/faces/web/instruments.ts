@@ -1,3 +1,4 @@
+import type { ShownRecord } from '../../access/own-record.ts';
 import type { Shares } from '../../access/shares.ts';
 import type { Consents } from '../oauth/index.ts';
 
@@ -7,6 +8,8 @@ export type Instruments = {
   readonly baseUrl: () => string;
   /** What a share link shows; undefined when it was ended, or never was. */
   readonly readShare: Shares['read'];
+  /** How well the house did; undefined for whom it is not open. */
+  readonly ownRecord: (isSignedIn: boolean) => ShownRecord | undefined;
   /** Assistants that ask to be let in. */
   readonly consents: Consents;
 };

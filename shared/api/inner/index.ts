@@ -15,6 +15,7 @@ import { inviteMember, listInvitations, listMembers, withdrawInvitation } from '
 import { getMonitorChoices } from './monitors.ts';
 import { listOrganisations, markOperator, showFigures, unmarkOperator } from './operator.ts';
 import { beginExport, endOrganisation, keepOrganisation, readExport, showOrganisation, updateOrganisation } from './organisation.ts';
+import { sayOutageFalse } from './own-record.ts';
 import {
   addPasskey,
   beginPasskey,
@@ -222,5 +223,6 @@ export const installationOperations = {
   invitePublicProbe,
   listAllProbeInvitations,
   revokeAnyProbeInvitation,
+  sayOutageFalse,
   ...operatorOperations,
 } as const;

@@ -1,4 +1,5 @@
 import type { Page } from '../page.ts';
+import { about } from './about.ts';
 import { alertPages } from './alerts/index.ts';
 import { comingIn } from './coming-in/index.ts';
 import { connectPages } from './connect.ts';
@@ -46,6 +47,7 @@ export const pages: readonly Page[] = [
   ...alertPages,
   ...statusPages,
   sharedIncident,
+  about,
   choosePreferences,
   ...comingIn,
   ...ownPages,

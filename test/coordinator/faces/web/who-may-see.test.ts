@@ -123,6 +123,7 @@ const expected: Readonly<Record<string, string>> = {
   'GET /confirm-channel/:secret': unknown,
   'POST /confirm-channel/:secret': unknown,
   'GET /shared/incidents/:secret': unknown,
+  'GET /about': everybody,
   'POST /preferences': everybody,
   'GET /sign-in': everybody,
   'POST /sign-in': everybody,

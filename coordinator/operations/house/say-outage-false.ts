@@ -1,0 +1,14 @@
+import type { sayOutageFalse as operation } from '../../../shared/api/inner/own-record.ts';
+import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
+import { sayFalse } from '../../store/own-days.ts';
+import type { Answer, Context } from '../context.ts';
+import { found } from '../not-found.ts';
+
+export const sayOutageFalse = async (
+  { sql }: Context,
+  { incident_id: incident, is_false }: InputOf<typeof operation>,
+): Answer<OutputOf<typeof operation>> => ({
+  incident,
+  monitor: found(await sayFalse(sql, incident, is_false), 'incident_not_found'),
+  is_false,
+});
