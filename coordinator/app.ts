@@ -38,6 +38,7 @@ import { createPatientTicker } from './house/patient-ticker.ts';
 import { type Timing, usualTiming } from './house/timing.ts';
 import { startMail } from './mail/index.ts';
 import type { Gate } from './operations/index.ts';
+import { createRenewal } from './probes/identities.ts';
 import { createPublishing, startTellingSubscribers } from './publishing/index.ts';
 import { untilThere } from './store/await-database.ts';
 import { sessionNameOf } from './store/coordinator-sessions.ts';
@@ -246,6 +247,7 @@ export const createApp = (config: Config, overrides: Overrides = {}): App => {
       figures: counted,
       baseUrl: () => baseUrl,
       anchors: () => anchorsOf(config, baseUrl),
+      renew: createRenewal({ accountSeed: config.NATS_ACCOUNT_SEED, clock }),
     });
     const recording = createPatientTicker({ name: 'own record', everyMs: recordEveryMs, tick: ownRecord.tick, log });
     recording.hurry();

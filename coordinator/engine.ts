@@ -93,6 +93,7 @@ export type EngineOptions = {
   readonly startTeller: (every: { readonly everyMs: number; readonly rescueMs: number; readonly figures: Figures }) => Teller;
   /** Told what is done, as it is done. */
   readonly figures: Figures;
+  readonly renew: (probe: ProbeRow, key: string) => string;
   readonly baseUrl: () => string;
   readonly anchors: () => readonly string[];
 };
@@ -177,7 +178,7 @@ const putTogether = async (options: EngineOptions, ends: End[]): Promise<Engine>
   const displacer = await watchConnections({ system, account: nats.account, clock, log, directory, isLeader, onTwice });
   ends.push(displacer.stop);
   const presence = hearPresence({
-    ...{ sql, bus, clock, log, directory, refusals, baseUrl, anchors, keyOf: keys.keyOf },
+    ...{ sql, bus, clock, log, directory, refusals, baseUrl, anchors, keyOf: keys.keyOf, renew: options.renew },
     rosterEpoch: () => roster().epoch,
     session: twins.hear,
     onTrialAnswer: trials.answered,

@@ -6,7 +6,6 @@ import { newId } from '../shared/base/ids.ts';
 import { createLog, type Log } from '../shared/base/log.ts';
 import { makeFolder } from '../shared/base/make-folder.ts';
 import { version } from '../shared/base/version.ts';
-import { keyFromSeed, parseCredentials } from '../shared/bus/identity.ts';
 import { jsonOf } from '../shared/bus/message-json.ts';
 import { lookMessage, receiptMessage, type TrialAnswerMessage, type TrialMessage, trialMessage } from '../shared/bus/messages.ts';
 import type { Bus, Message } from '../shared/bus/nats.ts';
@@ -34,10 +33,11 @@ import { chargeUncaught } from './checks/own-fault.ts';
 import { createOwnResolver } from './checks/own-resolver.ts';
 import type { Config } from './config.ts';
 import { claimDataFolder } from './disk/data-folder.ts';
-import type { Health } from './joining/health.ts';
+import { healthText } from './joining/health.ts';
 import { openReceiverKeys } from './pings/keys.ts';
 import { createCorrectedClock } from './presence/corrected-clock.ts';
 import { openNetworkKnowledge } from './presence/network-knowledge.ts';
+import { openOwnCredentials } from './presence/own-credentials.ts';
 import { connectPatiently } from './presence/patient-connection.ts';
 import { createPresence } from './presence/presence.ts';
 import { createReporter } from './spool/reporter.ts';
@@ -77,7 +77,6 @@ export const createProbe = async (config: Config, overrides: Overrides = {}): Pr
   const host = overrides.host ?? systemClock;
   const folder = config.PROBE_DATA_DIR;
   const url = config.PROBE_NATS_URL ?? credentials.nats_url;
-  const key = keyFromSeed(parseCredentials(credentials.nats_credentials).seed, 'user');
   const stopping = new AbortController();
   const session = newId();
   const startedAt = performance.now();
@@ -85,7 +84,8 @@ export const createProbe = async (config: Config, overrides: Overrides = {}): Pr
   makeFolder(folder);
   let describeHealth = (): string => '';
   const claim = await claimDataFolder(folder, id, () => describeHealth());
-
+  const own = await openOwnCredentials({ folder, given: credentials.nats_credentials, log });
+  const { key } = own;
   const clock = createCorrectedClock(host);
   const knowledge = await openNetworkKnowledge({ folder, log });
   const spoolFolder = join(folder, 'spool');
@@ -198,6 +198,7 @@ export const createProbe = async (config: Config, overrides: Overrides = {}): Pr
         spool: spool.status(),
         assignments: { ...assignments.state(), roster_epoch: assignments.roster()?.epoch ?? 0 },
         ...(clock.isMeasured() ? { clock_offset_ms: Math.round(clock.offset()) } : {}),
+        ...own.described(),
         load: runner.load(),
         self_test: await reachability.selfTest(),
       }),
@@ -206,6 +207,7 @@ export const createProbe = async (config: Config, overrides: Overrides = {}): Pr
       onReply: (reply) => {
         heardAt = performance.now();
         if (reply.displaced) displaced.resolve();
+        own.hear(reply, bus);
         knowledge.learn(reply, assignments.keysInUse);
         if (reply.base_url !== identity.base_url) identity = { ...identity, base_url: reply.base_url };
         reporter.hear(reply);
@@ -242,7 +244,7 @@ export const createProbe = async (config: Config, overrides: Overrides = {}): Pr
 
   const goOnBus = async (): Promise<void> => {
     const { PROBE_NATS_TLS_FIRST: tlsFirst, PROBE_NATS_CA: ca } = config;
-    const entrance = { url, tlsFirst, ca, credentials: credentials.nats_credentials };
+    const entrance = { url, tlsFirst, ca, credentials: own.text };
     bus = await connectPatiently({ ...entrance, name, log, inboxPrefix: inboxOf(id), signal: stopping.signal });
     if (!bus) return;
     const records = createPingRecords(bus);
@@ -257,12 +259,8 @@ export const createProbe = async (config: Config, overrides: Overrides = {}): Pr
   };
 
   let heardAt: number | undefined;
-  describeHealth = () => {
-    const heard_s = heardAt === undefined ? null : (performance.now() - heardAt) / 1_000;
-    const counts = { monitors: assignments.state().count, waiting: spool.status().waiting };
-    const health: Health = { name, continent, version, bus: bus?.isConnected() ?? false, heard_s, ...counts };
-    return JSON.stringify(health);
-  };
+  describeHealth = () =>
+    healthText({ ...{ name, continent, version, bus, heardAt }, monitors: assignments.state().count, waiting: spool.status().waiting });
   schedule.start();
   heartbeats.start();
   const { generation } = spool;

@@ -61,7 +61,7 @@ const walls: Readonly<Record<string, readonly string[]>> = {
   'probe/presence': [...probeGround, 'probe/disk'],
   'probe/spool': [...probeGround, 'probe/disk', 'probe/presence'],
   'probe/checking': [...probeGround, 'probe/checks', 'probe/disk', 'probe/presence'],
-  'probe/joining': [...probeGround, 'probe/disk', 'probe/checks'],
+  'probe/joining': [...probeGround, 'probe/disk', 'probe/checks', 'probe/presence'],
   'probe/pings': [...probeGround, 'probe/disk', 'probe/presence'],
 };
 

@@ -3,10 +3,10 @@ import type { Continent } from '../../shared/base/continents.ts';
 import { newId } from '../../shared/base/ids.ts';
 import { printProbeCredentials } from '../../shared/bus/credentials.ts';
 import { credentialsLiveMs, isEnrolmentProof } from '../../shared/bus/enrolment.ts';
-import { issueCredentials, type Key, mintUser } from '../../shared/bus/identity.ts';
+import { issueCredentials, type Key, keyFromSeed, mintUser } from '../../shared/bus/identity.ts';
 import { probeLimits, probePermissions } from '../../shared/bus/probe-user.ts';
 import type { Queryable } from '../store/database.ts';
-import { addProbeKey, allProbes, insertProbe, type NamedProbe, revokeProbe } from '../store/probes.ts';
+import { addProbeKey, allProbes, insertProbe, type NamedProbe, type ProbeRow, revokeProbe } from '../store/probes.ts';
 
 /** How long the older credentials of a probe go on working after a rotation. */
 const overlapMs = 86_400_000;
@@ -30,6 +30,13 @@ export const mintProbe = (
 ): string => {
   const permissions = probePermissions(probe, continent, organisation);
   return mintUser({ name: `probe ${name}`, user: key, account, permissions, limits: probeLimits, expiresAt: now + credentialsLiveMs }, now);
+};
+
+/** New credentials for a probe that has some: with what this version lets probes do. */
+export const createRenewal = ({ accountSeed, clock }: { readonly accountSeed: string; readonly clock: Clock }) => {
+  const account = keyFromSeed(accountSeed, 'account');
+  return ({ id, name, continent, organisation_id }: ProbeRow, key: string): string =>
+    mintProbe(account, { probe: id, key, of: { name, continent, organisation: organisation_id } }, clock.now());
 };
 
 /** Makes, rotates and revokes probes: rows and outbox lines in the caller's transaction, credentials signed here and stored nowhere. */

@@ -2,6 +2,7 @@ import type { Clock } from '../../shared/base/clock.ts';
 import type { Log } from '../../shared/base/log.ts';
 import { createRecentCache } from '../../shared/base/recent-cache.ts';
 import { newestBatch } from '../../shared/bus/batch-text.ts';
+import { isRenewalDue } from '../../shared/bus/enrolment.ts';
 import { jsonOf } from '../../shared/bus/message-json.ts';
 import {
   type PresenceMessage,
@@ -40,6 +41,8 @@ type Parts = {
   /** Whether a later process speaks as the same probe. */
   readonly session: Twins['hear'];
   readonly onPresent: (present: Present) => void;
+  /** New credentials for a key that speaks for the probe. */
+  readonly renew: (probe: ProbeRow, key: string) => string;
   /** A probe has answered a trial. */
   readonly onTrialAnswer: (answer: TrialAnswerMessage) => void;
 };
@@ -67,6 +70,13 @@ export const hearPresence = (parts: Parts): Subscription => {
       return {};
     });
 
+  /** Only for a key that is not on its way out. */
+  const renewed = (probe: ProbeRow, { credentials }: PresenceMessage, now: number): { jwt?: string } => {
+    if (credentials === undefined || !isRenewalDue(credentials, now)) return {};
+    const stays = probe.keys.some(({ key, until }) => key === credentials.key && until === null);
+    return stays ? { jwt: parts.renew(probe, credentials.key) } : {};
+  };
+
   const hear = async (message: Message): Promise<void> => {
     const [, id = ''] = message.subject.split('.');
     const now = clock.now();
@@ -90,7 +100,7 @@ export const hearPresence = (parts: Parts): Subscription => {
       committed: await committed(probe, read.data.generation),
       seal_keys: sealKeysFor(probe, read.data.seal_key),
       batches: newestBatch,
-      ...(ends ? { displaced: true } : {}),
+      ...(ends ? { displaced: true } : renewed(probe, read.data, now)),
     };
     // The clock last: what was awaited in between would make it late.
     message.respond(JSON.stringify({ ...reply, now: clock.now() }));

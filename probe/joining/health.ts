@@ -1,6 +1,7 @@
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { z } from 'zod';
+import type { Bus } from '../../shared/bus/nats.ts';
 import { socketName } from '../disk/data-folder.ts';
 
 /** What a running probe says to whoever asks on its machine. */
@@ -17,6 +18,20 @@ export const healthShape = z.object({
 });
 
 export type Health = z.infer<typeof healthShape>;
+
+/** `heardAt`: by the process's own clock. */
+export const healthText = ({
+  heardAt,
+  bus,
+  ...of
+}: Omit<Health, 'heard_s' | 'bus'> & {
+  readonly heardAt: number | undefined;
+  readonly bus: Pick<Bus, 'isConnected'> | undefined;
+}): string => {
+  const heard_s = heardAt === undefined ? null : (performance.now() - heardAt) / 1_000;
+  const health: Health = { ...of, bus: bus?.isConnected() ?? false, heard_s };
+  return JSON.stringify(health);
+};
 
 const patienceMs = 3_000;
 

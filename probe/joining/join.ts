@@ -1,6 +1,8 @@
 import { join as joinPath } from 'node:path';
+import { createLog } from '../../shared/base/log.ts';
 import { formatCredentials } from '../../shared/bus/identity.ts';
 import { readIfThere } from '../disk/disk.ts';
+import { openOwnCredentials } from '../presence/own-credentials.ts';
 import { checklist, type Line, type Surroundings } from './checklist.ts';
 import { coordinatorAt, enrol, exits, type Heard, JoinFault } from './enrol.ts';
 import { type Identity, keyOf, openIdentity, parseIdentity, writeIdentity } from './identity.ts';
@@ -13,13 +15,16 @@ export const identityIn = (folder: string): string => joinPath(folder, identityF
 /** Where the probe keeps its things, and how much of that disk results may take. */
 export type Room = { readonly folder: string; readonly spoolMb: number };
 
-const surroundingsOf = ({ seed, enrolled }: Identity, { folder, spoolMb }: Room, heard?: Heard): Surroundings => {
+const surroundingsOf = async ({ seed, enrolled }: Identity, { folder, spoolMb }: Room, heard?: Heard): Promise<Surroundings> => {
   if (enrolled === null) throw new JoinFault(exits.misused, `${identityIn(folder)} is of no probe yet; run join first`);
   const { nats_url: url, nats_tls_first: tlsFirst, nats_ca: ca, jwt, anchors } = enrolled;
+  // A probe that has run has newer ones on its disk.
+  const log = createLog({ name: 'join', level: 'silent' });
+  const own = await openOwnCredentials({ folder, given: formatCredentials({ jwt, seed }), log });
   return {
     // The answer left about in the middle of the time that was waited for it.
     clockOffset: heard && heard.answer.now - (heard.sentAt + heard.receivedAt) / 2,
-    entrance: { url, tlsFirst, ...(ca === null ? {} : { ca }), credentials: formatCredentials({ jwt, seed }) },
+    entrance: { url, tlsFirst, ...(ca === null ? {} : { ca }), credentials: own.text() },
     ...{ anchors, folder, spoolMb },
   };
 };
@@ -57,12 +62,12 @@ export const becomeProbe = async (of: Room & { readonly url: string; readonly to
   await writeIdentity(path, identity);
   const whose = enrolled.organisation === null ? 'a public probe' : 'a private probe of your organisation';
   say(`This host is ${enrolled.name} in ${enrolled.continent}, ${whose}. Its key is in ${path} and nowhere else.`);
-  await sayChecklist(surroundingsOf(identity, of, heard), say);
+  await sayChecklist(await surroundingsOf(identity, of, heard), say);
 };
 
 /** The checklist of a host that is a probe already. */
 export const checkProbe = async (room: Room, say: Say): Promise<void> => {
   const stored = await readIfThere(identityIn(room.folder));
   if (stored === undefined) throw new JoinFault(exits.misused, `there is no ${identityIn(room.folder)}; run join first`);
-  await sayChecklist(surroundingsOf(parseIdentity(stored), room), say);
+  await sayChecklist(await surroundingsOf(parseIdentity(stored), room), say);
 };

@@ -19,8 +19,8 @@ import { keyFromSeed, parseCredentials } from './identity.ts';
 export type Entrance = {
   /** One address, or several with commas. With one of them `tls://` the connection has TLS or is none. */
   readonly url: string;
-  /** The text of a credentials file. */
-  readonly credentials: string;
+  /** The text of a credentials file; asked anew for each dial where it may be renewed. */
+  readonly credentials: string | (() => string);
   /** TLS before the server has said a word; it must be set so, too. */
   readonly tlsFirst?: boolean | undefined;
   /** Certificates of the authorities that the bus's may be signed by, as PEM, instead of those that the machine trusts. */
@@ -93,10 +93,18 @@ class Transport extends NodeTransport {
 setTransportFactory({ factory: () => new Transport() });
 
 /** Signs by node:crypto; the client's own way is in JavaScript: 45 ms of a core in a fresh process, and V8's optimizing compilers (6 MB). */
-const authenticatorOf = (credentials: string): Authenticator => {
-  const { jwt, seed } = parseCredentials(credentials);
-  const key = keyFromSeed(seed, 'user');
-  return (nonce = '') => ({ jwt, nkey: key.id, sig: Buffer.from(key.sign(Buffer.from(nonce))).toString('base64') });
+const authenticatorOf = (credentials: Entrance['credentials']): Authenticator => {
+  const read = (text: string) => {
+    const { jwt, seed } = parseCredentials(text);
+    return { text, jwt, key: keyFromSeed(seed, 'user') };
+  };
+  let now = read(typeof credentials === 'string' ? credentials : credentials());
+  return (nonce = '') => {
+    const text = typeof credentials === 'string' ? credentials : credentials();
+    if (text !== now.text) now = read(text);
+    const { jwt, key } = now;
+    return { jwt, nkey: key.id, sig: Buffer.from(key.sign(Buffer.from(nonce))).toString('base64') };
+  };
 };
 
 /** Tries each server once. @throws why the last one did not let us in. */

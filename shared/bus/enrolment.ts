@@ -43,3 +43,7 @@ export type EnrolmentAnswer = Readonly<z.infer<typeof enrolmentAnswer>>;
 
 /** For so long the bus lets a probe in that made its own key; it is renewed with presence once two thirds are over. */
 export const credentialsLiveMs = 30 * 86_400_000;
+
+/** Early enough for a probe that is off for a week, late enough that nobody asks for it often. */
+export const isRenewalDue = ({ issued_at, ends_at }: { readonly issued_at: number; readonly ends_at: number }, now: number): boolean =>
+  3 * (now - issued_at) >= 2 * (ends_at - issued_at);

@@ -124,6 +124,8 @@ export const presenceMessage = z.object({
   }),
   /** By how much it corrects the clock of its host; left out until somebody has told it the time. */
   clock_offset_ms: z.int().exactOptional(),
+  /** Of credentials that end: the key that they are for, and their life; it is renewed when two thirds are over. */
+  credentials: z.object({ key: z.string().max(64), issued_at: time, ends_at: time }).exactOptional(),
   load: z.object({ in_flight: z.int(), late_ms: z.number() }),
   self_test: z.object({ ok: z.boolean(), detail: z.string().max(200) }),
   /** How far the probe has handed over everything it saw while the bus or the coordinator was away (rule 4). */
@@ -143,6 +145,8 @@ export const presenceReply = z.object({
   seal_keys: z.record(z.string(), z.string()),
   /** A process that was started later speaks as this probe: this one is to end. */
   displaced: z.boolean().exactOptional(),
+  /** The credentials of the probe, renewed. */
+  jwt: z.string().max(8_192).exactOptional(),
   batches,
 });
 

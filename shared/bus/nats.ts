@@ -34,6 +34,8 @@ export type Bus = Management & {
   readonly pull: (options: PullOptions) => Pull;
   /** Settles when the server has taken all that was published before. */
   readonly flush: () => Promise<void>;
+  /** Enters anew, as one does with renewed credentials; what waits is sent then. */
+  readonly reconnect: () => Promise<void>;
   /** Sends what waits, ends the subscriptions and closes. */
   readonly close: () => Promise<void>;
 };
@@ -202,6 +204,7 @@ export const connectBus = async (options: BusOptions): Promise<Bus> => {
     },
     pull: (pullOptions) => startPull(toConnection, pullOptions),
     flush: () => nc.flush(),
+    reconnect: () => nc.reconnect(),
     close: async () => {
       if (nc.isClosed()) return;
       if (status === 'connected') await nc.drain();
