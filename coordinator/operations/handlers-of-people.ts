@@ -16,6 +16,7 @@ import type { AtTheDoor, Oneself } from './context.ts';
 import { acceptInvitation } from './people/accept-invitation.ts';
 import { connectAssistant } from './people/connect-assistant.ts';
 import { endOtherSessions, endSession, signOut } from './people/end-sessions.ts';
+import { foundOrganisation } from './people/found-organisation.ts';
 import { listSessions } from './people/list-sessions.ts';
 import { listOwnOrganisations, switchOrganisation } from './people/own-organisations.ts';
 import { addPasskey, beginPasskey, listPasskeys, removePasskey } from './people/passkeys.ts';
@@ -38,6 +39,7 @@ export const personHandlers: { readonly [Id in keyof typeof personOperations]: B
   endOtherSessions: bind(personOperations.endOtherSessions, endOtherSessions),
   proveAgain: bindInSteps(personOperations.proveAgain, proveAgain),
   listOwnOrganisations: bind(personOperations.listOwnOrganisations, listOwnOrganisations),
+  foundOrganisation: bind(personOperations.foundOrganisation, foundOrganisation),
   switchOrganisation: bind(personOperations.switchOrganisation, switchOrganisation),
   acceptInvitation: bind(personOperations.acceptInvitation, acceptInvitation),
   showProfile: bind(personOperations.showProfile, showProfile),

@@ -1,6 +1,7 @@
 import { operations } from '../../shared/api/index.ts';
 import { innerOperations } from '../../shared/api/inner/index.ts';
 import { createUser } from './account/create-user.ts';
+import { leaveOrganisation } from './account/leave-organisation.ts';
 import { removeMember } from './account/remove-member.ts';
 import { setMemberRole } from './account/set-member-role.ts';
 import { whoami } from './account/whoami.ts';
@@ -107,6 +108,7 @@ export const organisationHandlers: { readonly [Id in keyof typeof operations | k
   createUser: bind(innerOperations.createUser, createUser),
   setMemberRole: bind(innerOperations.setMemberRole, setMemberRole),
   removeMember: bind(innerOperations.removeMember, removeMember),
+  leaveOrganisation: bind(innerOperations.leaveOrganisation, leaveOrganisation),
   listCheckers: bind(innerOperations.listCheckers, listCheckers),
   inviteProbe: bind(operations.inviteProbe, inviteProbe),
   listProbeInvitations: bind(operations.listProbeInvitations, listProbeInvitations),

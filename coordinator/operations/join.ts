@@ -1,3 +1,4 @@
+import { Refusal } from '../../shared/base/refusal.ts';
 import { mayHaveOneMore } from '../domain/plan.ts';
 import { type InvitationRow, useInvitation } from '../store/links.ts';
 import { lockOrganisation } from '../store/organisations.ts';
@@ -21,3 +22,10 @@ export const join = async ({ sql }: Context, user: string, invitation: Invitatio
   await insertMember(sql, organisation.id, user, invitation.role);
   return 'joined';
 };
+
+/** What somebody is told who would join it. */
+export const notNow = ({ organisation }: InvitationRow): Refusal =>
+  new Refusal(
+    'organisation_ending',
+    `${organisation} is going to be deleted, so nobody can join it. If its owners keep it, this link is good again.`,
+  );

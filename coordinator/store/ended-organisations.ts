@@ -42,12 +42,13 @@ export const warnOfEnd = async (sql: Queryable, at: Date, endsBefore: Date): Pro
 export const organisationsToEnd = async (sql: Queryable, at: Date): Promise<string[]> =>
   (await sql<{ id: string }[]>`select id from organisations where ends_at <= ${at} order by ends_at, id limit 100`).map(({ id }) => id);
 
-/** Nothing is undone any more, and no program comes in. */
+/** Nothing is undone any more, and no program and no probe comes in. */
 const shut = async (sql: Queryable, id: string, at: Date): Promise<boolean> => {
   const { count } = await sql`update endings set begun_at = ${at} where organisation_id = ${id} and begun_at is null`;
   if (count === 0) return false;
   await sql`delete from tokens where organisation_id = ${id}`;
   await sql`delete from invitations where organisation_id = ${id}`;
+  await sql`delete from probe_invitations where organisation_id = ${id}`;
   return true;
 };
 

@@ -1,5 +1,6 @@
 import { Refusal } from '../../shared/base/refusal.ts';
 import type { Role } from '../domain/organisation.ts';
+import type { PlanName } from '../domain/plan.ts';
 import { isViolationOf, type Queryable } from './database.ts';
 
 export type UserRow = { readonly id: string; readonly email: string };
@@ -92,12 +93,26 @@ export const membershipsOf = (sql: Queryable, user: string): Promise<OwnMembersh
   >`select o.id, o.name, m.role, (extract(epoch from o.ends_at) * 1000)::float8 as ends_at from memberships m join organisations o on o.id = m.organisation_id
     where m.user_id = ${user} order by o.key`;
 
+/** The plans of those that somebody owns, the oldest first. */
+export const ownedPlans = async (sql: Queryable, user: string): Promise<PlanName[]> => {
+  const rows = await sql<{ plan: PlanName }[]>`select o.plan from memberships m join organisations o on o.id = m.organisation_id
+    where m.user_id = ${user} and m.role = 'owner' order by o.key`;
+  return rows.map(({ plan }) => plan);
+};
+
 export type MemberRow = { readonly user_id: string; readonly email: string; readonly role: Role };
 
 export const memberByEmail = async (sql: Queryable, organisation: string, email: string): Promise<MemberRow | undefined> => {
   const [row] = await sql<MemberRow[]>`
     select m.user_id, u.email, m.role from memberships m join users u on u.id = m.user_id
     where m.organisation_id = ${organisation} and lower(u.email) = lower(${email})`;
+  return row;
+};
+
+export const memberOf = async (sql: Queryable, organisation: string, user: string): Promise<MemberRow | undefined> => {
+  const [row] = await sql<MemberRow[]>`
+    select m.user_id, u.email, m.role from memberships m join users u on u.id = m.user_id
+    where m.organisation_id = ${organisation} and m.user_id = ${user}`;
   return row;
 };
 

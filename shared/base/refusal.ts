@@ -109,6 +109,8 @@ export const refusalCodes = {
   domain_missing: 'conflict',
   incident_not_published: 'conflict',
   last_owner: 'conflict',
+  organisations_enough: 'conflict',
+  email_unproven: 'conflict',
   organisation_ending: 'conflict',
   organisation_not_ending: 'conflict',
   incident_over: 'conflict',

@@ -4,7 +4,7 @@ import { Refusal } from '../../../shared/base/refusal.ts';
 import { invitationBy } from '../../store/links.ts';
 import { writeActiveOrganisation } from '../../store/sessions.ts';
 import type { Answer, ByPerson } from '../context.ts';
-import { join } from '../join.ts';
+import { join, notNow } from '../join.ts';
 import { deadLink } from '../links.ts';
 
 /** Whoever is signed in joins, whatever address the invitation was sent to: the inviter gave it to somebody. */
@@ -16,11 +16,7 @@ export const acceptInvitation = async (context: ByPerson, { secret }: InputOf<ty
   const joined = await join(context, person.user, invitation);
   if (joined === 'gone') throw deadLink();
   const { organisation_id: id, organisation: name, role } = invitation;
-  if (joined === 'ending')
-    throw new Refusal(
-      'organisation_ending',
-      `${name} is going to be deleted, so nobody can join it. If its owners keep it, this link is good again.`,
-    );
+  if (joined === 'ending') throw notNow(invitation);
   if (joined === 'member already') throw new Refusal('already_member', `You belong to ${name} already.`);
   await writeActiveOrganisation(sql, person.session, id);
   note({ organisation: id, after: { email: person.email, role } });

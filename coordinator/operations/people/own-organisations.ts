@@ -1,16 +1,20 @@
 import type { listOwnOrganisations as listOperation, switchOrganisation as switchOperation } from '../../../shared/api/inner/people.ts';
 import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
+import { Refusal } from '../../../shared/base/refusal.ts';
+import { planOfAnother } from '../../domain/another-organisation.ts';
 import { writeActiveOrganisation } from '../../store/sessions.ts';
-import { membershipsOf } from '../../store/users.ts';
+import { membershipsOf, ownedPlans } from '../../store/users.ts';
 import type { Answer, ByPerson } from '../context.ts';
 import { notFound } from '../not-found.ts';
 
-export const listOwnOrganisations = async ({ sql, person }: ByPerson): Answer<OutputOf<typeof listOperation>> => ({
-  items: (await membershipsOf(sql, person.user)).map(({ ends_at, ...own }) => ({
-    ...own,
-    ends_at: ends_at === null ? null : new Date(ends_at).toISOString(),
-  })),
-});
+export const listOwnOrganisations = async (context: ByPerson): Answer<OutputOf<typeof listOperation>> => {
+  const { sql, person } = context;
+  const [memberships, owned] = await Promise.all([membershipsOf(sql, person.user), ownedPlans(sql, person.user)]);
+  return {
+    items: memberships.map(({ ends_at, ...own }) => ({ ...own, ends_at: ends_at === null ? null : new Date(ends_at).toISOString() })),
+    may_found: !(planOfAnother({ owned, isProven: person.email_verified }, context.with.door) instanceof Refusal),
+  };
+};
 
 export const switchOrganisation = async (
   { sql, person }: ByPerson,

@@ -1,11 +1,14 @@
-import type { enrolProbe as operation } from '../../../shared/api/inner/probes.ts';
+import { enrolProbe as operation } from '../../../shared/api/inner/probes.ts';
 import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
 import { Refusal } from '../../../shared/base/refusal.ts';
 import { hostOf } from '../../access/attempts.ts';
 import { isTokenText } from '../../access/token-text.ts';
+import type { Queryable } from '../../store/database.ts';
+import { organisationById } from '../../store/organisations.ts';
 import { lockProbeInvitation, spendProbeInvitation } from '../../store/probe-invitations.ts';
 import { isProbeAlive } from '../../store/probes.ts';
 import type { Answer, AtTheDoor, ByVisitor, Early } from '../context.ts';
+import { refuseWhileEnding } from '../may.ts';
 
 /** From one host within a quarter of an hour: enough for whoever sets up many behind one address, far from what guessing needs. */
 const mostTries = 60;
@@ -21,6 +24,12 @@ const before = async (
   await attempts.count([{ what: `join tokens from ${hostOf(visitor.address)}`, most: mostTries }]);
   if (!isTokenText(token, 'join')) throw invalid();
   return accountSecrets.fingerprint('join token', token);
+};
+
+/** Its token is good again when the organisation is kept. */
+const refuseIfEnding = async (sql: Queryable, organisation: string | null): Promise<void> => {
+  const owner = organisation === null ? undefined : await organisationById(sql, organisation);
+  if (owner) refuseWhileEnding(owner, operation);
 };
 
 /**
@@ -58,6 +67,7 @@ const act = async (
   }
   if (row.expires_at.getTime() <= now)
     throw new Refusal('join_token_expired', 'token: was good for an hour, which is over; ask for a new one.');
+  await refuseIfEnding(sql, organisation);
   const { id } = await probes.enrolProbe(sql, of, key);
   await spendProbeInvitation(sql, row.id, { key, probe: id, at: new Date(now) });
   note({ ...(organisation === null ? {} : { organisation }), after: { probe: id, name, continent, begins: row.shown } });

@@ -12,7 +12,7 @@ import { postMail } from '../../store/mails.ts';
 import { hasOwner, insertUser } from '../../store/users.ts';
 import { beginSession } from '../begin-session.ts';
 import type { Answer, AtTheDoor, ByVisitor, Early } from '../context.ts';
-import { join } from '../join.ts';
+import { join, notNow } from '../join.ts';
 import { deadLink } from '../links.ts';
 
 type Prepared = {
@@ -72,7 +72,9 @@ const act = async (context: ByVisitor, _input: InputOf<typeof operation>, prepar
   }
   if (!invitation) throw closed();
   await insertUser(sql, { id, email, name, password_hash });
-  if ((await join(context, id, invitation)) !== 'joined') throw deadLink();
+  const joined = await join(context, id, invitation);
+  if (joined === 'ending') throw notNow(invitation);
+  if (joined !== 'joined') throw deadLink();
   note({ organisation: invitation.organisation_id });
   return { session: await beginSession(context, id), must_confirm: false };
 };

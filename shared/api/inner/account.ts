@@ -35,6 +35,17 @@ export const setMemberRole = innerOperation({
   refusals: ['user_not_found', 'member_not_found', 'role_unknown', 'last_owner', 'plan_limit_members'],
 });
 
+export const leaveOrganisation = innerOperation({
+  id: 'leaveOrganisation',
+  access: 'read',
+  does: 'acts',
+  dangerous: true,
+  whileEnding: true,
+  summary: 'Leave the organisation, which ends what is one’s own in it: tokens, assistants, channels',
+  response: object('LeftOut', { id: uuid() }),
+  refusals: ['member_not_found', 'last_owner'],
+});
+
 export const removeMember = innerOperation({
   id: 'removeMember',
   access: 'manage',

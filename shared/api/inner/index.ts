@@ -1,4 +1,4 @@
-import { createOrganisation, createUser, removeMember, setMemberRole } from './account.ts';
+import { createOrganisation, createUser, leaveOrganisation, removeMember, setMemberRole } from './account.ts';
 import { acknowledgeByLink, confirmChannel, showAcknowledgement, showConfirmation, showUnsubscribing, unsubscribe } from './alert-links.ts';
 import { explainAlerts, listMessages, listTold, listWouldBeTold, muteAlerts, showMessage, showMute, unmuteAlerts } from './alerts.ts';
 import { getAuditChoices, listAudit } from './audit.ts';
@@ -32,6 +32,7 @@ import {
   changePassword,
   endOtherSessions,
   endSession,
+  foundOrganisation,
   listOwnOrganisations,
   listSessions,
   proveAgain,
@@ -83,6 +84,7 @@ export const innerOperations = {
   createUser,
   setMemberRole,
   removeMember,
+  leaveOrganisation,
   listCheckers,
   listGroupStandings,
   showGroup,
@@ -154,6 +156,7 @@ export const personOperations = {
   endOtherSessions,
   proveAgain,
   listOwnOrganisations,
+  foundOrganisation,
   switchOrganisation,
   acceptInvitation,
   showProfile,

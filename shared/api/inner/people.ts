@@ -60,7 +60,17 @@ export const listOwnOrganisations = innerOperation({
   summary: 'List the organisations that one belongs to',
   response: object('OwnOrganisationsOut', {
     items: array(object('OwnOrganisationOut', { id: uuid(), name: string(), role: string(), ends_at: nullable(dateTime()) })),
+    may_found: boolean({ description: 'Whether one may make another.' }),
   }),
+});
+
+export const foundOrganisation = innerOperation({
+  id: 'foundOrganisation',
+  access: 'read',
+  summary: 'Make another organisation, which one owns',
+  body: object('FoundIn', { name: string(), time_zone: string() }),
+  response: object('FoundOut', { id: uuid(), name: string() }),
+  refusals: ['name_invalid', 'time_zone_invalid', 'organisations_enough', 'email_unproven', 'sign_up_closed'],
 });
 
 export const switchOrganisation = innerOperation({

@@ -50,6 +50,8 @@ const endingEstate = async (now: number): Promise<House> => {
   });
   await sql`insert into invitations (id, organisation_id, email, role, created_at, expires_at)
     values (${newId()}, ${organisation}, 'x@example.org', 'viewer', now(), now() + interval '30 days')`;
+  await sql`insert into probe_invitations (id, organisation_id, name, continent, fingerprint, shown, created_at, expires_at)
+    values (${newId()}, ${organisation}, 'P', 'Europe', ${Buffer.from(newId())}, 's', now(), now() + interval '1 hour')`;
   const entry = { at: new Date(now), organisation, user: null, who: 'x', through: 'page', token_name: null, address: null } as const;
   for (let count = 0; count < 12; count += 1) await insertAudit(sql, { ...entry, operation: 'createGroup', changed: {} });
   await end(house, now);

@@ -1,5 +1,5 @@
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { installationOperations, visitorOperations } from '../../../shared/api/inner/index.ts';
+import { innerOperations, installationOperations, visitorOperations } from '../../../shared/api/inner/index.ts';
 import { rawInput } from '../../../shared/api/operation.ts';
 import { inviteProbe, listProbeInvitations, revokeProbeInvitation } from '../../../shared/api/probes.ts';
 import { newId } from '../../../shared/base/ids.ts';
@@ -192,5 +192,15 @@ describe('a host that enrols', () => {
     for (let tries = 0; tries < 60; tries += 1) await refusalOf(enrol('svcj_', key, {}, '192.0.2.1'));
     expect(await refusalOf(enrol(token, key, {}, '192.0.2.1'))).toBe('too_many_attempts');
     expect(await refusalOf(enrol(token, key, {}, '192.0.2.2'))).toBe('taken');
+  });
+
+  test('of an organisation that is about to end is good again when that is undone', async () => {
+    const ending = await createHouse(bench.sql, { plan: 'business' });
+    const { token } = await invitePrivate(ending);
+    const key = createKey('user');
+    await bench.call(innerOperations.endOrganisation, ending.owner, { name: ending.name });
+    expect(await refusalOf(enrol(token, key))).toBe('organisation_ending');
+    await bench.call(innerOperations.keepOrganisation, ending.owner);
+    expect(await refusalOf(enrol(token, key))).toBe('taken');
   });
 });

@@ -65,20 +65,17 @@ export const changeRole: Page = {
   },
 };
 
-const removing = ({ caller }: MembersRequest, member: Member, state: FormState): PageAnswer => {
-  const isSelf = member.id === caller.user;
-  const { name } = caller.organisation;
-  return show({
+const removing = ({ caller }: MembersRequest, member: Member, state: FormState): PageAnswer =>
+  show({
     title: `Remove ${calledOf(member)}`,
     place: 'members',
     status: state.status,
     main: html`${heading({
-      sentence: isSelf ? `Leave ${name}?` : `Take ${calledOf(member)} out of ${name}?`,
-      below: html`${isSelf ? 'You see nothing of it any more, from now on.' : html`${member.email} sees nothing of it any more, from now on.`} The tokens and the channels that are ${isSelf ? 'yours' : 'theirs'} end; monitors and everything else stay.`,
+      sentence: `Take ${calledOf(member)} out of ${caller.organisation.name}?`,
+      below: html`${member.email} sees nothing of it any more, from now on. The tokens and the channels that are theirs end; monitors and everything else stay.`,
       trail,
-    })}${formSummary(state)}<form class="actions" method="post"><button class="button button-danger">${icon('delete')}${isSelf ? 'Leave it' : 'Take them out'}</button>${linkButton('/members', 'Stay as it is')}</form>`,
+    })}${formSummary(state)}<form class="actions" method="post"><button class="button button-danger">${icon('delete')}Take them out</button>${linkButton('/members', 'Stay as it is')}</form>`,
   });
-};
 
 export const removePage: Page = {
   method: 'GET',
@@ -86,6 +83,7 @@ export const removePage: Page = {
   needs: 'member',
   answer: async (request) => {
     const member = await memberOf(request);
+    if (member.id === request.caller.user) return seeOther('/members/leave');
     return proofFirst(request) ?? removing(request, member, freshForm(request.form));
   },
 };

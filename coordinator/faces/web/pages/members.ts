@@ -9,6 +9,7 @@ import { type MembersRequest, type Page, type PageAnswer, seeOther, show } from 
 import { proofFirst } from '../parts/entry.ts';
 import { refuseUnlessMay } from '../parts/may.ts';
 import { rolesFor } from '../parts/roles.ts';
+import { leave, leavePage } from './leave.ts';
 import { memberActs } from './member-acts.ts';
 
 const { listMembers, listInvitations, inviteMember, withdrawInvitation, setMemberRole } = innerOperations;
@@ -48,9 +49,9 @@ export const membersPage: Page = {
         ({ id, name, email, role, joined_at }) =>
           html`<tr id="member-${id}"><td data-label="Name">${name === '' ? '–' : name}${id === caller.user && html` <b>you</b>`}</td><td data-label="E-mail">${email}</td><td data-label="Role">${role}</td><td data-label="Since">${times.day(joined_at)}</td>${
             may(setMemberRole) &&
-            html`<td class="number"><div class="row-acts"><a class="button" href="/members/${id}/role">Role<span class="unseen"> of ${email}</span></a><a class="button" href="/members/${id}/remove">${id === caller.user ? 'Leave' : 'Remove'}<span class="unseen"> ${email}</span></a></div></td>`
+            html`<td class="number"><div class="row-acts"><a class="button" href="/members/${id}/role">Role<span class="unseen"> of ${email}</span></a>${id !== caller.user && html`<a class="button" href="/members/${id}/remove">Remove<span class="unseen"> ${email}</span></a>`}</div></td>`
           }</tr>`,
-      )}</tbody></table></div>${await invitationsTable(request)}`,
+      )}</tbody></table></div>${await invitationsTable(request)}${items.length > 1 && html`<p class="after"><a href="/members/leave">Leave ${caller.organisation.name}</a></p>`}`,
     });
   },
 };
@@ -153,4 +154,4 @@ export const renew: Page = {
   },
 };
 
-export const memberPages: readonly Page[] = [membersPage, invitePage, invite, renewPage, renew, takeBack, ...memberActs];
+export const memberPages: readonly Page[] = [membersPage, leavePage, leave, invitePage, invite, renewPage, renew, takeBack, ...memberActs];

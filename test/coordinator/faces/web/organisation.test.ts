@@ -122,6 +122,26 @@ describe('the end', () => {
   });
 });
 
+describe('another organisation', () => {
+  test('is made by who owns one, with its plan, and is shown from then on; five are enough', async () => {
+    const house = await createHouse(web.sql, { name: 'First', plan: 'team' });
+    const make = (name: string, by: Person) => post('/organisations/new', { name, time_zone: 'Europe/Oslo' }, by);
+    expect((await web.get('/organisations', { as: house.admin })).text).not.toContain('/organisations/new');
+    expect((await make('Mine', house.admin)).text).toContain('Only who owns an organisation here makes another one');
+    expect((await web.get('/organisations', { as: house.owner })).text).toContain('/organisations/new');
+    expect((await make(' ', house.owner)).status).toBe(400);
+    expect((await make('Second', house.owner)).headers.get('location')).toBe('/');
+    const shown = (await web.get('/organisation', { as: house.owner })).text;
+    expect([shown.includes('<h1>Second</h1>'), shown.includes('Europe/Oslo'), shown.includes('Team')]).toEqual([true, true, true]);
+    expect((await web.get('/', { as: house.owner })).text).not.toContain('First');
+    for (const name of ['Third', 'Fourth', 'Fifth']) expect((await make(name, house.owner)).status).toBe(303);
+    const over = await make('Sixth', house.owner);
+    expect([over.status, over.text.includes('5 are the most')]).toEqual([409, true]);
+    await post('/organisations', { organisation_id: house.organisation }, house.owner);
+    expect((await web.get('/organisation', { as: house.owner })).text).toContain('<h1>First</h1>');
+  });
+});
+
 test('how much of a plan is used stands there as a number and a bar', async () => {
   const small = await createHouse(web.sql, { plan: 'team' });
   const { text } = await web.get('/organisation', { as: small.viewer });
@@ -140,6 +160,20 @@ describe('members', () => {
     expect((await web.get('/', { as: house.member })).status).toBe(403);
     const roles = await web.sql`select role from memberships where organisation_id = ${house.organisation} order by role`;
     expect(roles.map((row) => row.role)).toEqual(['admin', 'member', 'owner']);
+  });
+
+  test('leave by themselves, whatever their role, and what is theirs ends; the last owner stays', async () => {
+    const house = await createHouse(web.sql, { name: 'Departures' });
+    expect((await web.get('/members', { as: house.viewer })).text).toContain('href="/members/leave"');
+    const leave = (by: Person) => post('/members/leave', {}, by);
+    const stays = await leave(house.owner);
+    expect([stays.status, stays.text.includes('This is the only owner')]).toEqual([409, true]);
+    for (const who of [house.viewer, house.member, house.admin]) {
+      expect((await leave(who)).headers.get('location')).toBe('/organisations');
+      expect((await web.get('/', { as: who })).status).toBe(403);
+      expect(await web.sql`select 1 from tokens where user_id = ${who.user}`).toHaveLength(0);
+    }
+    expect((await web.get('/members', { as: house.owner })).text).toContain('You are on your own here.');
   });
 
   test('who are no owners make none, nor unmake them, nor invite one', async () => {

@@ -14,6 +14,14 @@ export const ofTheAccount: Readonly<Record<string, string>> = {
   'GET /members/:member_id/remove': managersOfOurs,
   // The first who may takes them out; after that they are no member.
   'POST /members/:member_id/remove': 'in 403 404 403 403 ok 404',
+  'GET /organisations': 'in ok ok ok ok ok ok',
+  'GET /organisations/new': 'in ok ok ok ok ok ok',
+  // Whoever owns one here makes another.
+  'POST /organisations/new': 'in 403 ok 403 403 403 ok',
+  // The organisation that the form names is none of theirs.
+  'POST /organisations': 'in 404 404 404 404 404 404',
+  'GET /members/leave': members,
+  'POST /members/leave': members,
   'GET /organisation': members,
   'GET /organisation/edit': managers,
   'POST /organisation/edit': managers,

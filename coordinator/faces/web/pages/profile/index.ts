@@ -1,4 +1,5 @@
 import type { Page } from '../../page.ts';
+import { newOrganisation, newOrganisationPage } from './new-organisation.ts';
 import { organisationsPage, switchOrganisation } from './organisations.ts';
 import { dropPasskey, newPasskey, newPasskeyOptions, newPasskeyPage, passkeysPage, removePasskeyPage } from './passkeys.ts';
 import {
@@ -18,5 +19,5 @@ export const ownPages: readonly Page[] = [
   ...[profilePage, profileName, writeProfileName, profileEmail, writeProfileEmail, profilePassword, writeProfilePassword],
   ...[twoStepPage, setUpPage, setUp, newCodesPage, newCodes, turnOffPage, turnOff],
   ...[passkeysPage, newPasskeyPage, newPasskeyOptions, newPasskey, removePasskeyPage, dropPasskey],
-  ...[sessionsPage, endAllOthers, endOneSession, organisationsPage, switchOrganisation],
+  ...[sessionsPage, endAllOthers, endOneSession, organisationsPage, switchOrganisation, newOrganisationPage, newOrganisation],
 ];

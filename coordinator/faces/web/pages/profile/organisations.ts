@@ -1,6 +1,6 @@
 import { personOperations } from '../../../../../shared/api/inner/index.ts';
 import { html } from '../../html.ts';
-import { heading } from '../../layout.ts';
+import { heading, linkButton } from '../../layout.ts';
 import { type Page, seeOther, show } from '../../page.ts';
 
 /** Which organisation this browser acts in. */
@@ -9,7 +9,7 @@ export const organisationsPage: Page = {
   path: '/organisations',
   needs: 'person',
   answer: async ({ askOwn, times, signedIn: { caller } }) => {
-    const { items } = await askOwn(personOperations.listOwnOrganisations);
+    const { items, may_found } = await askOwn(personOperations.listOwnOrganisations);
     const now = caller?.organisation.id;
     const sentence =
       items.length === 0
@@ -23,7 +23,7 @@ export const organisationsPage: Page = {
         : 'The pages show one at a time; another browser may show another.';
     return show({
       title: 'Organisations',
-      main: html`${heading({ sentence, below })}${
+      main: html`${heading({ sentence, below, actions: may_found && linkButton('/organisations/new', 'New organisation', { symbol: 'add' }) })}${
         items.length > 0 &&
         html`<ul class="card settings">${items.map(
           ({ id, name, role, ends_at }) =>
