@@ -11,8 +11,8 @@ export type Count = {
 };
 
 export type RateLimiter = {
-  /** Counts a call of a subject (a token, an address) and says whether it may pass. */
-  readonly count: (subject: string) => Count;
+  /** Counts a call of a subject (a token, an address) and says whether it may pass; waits only where the share of this coordinator is used up. */
+  readonly count: (subject: string) => Count | Promise<Count>;
   /** Tells the other coordinators what was counted here, and hears from them; runs by itself. */
   readonly settle: () => Promise<void>;
   readonly close: () => Promise<void>;
@@ -25,24 +25,42 @@ type Parts = {
   readonly perMinute: number;
   /** Milliseconds between settlements: so long calls elsewhere may stay unknown here. */
   readonly settleEvery?: number;
+  /** So long a call waits for the others: a database that does not answer stops nobody. */
+  readonly patience?: number;
 };
 
-/** `calls` is what is known of all coordinators; `unsettled` is the part of it that the others have not heard of. */
-type Window = { began_at: number; calls: number; unsettled: number };
+const inTime = async (settling: Promise<void>, ms: number): Promise<boolean> => {
+  const late = Promise.withResolvers<boolean>();
+  const timer = setTimeout(() => late.resolve(false), ms);
+  const isSettled = await Promise.race([settling.then(() => true), late.promise]);
+  clearTimeout(timer);
+  return isSettled;
+};
+
+/** `calls` is what is known of all coordinators; `unsettled` is the part of it that the others have not heard of, `told` what they are told just now. */
+type Window = { began_at: number; calls: number; unsettled: number; told: number };
 
 const windowLength = 60_000;
+/** By so much of a limit all coordinators together may let too many calls pass. */
+const overshoot = 0.1;
 /** Addresses are free to make up: beyond this many subjects the oldest windows are forgotten first. */
 const mostSubjects = 200_000;
 
 /**
  * A window of 60 s that begins with the first call. Counted in memory, so that a call costs no write, and settled in batches.
  * A refused call is not counted, so that a window ends however often its subject knocks.
+ *
+ * What others have not heard of is a coordinator's share: with n coordinators a tenth of the limit, parted among the n - 1 that may not know yet. Used
+ * up, the next call waits for a settlement; half used, one is under way. So n coordinators, each knocked at as fast as can be, let a tenth too many
+ * pass at most; one that is alone never waits.
  */
-export const createRateLimiter = ({ sql, clock, log, perMinute, settleEvery = 250 }: Parts): RateLimiter => {
+export const createRateLimiter = ({ sql, clock, log, perMinute, settleEvery = 250, patience = 1_000 }: Parts): RateLimiter => {
   const windows = new Map<string, Window>();
   const changed = new Set<string>();
   let timer: NodeJS.Timeout | undefined;
   let settling: Promise<void> | undefined;
+  /** Until the first settlement says how many there are, another one may be there. */
+  let coordinators = 2;
   let sweptAt = clock.now();
   let forgottenAt = sweptAt;
   let troubled = false;
@@ -64,7 +82,7 @@ export const createRateLimiter = ({ sql, clock, log, perMinute, settleEvery = 25
     const known = windows.get(subject);
     if (known && !isOver(known, now)) return known;
     sweep(now);
-    const fresh = { began_at: now, calls: 0, unsettled: 0 };
+    const fresh = { began_at: now, calls: 0, unsettled: 0, told: 0 };
     windows.delete(subject);
     windows.set(subject, fresh);
     return fresh;
@@ -77,11 +95,15 @@ export const createRateLimiter = ({ sql, clock, log, perMinute, settleEvery = 25
     });
     changed.clear();
     if (batch.length === 0) return;
-    for (const { window, calls } of batch) window.unsettled -= calls;
+    for (const { window, calls } of batch) {
+      window.unsettled -= calls;
+      window.told = calls;
+    }
     try {
       const settled = new Map((await settleWindows(sql, batch, windowLength)).map((one) => [one.subject, one]));
       for (const { subject, window } of batch) {
         const known = settled.get(subject);
+        coordinators = known?.coordinators ?? coordinators;
         if (!known) continue;
         window.began_at = known.began_at;
         // Calls that came while the database answered are not in its number yet.
@@ -100,6 +122,7 @@ export const createRateLimiter = ({ sql, clock, log, perMinute, settleEvery = 25
       if (!troubled) log.warn({ err: error }, 'counts of calls cannot be settled between coordinators; each counts for itself meanwhile');
       troubled = true;
     }
+    for (const { window } of batch) window.told = 0;
   };
 
   const settle = async (): Promise<void> => {
@@ -116,18 +139,34 @@ export const createRateLimiter = ({ sql, clock, log, perMinute, settleEvery = 25
     timer ??= setTimeout(() => void settle(), settleEvery).unref();
   };
 
+  const share = (): number =>
+    coordinators <= 1 || troubled ? perMinute : Math.max(1, Math.floor((perMinute * overshoot) / (coordinators - 1)));
+
+  /** Nothing: the share is used up. `beyond`: it may be, as the others cannot be heard. */
+  const countNow = (subject: string, beyond = false): Count | undefined => {
+    const now = clock.now();
+    const window = windowOf(subject, now);
+    const reset = Math.max(1, Math.ceil((window.began_at + windowLength - now) / 1000));
+    if (window.calls >= perMinute) return { allowed: false, remaining: 0, reset };
+    if (!beyond && window.unsettled + window.told >= share()) return undefined;
+    window.calls += 1;
+    window.unsettled += 1;
+    changed.add(subject);
+    if (coordinators > 1 && !troubled && window.unsettled * 2 >= share()) void settle();
+    else wake();
+    return { allowed: true, remaining: perMinute - window.calls, reset };
+  };
+
+  const countLater = async (subject: string): Promise<Count> => {
+    for (;;) {
+      const isSettled = await inTime(settle(), patience);
+      const counted = countNow(subject, !isSettled);
+      if (counted) return counted;
+    }
+  };
+
   return {
-    count: (subject) => {
-      const now = clock.now();
-      const window = windowOf(subject, now);
-      const reset = Math.max(1, Math.ceil((window.began_at + windowLength - now) / 1000));
-      if (window.calls >= perMinute) return { allowed: false, remaining: 0, reset };
-      window.calls += 1;
-      window.unsettled += 1;
-      changed.add(subject);
-      wake();
-      return { allowed: true, remaining: perMinute - window.calls, reset };
-    },
+    count: (subject) => countNow(subject) ?? countLater(subject),
     settle,
     close: async () => {
       await settle();

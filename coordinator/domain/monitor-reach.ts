@@ -13,13 +13,24 @@ export type Checker = {
   readonly allowed_cidrs: readonly string[];
 };
 
+const hasOwn = (organisation: string, checkers: readonly Checker[]): boolean =>
+  checkers.some((checker) => checker.organisation === organisation);
+
+/** Why this is not the probe that could be named. */
+const unfitProbe = (isPublic: boolean, has: boolean): string => {
+  if (isPublic) return 'is a public probe, and only a private one can be named; choose places by `continents`, or leave both out.';
+  return has
+    ? 'is no private probe of this organisation; give the id of one, or leave it out.'
+    : 'this organisation has no private probe that could be named; leave it out, or set up one first.';
+};
+
 /** The probes that may be given this monitor. @throws Refusal `nobody_can_check` when its config chooses none that exists. */
 const chosen = (config: Config, organisation: string, checkers: readonly Checker[]): readonly Checker[] => {
   if (typeof config.probe === 'string') {
     const id = config.probe.toLowerCase();
-    const own = checkers.filter((checker) => checker.id === id && checker.organisation === organisation);
-    if (own.length > 0) return own;
-    throw new Refusal('nobody_can_check', 'config.probe: is no private probe of this organisation; give the id of one, or leave it out.');
+    const named = checkers.find((checker) => checker.id === id);
+    if (named?.organisation === organisation) return [named];
+    throw new Refusal('nobody_can_check', `config.probe: ${unfitProbe(named?.organisation === null, hasOwn(organisation, checkers))}`);
   }
   const open = checkers.filter((checker) => checker.organisation === null);
   if (!Array.isArray(config.continents)) return open;
@@ -44,8 +55,11 @@ export const refuseUnreachable = (
   if (!inside) return;
   // The same judgement that the probe's guard makes when it connects, from what its host last said that it allows.
   if (candidates.some(({ allowed_cidrs }) => reachesAny(inside.addresses, rangesFrom(allowed_cidrs)))) return;
+  const remedy = hasOwn(monitor.organisation, checkers)
+    ? 'name one of your private probes as `config.probe` whose host allows it (PROBE_ALLOW_CIDRS)'
+    : 'give a public address, or set up a private probe inside that network';
   throw new Refusal(
     'target_forbidden',
-    `${inside.key}: ${inside.host} is not a public address, and no probe that could check it may reach it; name a private probe as config.probe whose host allows it.`,
+    `${inside.key}: ${inside.host} is not a public address, and no probe that could check it may reach it; ${remedy}.`,
   );
 };

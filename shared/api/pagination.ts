@@ -34,6 +34,7 @@ export const page = <Name extends string, Item>(name: Name, item: Field<Item>, m
   );
 
 /** What a list answers to a cursor that it did not give. */
-export const cursorFault = (cursor: string): Fault => valueFault(['query', 'cursor'], 'not a cursor of this list', cursor);
+export const cursorFault = (cursor: string): Fault =>
+  valueFault(['query', 'cursor'], 'not a cursor of this list as it is asked for now; begin again without one', cursor);
 
 export const nullableString = (description: string) => nullable(string(), { description });

@@ -13,9 +13,16 @@ const noteCount = (reply: FastifyReply, count: Count): void => {
   throw tooMany;
 };
 
+/** Counts a call of which no token is known. */
+export const countAddress = async (
+  { limiter }: Pick<RestParts<TokenCaller>, 'limiter'>,
+  address: string,
+  reply: FastifyReply,
+): Promise<void> => noteCount(reply, await limiter.count(`address:${address}`));
+
 /**
- * Finds out who is calling and counts the call: for a known token on it, for anybody else on the address. What a known token is
- * answered carries its count, refusals included, so this runs before anything else of a request is looked at.
+ * Finds out who is calling and counts the call: for a known token on it, for anybody else on the address. Each
+ * answer carries the count, refusals included, so this runs before anything else of a request is looked at.
  */
 export const identify = async <Caller extends TokenCaller>(
   parts: Pick<RestParts<Caller>, 'authenticate' | 'limiter'>,
@@ -23,9 +30,7 @@ export const identify = async <Caller extends TokenCaller>(
   reply: FastifyReply,
 ): Promise<Caller> => {
   const caller = await parts.authenticate(request.authorization, request.address).catch(async (error: unknown) => {
-    if (!(error instanceof Refusal) || error.kind !== 'unauthenticated') throw error;
-    const count = await parts.limiter.count(`address:${request.address}`);
-    if (!count.allowed) noteCount(reply, count);
+    await countAddress(parts, request.address, reply);
     throw error;
   });
   if (caller.token) noteCount(reply, await parts.limiter.count(`token:${caller.token.id}`));

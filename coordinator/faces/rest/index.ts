@@ -8,10 +8,11 @@ import { bodyLimit, exactText, largeBodyLimit, readBody } from './body.ts';
 import { docsPage, docsSecurityPolicy } from './docs.ts';
 import { answerOf } from './errors.ts';
 import { figuresText, figuresType } from './figures.ts';
-import { identify } from './identify.ts';
+import { countAddress, identify } from './identify.ts';
 import { methodsOf, openPaths } from './methods.ts';
 import { apiDocument } from './openapi.ts';
 import type { RestParts, TokenCaller } from './parts.ts';
+import { answerInWords } from './server-options.ts';
 import { prefix, queryOf } from './urls.ts';
 
 export type { RestParts, TokenCaller } from './parts.ts';
@@ -35,6 +36,7 @@ const json = 'application/json; charset=utf-8';
 export const restRoutes = <Caller extends TokenCaller>(app: FastifyInstance, parts: RestParts<Caller>): void => {
   // Where people look for the page of the API first.
   for (const url of ['/docs', '/docs/', `${prefix}/docs/`]) app.get(url, (_request, reply) => reply.redirect(`${prefix}/docs`, 308));
+  answerInWords(app.server);
   app.register(
     async (api) => {
       api.decorateRequest('caller', null);
@@ -49,7 +51,10 @@ export const restRoutes = <Caller extends TokenCaller>(app: FastifyInstance, par
         delete request.raw.headers['content-type'];
         const { authorization } = request.headers;
         const open = request.is404 || openPaths.some((path) => path === request.routeOptions.url);
+        if (request.raw.headers.host === undefined && request.raw.httpVersion === '1.1')
+          throw new Refusal('request_malformed', 'The header Host is missing; HTTP/1.1 wants it.');
         if (open && authorization === undefined) {
+          await countAddress(parts, request.ip, reply);
           if (request.is404) refuseRoute(request, reply);
           return;
         }

@@ -163,7 +163,7 @@ account. It acts for one organisation and can do no more than the person who mad
 that may write.
 
 Each token may make 120 calls a minute, where the operator of the service did not choose another number. \`RateLimit-Remaining\` and
-\`RateLimit-Reset\` (seconds) stand on every answer to a known token.
+\`RateLimit-Reset\` (seconds) stand on every answer; a call without a valid token counts for its address.
 
 Lists come in pages: send \`next_cursor\` back as \`cursor\` until it is null. Ids are UUIDs, date-times are in UTC. A refusal has a body
 \`{"error": {"code", "message"}}\`; branch on the code, which is stable. An unknown route answers 404 \`route_not_found\`, a wrong method

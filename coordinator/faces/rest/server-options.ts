@@ -1,5 +1,7 @@
+import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
-import type { FastifyServerOptions } from 'fastify';
+import type { Duplex } from 'node:stream';
+import type { FastifyHttpOptions } from 'fastify';
 import { codeOf } from '../../../shared/base/error-code.ts';
 import { bodyLimit } from './body.ts';
 import { errorBody } from './errors.ts';
@@ -29,17 +31,26 @@ const unreadable = (error: Error): Bare => {
     : malformed('400 Bad Request', 'The request could not be read.');
 };
 
-/** What cannot be read as HTTP at all is answered here, on the bare socket: no route has been found yet. */
-const refuseUnreadable = (error: Error, socket: Socket): void => {
-  if (codeOf(error) === 'ECONNRESET' || !socket.writable) {
-    socket.destroy();
-    return;
-  }
-  const { status, body, headers = '' } = unknownMethod(error) ?? unreadable(error);
+const answerBare = (socket: Duplex, { status, body, headers = '' }: Bare): void => {
   const text = JSON.stringify(body);
   socket.end(
     `HTTP/1.1 ${status}\r\nContent-Type: application/json; charset=utf-8\r\n${headers}Content-Length: ${Buffer.byteLength(text)}\r\nConnection: close\r\n\r\n${text}`,
   );
+};
+
+/** What cannot be read as HTTP at all is answered here, on the bare socket: no route has been found yet. */
+const refuseUnreadable = (error: Error, socket: Socket): void => {
+  if (codeOf(error) === 'ECONNRESET' || !socket.writable) socket.destroy();
+  else answerBare(socket, unknownMethod(error) ?? unreadable(error));
+};
+
+/** What Node answers by itself, before anything of ours is asked, and without a word about why. */
+export const answerInWords = (server: Server): void => {
+  server.on('connect', (_request, socket) => answerBare(socket, malformed('400 Bad Request', 'This is no proxy; ask for a path of it.')));
+  server.on('checkExpectation', (_request, response) => {
+    const { body } = malformed('', 'The only expectation that can be met is 100-continue; leave the header Expect out.');
+    response.writeHead(417, { 'content-type': 'application/json; charset=utf-8' }).end(JSON.stringify(body));
+  });
 };
 
 /** Requests and answers are judged by the shapes of the operations, not by the server. */
@@ -51,6 +62,8 @@ const noSchemas = (): never => {
 export const restServerOptions = {
   bodyLimit,
   exposeHeadRoutes: false,
+  /** Node would refuse a request without one with no word; here it is refused by whoever is asked. */
+  http: { requireHostHeader: false },
   /** A body that stalls does not hold its connection for ever; no call of the API has more than can be sent in this time. */
   requestTimeout: 60_000,
   rewriteUrl: (request) => soundUrl(request.url ?? '/'),
@@ -59,4 +72,4 @@ export const restServerOptions = {
   routerOptions: { maxParamLength: 16 * 1024 },
   // Without these it would load a hundred modules at every start, for schemas that no route has.
   schemaController: { compilersFactory: { buildValidator: noSchemas, buildSerializer: noSchemas } },
-} as const satisfies FastifyServerOptions;
+} as const satisfies FastifyHttpOptions<Server>;

@@ -114,6 +114,18 @@ describe('a new monitor', () => {
     expect(draft({ target: 'http://localhost/' }, 'self_hosted', [publicProbe('Europe', ['127.0.0.0/8'])]).name).toBe('localhost');
   });
 
+  test('is told what it could name as its probe, and what it could not', () => {
+    const words = (config: object, checkers: Parameters<typeof draft>[2]) =>
+      refusal(() => draft({ target: 'http://10.1.2.3/', config: { ...config } }, 'self_hosted', checkers))[1];
+    const none = [publicProbe('Europe')];
+    expect(words({}, none)).toContain('give a public address, or set up a private probe inside that network');
+    expect(words({ probe: publicProbe('Europe').id }, none)).toContain('is a public probe, and only a private one can be named');
+    expect(words({ probe: stranger }, none)).toContain('this organisation has no private probe that could be named');
+    const own = { ...publicProbe('Asia'), id: privateProbe, organisation };
+    expect(words({}, [...none, own])).toContain('name one of your private probes as `config.probe` whose host allows it');
+    expect(words({ probe: stranger }, [...none, own])).toContain('is no private probe of this organisation; give the id of one');
+  });
+
   test('of a public name is taken even while there is no probe at all', () => {
     expect(draft({}, 'self_hosted', []).name).toBe('example.com');
   });
