@@ -2,7 +2,7 @@
 
 import type { Tab } from '../support/browser.ts';
 import type { Demo } from '../support/demo.ts';
-import { ownAssistant, ownInvitation, ownMember, ownPasskey, ownSetAside, ownToken } from '../support/own-things.ts';
+import { askedBy, ownAssistant, ownInvitation, ownMember, ownPasskey, ownSetAside, ownToken } from '../support/own-things.ts';
 
 export type PageLook = {
   /** Names the picture. */
@@ -150,6 +150,9 @@ export const pageLooks: readonly PageLook[] = [
   { name: 'token-made', path: '/tokens/new', as: 'owner', first: makeToken, isNewEachTime: true },
   { name: 'token-revoke', path: `/tokens/${ownToken}/revoke`, as: 'owner' },
   { name: 'assistant-disconnect', path: `/tokens/assistants/${ownAssistant}/disconnect`, as: 'owner' },
+  { name: 'connect', path: askedBy('site'), as: 'owner' },
+  { name: 'connect-a-program', path: askedBy('machine'), as: 'viewer' },
+  { name: 'connect-failed', path: '/connect/failed?why=invalid_client', as: 'stranger' },
   { name: 'profile', path: '/profile', as: 'owner' },
   { name: 'profile-name', path: '/profile/name', as: 'owner' },
   { name: 'profile-email', path: '/profile/email', as: 'owner' },

@@ -1,5 +1,7 @@
 /** For test files and pictures: what people of a house have set up for themselves. */
+import { createAssistantKey, recordFingerprint } from '../../coordinator/access/connections.ts';
 import { newId } from '../../shared/base/ids.ts';
+import { testSecretKey } from './people.ts';
 import type { TestWeb } from './web.ts';
 
 /** One of the viewer's passkeys. */
@@ -102,6 +104,29 @@ const seedTokens = async ({ sql, house }: Pick<TestWeb, 'sql' | 'house'>, now: n
     })}`;
 };
 
+/** Clients that registered, and where they return to. */
+const clients = {
+  site: { client_name: 'Claude', redirect_uri: 'https://claude.ai/api/mcp/auth_callback' },
+  machine: { client_name: 'Visual Studio Code', redirect_uri: 'http://127.0.0.1:33418/' },
+} as const;
+
+/** Where one of them sends its person. */
+export const askedBy = (client: keyof typeof clients): string =>
+  `/oauth/auth?${new URLSearchParams({
+    ...{ client_id: `demo-${client}`, redirect_uri: clients[client].redirect_uri, response_type: 'code', scope: 'read write' },
+    ...{ code_challenge: 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM', code_challenge_method: 'S256' },
+  })}`;
+
+const seedClients = async ({ sql }: Pick<TestWeb, 'sql'>, now: number): Promise<void> => {
+  const key = await createAssistantKey(sql, { secretKey: testSecretKey })();
+  for (const [name, { client_name, redirect_uri }] of Object.entries(clients)) {
+    const client_id = `demo-${name}`;
+    const payload = JSON.stringify({ client_id, client_name, redirect_uris: [redirect_uri] });
+    await sql`insert into oauth_records (model, fingerprint, payload, created_at)
+      values ('Client', ${recordFingerprint(key, 'Client', client_id)}, ${payload}::text::jsonb, ${new Date(now)})`;
+  }
+};
+
 /** Assistants of three members. */
 const seedAssistants = async ({ sql, house }: Pick<TestWeb, 'sql' | 'house'>, now: number): Promise<void> => {
   const at = (ago: number): Date => new Date(now - ago);
@@ -139,6 +164,7 @@ export const seedOwnThings = async ({ sql, house }: Pick<TestWeb, 'sql' | 'house
   await seedPeople({ sql, house }, now);
   await seedTokens({ sql, house }, now);
   await seedAssistants({ sql, house }, now);
+  await seedClients({ sql }, now);
   await seedHouse({ sql, house }, now);
   const { user } = house.viewer;
   await sql`insert into second_factors (user_id, secret, created_at, last_step) values (${user}, ${Buffer.alloc(60)}, ${new Date(now - 20 * 86_400_000)}, 0)`;

@@ -74,10 +74,10 @@ const permission = (asked: AskedConsent, own: readonly Own[], state: FormState):
 const place = (own: readonly Own[], state: FormState): Html => {
   const [only] = own;
   if (own.length === 1 && only)
-    return html`${hiddenField('organisation_id', only.id)}<div class="field"><p class="connect-label">In</p><p>${only.name}</p></div>`;
+    return html`${hiddenField('organisation_id', only.id)}<div class="field"><p class="connect-label">Organisation</p><p>${only.name}</p></div>`;
   const named = (each: Own): string => (mayChange(each) ? each.name : `${each.name} (you may look only)`);
   return selectField({
-    ...{ name: 'organisation_id', label: 'In', state },
+    ...{ name: 'organisation_id', label: 'Organisation', state },
     choices: own.map((each) => ({ value: each.id, label: named(each) })),
   });
 };
@@ -88,7 +88,7 @@ const consentPage = (request: PersonsRequest, asked: AskedConsent, own: readonly
     'Connect an assistant',
     entryCard(
       html`Connect ${asked.client}?`,
-      html`<p class="entry-words">It asks to act as you, ${person.email}.</p>
+      html`<p class="entry-words">Who asks calls itself ${asked.client}, and would act as you, ${person.email}.</p>
 <dl class="connect-facts"><dt>The answer goes to</dt><dd>${destination(asked)}</dd></dl>`,
       warning(asked),
       formSummary(state),

@@ -40,9 +40,9 @@ export const connectedAssistants = async (request: MembersRequest): Promise<Html
     html`<div class="table-card"><table class="cards"><thead><tr><th scope="col">Assistant</th><th scope="col">May</th>${manages && html`<th scope="col">Of</th>`}<th scope="col">Used</th><th scope="col">Connected</th><th scope="col"><span class="unseen">Disconnect</span></th></tr></thead><tbody>${items.map((each) => rowOf(each, request, manages))}</tbody></table></div>${more}`
   }<div class="card stack after-table"><p>${
     items.length === 0
-      ? 'Claude, ChatGPT, an editor: an assistant can ask about your monitors, and change them if you let it.'
-      : 'Connect another one:'
-  } Give it this address as a connector (an MCP server); it then asks you here what it may.</p>${address(`${instruments.baseUrl()}/mcp`)}</div></section>`;
+      ? 'Claude, ChatGPT, an editor: an assistant can ask about your monitors, and change them if you let it. Give it'
+      : 'To connect another one, give it'
+  } this address as a connector (an MCP server); it then asks you here what it may.</p>${address(`${instruments.baseUrl()}/mcp`)}</div></section>`;
 };
 
 const trail = [{ href: '/tokens', name: 'Tokens' }];

@@ -1,8 +1,11 @@
+import { createServer } from 'node:http';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createMonitor } from '../../../../shared/api/monitors.ts';
 import { rawInput } from '../../../../shared/api/operation.ts';
 import { assistantOf, consent, createBrowser, ledTo } from '../../../support/assistant-client.ts';
+import { openTab } from '../../../support/browser.ts';
+import { describeInBrowser } from '../../../support/in-browser.ts';
 import { createHouse } from '../../../support/people.ts';
 import { startWeb, type TestWeb } from '../../../support/web.ts';
 
@@ -173,4 +176,24 @@ test('cookies of the way are for nobody’s scripts, and are not sent along by o
     expect(line).toMatch(/; samesite=lax/i);
     expect(line).toMatch(/; path=\/(?:connect|oauth\/auth)/i);
   }
+});
+
+describeInBrowser('a browser', (browser) => {
+  test.each([true, false])('goes from the sign-in by the consent to the program that asked, with scripts: %s', async (scripts) => {
+    const program = createServer((_request, response) => response.end('You can go back to the program.'));
+    await new Promise<void>((resolve) => program.listen(0, '127.0.0.1', resolve));
+    const address = program.address();
+    const port = typeof address === 'object' && address !== null ? address.port : 0;
+    const assistant = assistantOf(web.url, { redirect: `http://127.0.0.1:${port}/callback`, name: 'Editor' });
+    const tab = await openTab(browser(), web.url, { scripts, cookie: await web.cookieOf(web.house.member) });
+    await tab.page.goto((await assistant.begin()).href);
+    await tab.page.getByLabel('Look and change').check();
+    await tab.page.getByRole('button', { name: 'Connect', exact: true }).click();
+    await tab.page.waitForURL(/\/callback\?code=/);
+    const { access_token } = await assistant.end(new URL(tab.page.url()));
+    expect(await web.connections.callerOf(access_token)).toMatchObject({ user: web.house.member.user, scope: 'read_write' });
+    expect(tab.complaints).toEqual([]);
+    await tab.close();
+    await new Promise((resolve) => program.close(resolve));
+  });
 });

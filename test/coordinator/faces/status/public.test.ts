@@ -226,8 +226,10 @@ describe('a domain of its own', () => {
     expect((await get(/href="([^"]*\.css)"/.exec(text)?.[1] ?? '')).status).toBe(200);
     expect((await get('/robots.txt')).text).toBe('User-agent: *\nAllow: /\n');
     expect((await get('/embed')).status).toBe(200);
-    for (const path of ['/sign-in', '/api/v1/me', '/api/v1/docs', '/live', '/status/shop', '/mcp', '/health', '//sign-in', '/../sign-in'])
-      expect([path, (await get(path)).status]).toEqual([path, 404]);
+    const known = ['oauth-protected-resource', 'oauth-protected-resource/mcp', 'oauth-authorization-server', 'openid-configuration'];
+    const signingIn = ['/oauth/auth', '/oauth/jwks', '/connect/failed', ...known.map((name) => `/.well-known/${name}`)];
+    const inner = ['/sign-in', '/api/v1/me', '/api/v1/docs', '/live', '/status/shop', '/mcp', '/health', '//sign-in', '/../sign-in'];
+    for (const path of [...inner, ...signingIn]) expect([path, (await get(path)).status]).toEqual([path, 404]);
     expect((await web.hosted('other.example', '/status/shop')).text).not.toContain('other.example');
     expect((await web.hosted('other.example', '/sign-in')).status).toBe(200);
     const posted = await web.hosted('status.shop.example', '/sign-in', 'POST');
