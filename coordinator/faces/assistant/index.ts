@@ -2,6 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { memberOf } from '../../../shared/base/record.ts';
 import { Refusal } from '../../../shared/base/refusal.ts';
 import type { Count } from '../../access/rate-limit.ts';
+import { challengeOf } from '../oauth/resource.ts';
 import { bodyLimit } from '../rest/body.ts';
 import { answerOf } from '../rest/errors.ts';
 import type { Asking, AssistantParts } from './parts.ts';
@@ -17,9 +18,6 @@ export const assistantPath = '/mcp';
 
 const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const;
 
-/** Everything that a client may want is asked for at once; the person narrows it. */
-const scopes = 'read write';
-
 const missing = () =>
   new Refusal(
     'token_missing',
@@ -28,11 +26,6 @@ const missing = () =>
 const invalid = () =>
   new Refusal('token_invalid', 'This assistant is not connected (any more), or its access has to be renewed; connect it again.');
 const ended = () => new Refusal('token_invalid', 'This assistant was disconnected in the meantime. What it did until then stays.');
-
-const challengeOf = ({ code }: Refusal, baseUrl: string): string => {
-  const error = code === 'token_missing' ? '' : 'error="invalid_token", ';
-  return `Bearer ${error}resource_metadata="${baseUrl}/.well-known/oauth-protected-resource${assistantPath}", scope="${scopes}"`;
-};
 
 const noteCount = (reply: FastifyReply, { remaining, reset, allowed }: Count): void => {
   reply.headers({ 'ratelimit-remaining': String(remaining), 'ratelimit-reset': String(reset) });
@@ -99,7 +92,7 @@ export const assistantRoutes = (app: FastifyInstance, parts: AssistantParts): vo
       if (hidden) parts.log.error({ err: hidden.error, request_id: hidden.request_id, url: request.routeOptions.url }, 'request failed');
       reply.code(status).headers(headers);
       if (error instanceof Refusal && error.kind === 'unauthenticated')
-        reply.header('www-authenticate', challengeOf(error, parts.baseUrl()));
+        reply.header('www-authenticate', challengeOf(parts.baseUrl(), error.code === 'token_missing' ? undefined : 'invalid_token'));
       const said = memberOf(body, 'error');
       return reply.send(
         faultBody(hidden ? -32_603 : refusedCode, String(memberOf(said, 'message')), null, { code: memberOf(said, 'code') }),

@@ -6,16 +6,12 @@ export const assistantScopes = ['read', 'write'] as const;
 
 const metadataPath = '/.well-known/oauth-protected-resource';
 
-/** Why a call by a token was refused; none for who brought no token. */
-export type ChallengeFault = {
-  readonly error: 'invalid_token' | 'insufficient_scope';
-  /** In words, without quotation marks. */
-  readonly description: string;
-};
-
-/** The value of WWW-Authenticate for a call of an assistant that is refused: where it is told how to sign in, and what to ask for. */
-export const challengeOf = (baseUrl: string, fault?: ChallengeFault): string => {
-  const said = fault === undefined ? [] : [`error="${fault.error}"`, `error_description="${fault.description}"`];
+/**
+ * The value of WWW-Authenticate for a call of an assistant that is refused: where it is told how to sign in, and what to ask for. Everything at once; the
+ * person narrows it.
+ */
+export const challengeOf = (baseUrl: string, error?: 'invalid_token'): string => {
+  const said = error === undefined ? [] : [`error="${error}"`];
   return `Bearer ${[...said, `resource_metadata="${baseUrl}${metadataPath}/mcp"`, `scope="${assistantScopes.join(' ')}"`].join(', ')}`;
 };
 
