@@ -49,10 +49,17 @@ const walls: Readonly<Record<string, readonly string[]>> = {
     ...['coordinator/faces/web/html.ts', 'coordinator/faces/web/cookies.ts', 'coordinator/faces/web/same-origin.ts'],
     ...['coordinator/publishing', 'coordinator/domain/public-page.ts', 'coordinator/domain/status-page.ts', 'shared/base'],
   ],
-  // Assistants get from REST only how a body is bounded and how a failure is answered.
+  // Assistants get from REST only how a body is bounded and how a failure is answered, and from signing in what a challenge says.
   'coordinator/faces/assistant': [
     ...['coordinator/faces/rest/body.ts', 'coordinator/faces/rest/errors.ts', 'coordinator/faces/rest/server-options.ts'],
-    ...['coordinator/operations', 'coordinator/access', 'shared/assistants', 'shared/api', 'shared/base'],
+    ...[
+      'coordinator/faces/oauth/resource.ts',
+      'coordinator/operations',
+      'coordinator/access',
+      'shared/assistants',
+      'shared/api',
+      'shared/base',
+    ],
   ],
   // A bus is made before there is a house.
   'coordinator/operator': ['coordinator/operations', 'coordinator/access', 'shared/bus/bus-setup.ts', 'shared/api', 'shared/base'],
