@@ -1,3 +1,4 @@
+import { configKeys, kinds } from '../api/config-keys.ts';
 import { maybe, string } from '../api/fields.ts';
 import { operations } from '../api/index.ts';
 import { tryMonitor } from '../api/inner/trials.ts';
@@ -10,7 +11,12 @@ import { tried } from './trying.ts';
 
 /** What the hosted connector offers beside the tools of both forms. A row makes an operation a tool. */
 
-const asIs = {};
+/** The keys of a config, each with an example: what an assistant has to know before it can propose one. */
+const keys = kinds
+  .map(
+    (kind) => `${kind} ${JSON.stringify(Object.fromEntries(Object.entries(configKeys[kind]).map(([key, { example }]) => [key, example])))}`,
+  )
+  .join('; ');
 
 /** As much as the whole of an incident may hold. */
 const wholeEvidence = { textBytes: 2_000, items: 40 };
@@ -50,20 +56,18 @@ const rows = {
     title: 'Get an alert channel',
     about: 'Use it to see how one channel is set up and when it is told. Secrets, and of an address all but its host, are shown as ***.',
     run: channel,
-    more: asIs,
   },
   preview_maintenance_window: {
     operation: operations.previewMaintenanceWindow,
     title: 'Preview a maintenance window',
     about: 'Use it before create_maintenance_window to see when a window would occur. Nothing is stored.',
     run: whole,
-    more: asIs,
   },
   test_config: {
     operation: tryMonitor,
     title: 'Try a check once, from every continent',
     about:
-      'Use it before create_monitor or update_monitor to see whether a config works: probes on every continent look once, now. Nothing is stored, nobody is alerted. It takes up to half a minute; ten a minute are allowed.',
+      'Use it before create_monitor or update_monitor to see whether a config works: probes on every continent look once, now. Nothing is stored, nobody is alerted. It takes up to half a minute; ten a minute are allowed. The keys of config stand in create_monitor.',
     effect: 'changes',
     idempotent: true,
     open: true,
@@ -72,11 +76,9 @@ const rows = {
   create_monitor: {
     operation: operations.createMonitor,
     title: 'Create a monitor',
-    about:
-      'Starts watching something. Try the config with test_config first where you can. The address that a heartbeat waits for is shown in the web interface alone.',
+    about: `Starts watching something. Try the config with test_config first where you can. The address that a heartbeat waits for is shown in the web interface alone. Every key of config may be left out; here each has an example: ${keys}.`,
     effect: 'changes',
     run: whole,
-    more: asIs,
   },
   update_monitor: {
     operation: operations.updateMonitor,
@@ -87,21 +89,18 @@ const rows = {
     idempotent: true,
     without: ['enabled'],
     run: whole,
-    more: asIs,
   },
   pause_monitor: {
     operation: operations.updateMonitor,
     title: 'Pause a monitor',
     about: 'Ends its checks and alerts until it is resumed. For planned work use create_maintenance_window, which goes on checking.',
     ...withFixed({ enabled: false }),
-    more: asIs,
   },
   resume_monitor: {
     operation: operations.updateMonitor,
     title: 'Resume a monitor',
     about: 'Begins the checks of a paused monitor again.',
     ...withFixed({ enabled: true }),
-    more: asIs,
   },
   delete_monitor: {
     operation: operations.deleteMonitor,
@@ -123,7 +122,6 @@ const rows = {
     effect: 'changes',
     idempotent: true,
     run: whole,
-    more: asIs,
   },
   update_group: {
     operation: operations.updateGroup,
@@ -132,7 +130,6 @@ const rows = {
     effect: 'changes',
     idempotent: true,
     run: whole,
-    more: asIs,
   },
   delete_group: {
     operation: operations.deleteGroup,
@@ -148,7 +145,6 @@ const rows = {
       'Holds the alerts of monitors or groups for some time, once or again and again; they are still checked. Call whoami first for the present time.',
     effect: 'changes',
     run: whole,
-    more: asIs,
   },
   update_maintenance_window: {
     operation: operations.updateMaintenanceWindow,
@@ -157,7 +153,6 @@ const rows = {
     effect: 'changes',
     idempotent: true,
     run: whole,
-    more: asIs,
   },
   delete_maintenance_window: {
     operation: operations.deleteMaintenanceWindow,
@@ -173,7 +168,6 @@ const rows = {
     effect: 'changes',
     idempotent: true,
     run: whole,
-    more: asIs,
   },
 } as const satisfies Record<string, Parameters<typeof toolOf>[1]>;
 

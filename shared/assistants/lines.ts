@@ -129,7 +129,7 @@ export const lineOf = {
       oneLine(item.name, 60),
       item.enabled === false ? 'off' : item.verified === false ? 'not confirmed yet' : item.delivering === false ? 'failing' : 'delivering',
       item.covers === 'all' ? 'all monitors' : covers(item),
-      typeof item.delay_s === 'number' ? durationText(item.delay_s * 1_000) : '',
+      typeof item.delay_s === 'number' && item.delay_s > 0 ? durationText(item.delay_s * 1_000) : 'at once',
     ],
   },
 } as const satisfies Record<string, LineOf>;

@@ -1,8 +1,8 @@
 import type { Readable, Writable } from 'node:stream';
 import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/server';
+import { type Asked, askedBy, explained, foreignRevision } from '../assistants/faults.ts';
 import { isRecord } from '../base/record.ts';
 import { type Id, idOf, readMessage } from './json-rpc.ts';
-import { type Asked, askedBy, explained, foreignRevision } from './mcp-faults.ts';
 
 /**
  * JSON-RPC over two streams, one message a line. The library's own transport drops malformed lines without a word and leaves calls

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { PassThrough } from 'node:stream';
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { createLineTransport } from '../../../shared/client/line-transport.ts';
 
 const setUp = (options: { mostBytes?: number; drainMs?: number } = {}) => {
@@ -90,6 +90,30 @@ test('a call that never ends holds the process up only so long', async () => {
   await send(request(1));
   input.end();
   await closed;
+});
+
+test('a call in flight is answered after the input has ended, however slow the service is', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  try {
+    const { transport, input, written, closed, send } = setUp();
+    const ended = new Promise((resolve) => input.once('end', resolve));
+    let isClosed = false;
+    const noted = closed.then(() => {
+      isClosed = true;
+    });
+    await transport.start();
+    await send(request(1));
+    input.end();
+    await ended;
+    vi.advanceTimersByTime(5 * 60_000);
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(isClosed).toBe(false);
+    await transport.send({ jsonrpc: '2.0', id: 1, result: {} });
+    await noted;
+    expect(written).toMatchObject([{ id: 1, result: {} }]);
+  } finally {
+    vi.useRealTimers();
+  }
 });
 
 test('what stands beside the members of a message, and null for no parameters, does not keep it from being taken', async () => {

@@ -126,6 +126,31 @@ describe('who is not let in', () => {
   });
 });
 
+describe.each<[string, object, Record<string, string>]>([
+  ['of 2026-07-28', { _meta: envelope() }, { 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'tools/call' }],
+  ['with a handshake', {}, {}],
+])('arguments that are none, %s', (_, more, headers) => {
+  const call = async (params: Record<string, unknown>) => {
+    const named = typeof params.name === 'string' && '_meta' in more ? { ...headers, 'mcp-name': params.name } : headers;
+    const answer = await at.face.post(
+      connected(member),
+      { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { ...params, ...more } },
+      named,
+    );
+    return { status: answer.status, text: await answer.text() };
+  };
+
+  test('fail the tool in words, and null counts as none', async () => {
+    const nothing = await call({ name: 'whoami', arguments: null });
+    expect(nothing.status, nothing.text).toBe(200);
+    expect(nothing.text).toContain('"role":"member"');
+    const list = await call({ name: 'get_monitor', arguments: ['x'] });
+    expect(list.status, list.text).toBe(200);
+    expect(list.text).toMatch(/arguments must be an object, not a list.*"isError":true/);
+    expect(list.text).not.toContain('invalid_type');
+  });
+});
+
 describe('who may less in the middle of it', () => {
   test('is refused at the next step of the same call, and at the next call', async () => {
     const { id } = await bench.call(createMonitor, home().owner, { type: 'https', target: 'https://example.org/', name: 'kept' });
