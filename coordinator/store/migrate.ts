@@ -1,17 +1,8 @@
-import { readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { codeOf } from '../../shared/base/error-code.ts';
 import { doAlone } from './advisory-locks.ts';
 import type { Sql } from './database.ts';
+import { migrationNames, migrationText } from './migration-files.ts';
 import { inTransaction } from './transactions.ts';
-
-const folder = join(import.meta.dirname, 'migrations');
-
-/** The files in their order; the number at the head of a name gives it. */
-export const migrationNames = (): string[] =>
-  readdirSync(folder)
-    .filter((name) => name.endsWith('.sql'))
-    .toSorted();
 
 /** The files that this database lacks, found by one question. One that nobody has been in yet has not even the table. */
 export const missingMigrations = async (sql: Sql): Promise<readonly string[]> => {
@@ -41,10 +32,7 @@ export const migrate = async (sql: Sql): Promise<string[]> => {
         transaction`select 1 from migrations where name = ${name}`,
       ]);
       if (known) return false;
-      await Promise.all([
-        transaction.unsafe(readFileSync(join(folder, name), 'utf8')),
-        transaction`insert into migrations (name) values (${name})`,
-      ]);
+      await Promise.all([transaction.unsafe(migrationText(name)), transaction`insert into migrations (name) values (${name})`]);
       return true;
     });
     if (fresh) applied.push(name);

@@ -27,6 +27,22 @@ export const downloadRoutes = (
     return started;
   };
 
+  // As `sha256sum -c` reads them.
+  app.get('/downloads/SHA256SUMS', { exposeHeadRoute: true }, async (_request, reply) => {
+    const lines = await Promise.all(
+      downloadNames.map(
+        async (name) =>
+          `${createHash('sha256')
+            .update((await download(name)).text)
+            .digest('hex')}  ${name}\n`,
+      ),
+    );
+    return reply
+      .headers({ 'cache-control': 'no-cache', 'x-content-type-options': 'nosniff' })
+      .type('text/plain; charset=utf-8')
+      .send(lines.join(''));
+  });
+
   for (const name of downloadNames) {
     // Whoever asks only for the head, to see whether there is a newer one, gets it.
     app.get(`/downloads/${name}`, { exposeHeadRoute: true }, async (request, reply) => {

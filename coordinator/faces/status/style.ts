@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto';
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { type Body, bodyOf } from './sending.ts';
+import { styleText } from './style-file.ts';
 
-const source = readFileSync(join(import.meta.dirname, 'style.css'), 'utf8');
 // No text in it has spaces that count.
-const text = source.replaceAll(/\s+/g, ' ').replaceAll(/ ?([{};:,]) /g, '$1');
+const text = styleText()
+  .replaceAll(/\s+/g, ' ')
+  .replaceAll(/ ?([{};:,]) /g, '$1');
 
 /** Has its content in its name, so that it is kept for ever and never out of date. */
 export const styleName = `style-${createHash('sha256').update(text).digest('base64url').slice(0, 10)}.css`;

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
-import { readFileSync } from 'node:fs';
-import { basename, extname, join } from 'node:path';
+import { basename, extname } from 'node:path';
 import { promisify } from 'node:util';
 import { brotliCompress, constants } from 'node:zlib';
+import { builtFiles, fileBytes } from './asset-files.ts';
 
 /** What the browser fetches besides pages. Each has its content in its name, so that it is kept for ever and never out of date. */
 export type Asset = {
@@ -24,8 +24,6 @@ export type Assets = {
   readonly font: string;
 };
 
-const folder = join(import.meta.dirname, 'assets');
-
 const types: Readonly<Record<string, string>> = {
   '.css': 'text/css; charset=utf-8',
   '.js': 'text/javascript; charset=utf-8',
@@ -40,7 +38,7 @@ const drawn = new Map<string, Uint8Array>();
 
 /** The address of a drawing that lies in `assets`: known from the first moment, because parts of pages speak of it. */
 export const drawing = (file: string): string => {
-  const bytes = readFileSync(join(folder, file));
+  const bytes = fileBytes(file);
   const name = `${basename(file, extname(file))}-${hashOf(bytes)}${extname(file)}`;
   drawn.set(name, bytes);
   return `/assets/${name}`;
@@ -61,27 +59,7 @@ const assetOf = async (name: string, bytes: Uint8Array): Promise<Asset> => {
 type Built = { readonly addresses: Assets; readonly files: ReadonlyMap<string, Asset> };
 
 const build = async (): Promise<Built> => {
-  // Loaded only when there is somebody to see a page.
-  const { build: bundle, stop } = await import('esbuild');
-  const { outputFiles } = await bundle({
-    absWorkingDir: folder,
-    entryPoints: ['style.css', 'script.ts', 'passkeys.ts', 'push.ts', 'worker/push-worker.ts', 'rules.json'],
-    bundle: true,
-    write: false,
-    outdir: folder,
-    publicPath: '/assets',
-    entryNames: '[name]-[hash]',
-    assetNames: '[name]-[hash]',
-    loader: { '.woff2': 'file', '.json': 'copy' },
-    target: ['chrome120', 'firefox121', 'safari17.2'],
-    format: 'iife',
-    minify: true,
-    charset: 'utf8',
-    legalComments: 'none',
-    logLevel: 'silent',
-  });
-  await stop();
-  const built = outputFiles.map(({ path, contents }) => [basename(path), contents] as const);
+  const built = await builtFiles();
   const all = await Promise.all(
     [...built, ...drawn].map(async ([name, bytes]): Promise<readonly [string, Asset]> => [name, await assetOf(name, bytes)]),
   );

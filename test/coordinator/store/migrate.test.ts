@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { connect } from '../../../coordinator/store/database.ts';
-import { migrate, migrationNames } from '../../../coordinator/store/migrate.ts';
+import { migrate } from '../../../coordinator/store/migrate.ts';
+import { migrationNames } from '../../../coordinator/store/migration-files.ts';
 import { ownDatabase } from '../../support/own-database.ts';
 
 const { database, sql } = await ownDatabase();

@@ -1,0 +1,36 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
+
+/** What browsers fetch, made from what lies here; the coordinator that is one file holds it as it was made. */
+const folder = join(import.meta.dirname, 'assets');
+
+/** Drawings of which parts of pages speak by their files' names. */
+export const drawingNames = (): readonly string[] => readdirSync(folder).filter((file) => file.endsWith('.svg'));
+
+/** A file as it lies in `assets`. */
+export const fileBytes = (file: string): Uint8Array => readFileSync(join(folder, file));
+
+/** By name, with the content in it. */
+export const builtFiles = async (): Promise<readonly (readonly [name: string, bytes: Uint8Array])[]> => {
+  // Loaded only when there is somebody to see a page.
+  const { build: bundle, stop } = await import('esbuild');
+  const { outputFiles } = await bundle({
+    absWorkingDir: folder,
+    entryPoints: ['style.css', 'script.ts', 'passkeys.ts', 'push.ts', 'worker/push-worker.ts', 'rules.json'],
+    bundle: true,
+    write: false,
+    outdir: folder,
+    publicPath: '/assets',
+    entryNames: '[name]-[hash]',
+    assetNames: '[name]-[hash]',
+    loader: { '.woff2': 'file', '.json': 'copy' },
+    target: ['chrome120', 'firefox121', 'safari17.2'],
+    format: 'iife',
+    minify: true,
+    charset: 'utf8',
+    legalComments: 'none',
+    logLevel: 'silent',
+  });
+  await stop();
+  return outputFiles.map(({ path, contents }) => [basename(path), contents] as const);
+};
