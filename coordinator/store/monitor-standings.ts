@@ -10,7 +10,30 @@ import { utcText } from './utc-text.ts';
 /** Monitors with how they are: what a row keeps, and the newest that was seen, from one reading. */
 
 /** What was seen since the row was written. */
-export type Sighting = Pick<Standing, 'last_result_at' | 'last_fail_at' | 'last_beat_at' | 'begins_anew_at'>;
+type Sighting = Pick<Standing, 'last_result_at' | 'begins_anew_at'>;
+/** What is asked of heartbeats alone: a page without any does not pay for it. */
+type Beating = Pick<Standing, 'last_fail_at' | 'last_beat_at'>;
+
+type Read = Omit<StandingMonitor, keyof Beating>;
+export type Sighted = Sighting & Pick<StandingMonitor, 'id' | 'type' | 'version' | 'place'>;
+
+const noBeats: Beating = { last_fail_at: null, last_beat_at: null };
+
+/** With what their pings and judgements came to. */
+export const withBeats = async <Row extends Pick<StandingMonitor, 'id' | 'type'>>(
+  sql: Queryable,
+  organisation: string,
+  rows: readonly Row[],
+): Promise<(Row & Beating)[]> => {
+  const ids = rows.flatMap(({ id, type }) => (type === 'heartbeat' ? [id] : []));
+  if (ids.length === 0) return rows.map((row) => ({ ...row, ...noBeats }));
+  const found = await sql<(Beating & { readonly id: string })[]>`
+    select m.id, (select ${ms(sql, 'r.at')} from results r where r.monitor_key = m.key and r.outcome = 1 order by r.at desc limit 1) as last_fail_at,
+      (select ${ms(sql, 'max(b.at)')} from beats b where b.monitor_id = m.id and b.kind in ('success', 'fail')) as last_beat_at
+    from monitors m where m.organisation_id = ${organisation} and m.id = any(${ids}::uuid[])`;
+  const of = new Map(found.map(({ id, last_fail_at, last_beat_at }) => [id, { last_fail_at, last_beat_at }]));
+  return rows.map((row) => ({ ...row, ...(of.get(row.id) ?? noBeats) }));
+};
 
 export type StandingMonitor = Omit<ShownMonitor, 'created_at'> &
   Standing & {
@@ -59,10 +82,6 @@ const settings = (
 
 const sighting = (sql: Queryable) => sql`
   (select ${ms(sql, 'r.at')} from results r where r.monitor_key = m.key and r.outcome < 2 order by r.at desc limit 1) as last_result_at,
-  case when m.type = 'heartbeat' then
-    (select ${ms(sql, 'r.at')} from results r where r.monitor_key = m.key and r.outcome = 1 order by r.at desc limit 1) end as last_fail_at,
-  case when m.type = 'heartbeat' then
-    (select ${ms(sql, 'max(b.at)')} from beats b where b.monitor_id = m.id and b.kind in ('success', 'fail')) end as last_beat_at,
   ${ms(sql, 'anew.at')} as begins_anew_at`;
 
 /** What its partition has yet to decide about is mostly nothing, and read once for all rows. */
@@ -107,17 +126,20 @@ const rest = (sql: Queryable, list: MonitorList) => {
 const place = (sql: Queryable, sort: MonitorSort) =>
   sort === 'name' ? sql`s.name_folded as place` : sort === 'changed' ? sql`s.since::text as place` : sql`null::text as place`;
 
-export const standingPage = (sql: Queryable, list: MonitorList): Promise<StandingMonitor[]> =>
-  sql<StandingMonitor[]>`
+export const standingPage = async (sql: Queryable, list: MonitorList): Promise<StandingMonitor[]> => {
+  const rows = await sql<Read[]>`
     select ${settings(sql)}, ${sighting(sql)}, ${place(sql, list.sort)} ${from(sql, list.organisation)} ${rest(sql, list)}`;
+  return withBeats(sql, list.organisation, rows);
+};
 
 /** Which rows a page holds, in which versions, and what was seen of them. */
-export const sightedPage = (sql: Queryable, list: MonitorList): Promise<(Sighting & Pick<StandingMonitor, 'id' | 'version' | 'place'>)[]> =>
-  sql<(Sighting & Pick<StandingMonitor, 'id' | 'version' | 'place'>)[]>`
-    select m.id, ${version(sql)}, ${sighting(sql)}, ${place(sql, list.sort)} ${from(sql, list.organisation)} ${rest(sql, list)}`;
+export const sightedPage = (sql: Queryable, list: MonitorList): Promise<Sighted[]> =>
+  sql<Sighted[]>`
+    select m.id, m.type, ${version(sql)}, ${sighting(sql)}, ${place(sql, list.sort)} ${from(sql, list.organisation)} ${rest(sql, list)}`;
 
 export const standingMonitor = async (sql: Queryable, organisation: string, id: string): Promise<StandingMonitor | undefined> => {
-  const [row] = await sql<StandingMonitor[]>`
+  const rows = await sql<Read[]>`
     select ${settings(sql)}, ${sighting(sql)}, null::text as place ${from(sql, organisation)} where m.organisation_id = ${organisation} and m.id = ${id}`;
+  const [row] = await withBeats(sql, organisation, rows);
   return row;
 };

@@ -1,5 +1,5 @@
 import type { Queryable } from './database.ts';
-import { type MonitorList, type StandingMonitor, sightedPage, standingPage } from './monitor-standings.ts';
+import { type MonitorList, type StandingMonitor, sightedPage, standingPage, withBeats } from './monitor-standings.ts';
 
 /**
  * Pages of monitors whose rows are kept in memory. A kept row counts only while the database says that its version is still the
@@ -30,7 +30,7 @@ export const createShownMonitors = (): ShownMonitors => {
         const row = kept.get(seen.id);
         return row?.version === seen.version ? [{ ...row, ...seen }] : [];
       });
-      if (known.length === now.length) return known;
+      if (known.length === now.length) return withBeats(sql, list.organisation, known);
       // One statement for the whole page, because it must be of one moment.
       const rows = await standingPage(sql, list);
       for (const row of rows) keep(row);

@@ -31,10 +31,7 @@ const pgbench = async (program: string, databaseUrl: string, organisation: strin
       `select m.key, m.id, m.name, m.type, m.target, m.interval_s, m.enabled, m.config, m.group_id, m.affects_group_status, m.created_at,
          s.status, s.since, s.seen,
          (select r.at from results r where r.monitor_key = m.key and r.outcome < 2 order by r.at desc limit 1) as last_result_at,
-         case when m.type = 'heartbeat' then
-           (select r.at from results r where r.monitor_key = m.key and r.outcome = 1 order by r.at desc limit 1) end as last_fail_at,
-         case when m.type = 'heartbeat' then
-           (select max(b.at) from beats b where b.monitor_id = m.id and b.kind in ('success', 'fail')) end as last_beat_at, anew.at
+         anew.at, m.external_id, m.tags
          from monitor_status s join monitors m on m.id = s.monitor_id left join (
            select o.payload->>'monitor' as monitor, min(o.created_at) as at from outbox o
            where o.done_at is null and o.topic = 'monitor' and o.organisation_id = '${organisation}'
