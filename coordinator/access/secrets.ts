@@ -25,6 +25,8 @@ import { inForce, type MasterKeys, markOf, rewrapKept, unwrap, wrap } from './ma
 export type SecretsAtRest = {
   /** Within the transaction that stores the box. `about` (what it belongs to) is bound in: a box does not open for anything else. */
   readonly seal: (sql: Queryable, text: string, about: string) => Promise<Buffer>;
+  /** For many boxes of one transaction: the key is asked for once. */
+  readonly sealer: (sql: Queryable) => Promise<(text: string, about: string) => Buffer>;
   readonly open: (sql: Queryable, box: Uint8Array, about: string) => Promise<string>;
   /** A new key, and everything that is stored encrypted under it; others may go on working meanwhile. */
   readonly rotate: (sql: Sql) => Promise<Rotated>;
@@ -133,6 +135,10 @@ export const createSecretsAtRest = (secretKey: string, previousKey?: string): Se
 
   return {
     seal: async (sql, text, about) => sealWith(await current(sql), text, about),
+    sealer: async (sql) => {
+      const key = await current(sql);
+      return (text, about) => sealWith(key, text, about);
+    },
     open,
     rotate: async (sql) => rewriteAll(sql, await createUnder(sql, inForce(keys, await currentKey(sql))), () => undefined),
     replaceSecretKey: async (sql, progress = () => undefined) => {

@@ -52,6 +52,7 @@ import { startMaintenanceNow } from './maintenance/start-maintenance-now.ts';
 import { updateMaintenanceWindow } from './maintenance/update-maintenance-window.ts';
 import { inviteMember, listInvitations, withdrawInvitation } from './members/invitations.ts';
 import { listMembers } from './members/members.ts';
+import { batchMonitors } from './monitors/batch-monitors.ts';
 import { createMonitor } from './monitors/create-monitor.ts';
 import { deleteMonitor } from './monitors/delete-monitor.ts';
 import { getMonitor } from './monitors/get-monitor.ts';
@@ -84,6 +85,7 @@ export const organisationHandlers: { readonly [Id in keyof typeof operations | k
   whoami: bind(operations.whoami, whoami),
   listMonitors: bind(operations.listMonitors, listMonitors),
   createMonitor: bind(operations.createMonitor, createMonitor),
+  batchMonitors: bind(operations.batchMonitors, batchMonitors),
   getMonitor: bind(operations.getMonitor, getMonitor),
   updateMonitor: bind(operations.updateMonitor, updateMonitor),
   deleteMonitor: bind(operations.deleteMonitor, deleteMonitor),

@@ -60,6 +60,12 @@ export const monitorsCalled = async (
   return new Map(rows.map(({ id, external_id }) => [external_id, id]));
 };
 
+/** As monitorForChange(), of several. */
+export const monitorsForChange = (sql: Queryable, organisation: string, ids: readonly string[]): Promise<StoredMonitor[]> =>
+  sql<StoredMonitor[]>`
+    select ${shown(sql)}, partition, secrets, config_version from monitors
+    where organisation_id = ${organisation} and id = any(${[...ids]}::uuid[])`;
+
 export const countMonitors = async (sql: Queryable, organisation: string): Promise<number> => {
   const [row] = await sql<{ count: number }[]>`select count(*) as count from monitors where organisation_id = ${organisation}`;
   return row?.count ?? 0;

@@ -50,6 +50,16 @@ export const enqueue = async <Of extends Topic>(
   await sql`select pg_notify(${outboxChannel}, ${partition === null ? topic : `${topic}:${partition}`})`;
 };
 
+/** Many lines at once, in their order, and each reader woken once. */
+export const enqueueAll = async <Of extends Topic>(sql: Queryable, lines: readonly Written<Of>[]): Promise<void> => {
+  if (lines.length === 0) return;
+  await sql`insert into outbox (topic, partition, organisation_id, payload)
+    select l.topic, l.partition, l.organisation, l.payload
+    from jsonb_to_recordset(${JSON.stringify(lines)}::text::jsonb) as l (topic text, partition smallint, organisation uuid, payload jsonb)`;
+  const readers = new Set(lines.map(({ topic, partition }) => (partition === null ? topic : `${topic}:${partition}`)));
+  await sql`select pg_notify(${outboxChannel}, reader) from unnest(${[...readers]}::text[]) as t (reader)`;
+};
+
 /** The oldest lines that wait, of a topic and (where it has them) a partition. A line that cannot be read is given as a fault, not skipped. */
 export const waitingLines = async <Of extends Topic>(
   sql: Queryable,

@@ -10,6 +10,7 @@ import {
   previewMaintenanceWindow,
   updateMaintenanceWindow,
 } from './maintenance.ts';
+import { batchMonitors } from './monitor-batch.ts';
 import { getMonitorLedger, getMonitorResults } from './monitor-history.ts';
 import { createMonitor, deleteMonitor, getMonitor, getMonitorStatus, listMonitors, updateMonitor } from './monitors.ts';
 import type { RestOperation } from './operation.ts';
@@ -37,6 +38,7 @@ export const operations = {
   whoami,
   listMonitors,
   createMonitor,
+  batchMonitors,
   getMonitor,
   updateMonitor,
   deleteMonitor,

@@ -42,7 +42,7 @@ const tagWords = 'Up to 20 words of up to 50 characters, kept in small letters.'
 
 const MonitorPage = page('MonitorPage', MonitorOut);
 
-const MonitorIn = object('MonitorIn', {
+export const MonitorIn = object('MonitorIn', {
   type: string({ description: '`https`, `dns` or `heartbeat`.' }),
   target: optional(string({ description: 'An address for https, a name for dns, nothing for a heartbeat.' }), ''),
   name: optional(string({ description: 'When empty, the host of the target.' }), ''),
@@ -106,7 +106,7 @@ const monitorId = { monitor_id: uuid() };
 
 export const daysBounds = { ge: 1, le: 365 } as const;
 
-const what = [
+export const monitorRefusals = [
   'target_invalid',
   'target_forbidden',
   'config_invalid',
@@ -157,7 +157,7 @@ export const createMonitor = operation({
   response: MonitorOut,
   success: 201,
   otherSuccess: { status: 200, when: 'A monitor with this `external_id` existed already; it is as sent now.' },
-  refusals: ['monitor_type_unknown', 'plan_limit_monitors', 'type_differs', ...what],
+  refusals: ['monitor_type_unknown', 'plan_limit_monitors', 'type_differs', ...monitorRefusals],
 });
 
 export const getMonitor = operation({
@@ -185,7 +185,7 @@ export const updateMonitor = operation({
   body: MonitorPatch,
   response: MonitorOut,
   success: 200,
-  refusals: ['monitor_not_found', 'external_id_taken', ...what],
+  refusals: ['monitor_not_found', 'external_id_taken', ...monitorRefusals],
 });
 
 export const deleteMonitor = operation({

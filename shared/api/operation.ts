@@ -50,6 +50,8 @@ export type RestOperation<Id extends string = string, Input = unknown, Output = 
   readonly otherSuccess?: { readonly status: 200; readonly when: string };
   /** It takes many ids or things at once, and so a body of 2 MiB instead of 64 KiB. */
   readonly takesMuch?: true;
+  /** How many calls it counts as, where what was sent asks for much; one otherwise. */
+  readonly calls?: (body: unknown) => number;
 };
 
 export type InputOf<Op> = Op extends { readonly parse: (raw: RawInput) => Parsed<infer Input> } ? Input : never;
@@ -74,7 +76,7 @@ type Parts<Id extends string, P extends Shape, Q extends Shape, B extends Shape,
 export const onlyLooks = ({ does, access, body }: Pick<Operation, 'does' | 'access' | 'body'>): boolean =>
   does === undefined ? access === 'read' && body === undefined : does === 'looks';
 
-type RestParts = Pick<RestOperation, 'method' | 'path' | 'tag' | 'success' | 'otherSuccess' | 'takesMuch'>;
+type RestParts = Pick<RestOperation, 'method' | 'path' | 'tag' | 'success' | 'otherSuccess' | 'takesMuch' | 'calls'>;
 
 /** Path before query before body, as FastAPI orders the faults. */
 const parseAll = (params: Shape, query: Shape, body: ObjectField<Shape> | undefined, raw: RawInput): Parsed<Record<string, unknown>> => {
@@ -133,6 +135,7 @@ export const operation = <const Id extends string, P extends Shape = None, Q ext
   success: parts.success,
   ...(parts.otherSuccess === undefined ? {} : { otherSuccess: parts.otherSuccess }),
   ...(parts.takesMuch === undefined ? {} : { takesMuch: parts.takesMuch }),
+  ...(parts.calls === undefined ? {} : { calls: parts.calls }),
 });
 
 /** Sorts the flat arguments of a tool, a command or a form into path, query and body. */

@@ -219,6 +219,11 @@ export const examples: Readonly<Record<string, unknown>> = {
   MonitorPage: listed(monitor),
   MonitorIn: { type: 'https', target: 'https://shop.example.com/', name: 'Shop', interval_s: 60, config: { expected_status: ['2xx'] } },
   MonitorPatch: { enabled: false },
+  MonitorBatchIn: { items: [{ type: 'https', target: 'https://shop.example.com/', external_id: 'shop/checkout' }], mode: 'each' },
+  MonitorBatchOut: {
+    ...{ applied: true, created: 0, changed: 1, refused: 0 },
+    items: [{ result: 'changed', id: ids.monitor, name: 'Shop', external_id: 'shop/checkout', error: null }],
+  },
   StatusOut: status,
   ResultSeriesOut: results,
   LedgerOut: ledger,

@@ -5,7 +5,8 @@ import type { RestParts, TokenCaller } from './parts.ts';
 
 const tooMany = new Refusal('rate_limited', 'Too many calls; wait as long as Retry-After says.');
 
-const noteCount = (reply: FastifyReply, count: Count): void => {
+/** @throws Refusal when it may not pass. */
+export const noteCount = (reply: FastifyReply, count: Count): void => {
   reply.header('ratelimit-remaining', String(count.remaining));
   reply.header('ratelimit-reset', String(count.reset));
   if (count.allowed) return;

@@ -8,7 +8,7 @@ import { bodyLimit, exactText, largeBodyLimit, readBody } from './body.ts';
 import { docsPage, docsSecurityPolicy } from './docs.ts';
 import { answerOf } from './errors.ts';
 import { figuresText, figuresType } from './figures.ts';
-import { countAddress, identify } from './identify.ts';
+import { countAddress, identify, noteCount } from './identify.ts';
 import { methodsOf, openPaths } from './methods.ts';
 import { apiDocument } from './openapi.ts';
 import type { RestParts, TokenCaller } from './parts.ts';
@@ -123,15 +123,17 @@ const carry = async <Caller extends TokenCaller>(
   const path = isRecord(request.params) ? request.params : {};
   // The router takes the nothing behind a last slash for an id, and a slash that came as %2F for a part of one.
   if (Object.values(path).some((part) => part === '' || String(part).includes('/'))) throw new Refusal('route_not_found', noRoute);
-  const answered = await parts.execute(operation, request.getDecorator<Caller>('caller'), {
-    path,
-    query: queryOf(request.raw.url ?? ''),
-    ...(operation.body === undefined
+  const sent =
+    operation.body === undefined
       ? {}
-      : {
-          body: readBody(Buffer.isBuffer(request.body) ? request.body : undefined, request.getDecorator<string>('sentMediaType')),
-        }),
-  });
+      : { body: readBody(Buffer.isBuffer(request.body) ? request.body : undefined, request.getDecorator<string>('sentMediaType')) };
+  const caller = request.getDecorator<Caller>('caller');
+  if (operation.calls && caller.token) {
+    // The first was counted before anything of the request was looked at.
+    for (let call = 1; call < operation.calls(sent.body); call += 1)
+      noteCount(reply, await parts.limiter.count(`token:${caller.token.id}`));
+  }
+  const answered = await parts.execute(operation, caller, { path, query: queryOf(request.raw.url ?? ''), ...sent });
   reply.code(answered.status ?? operation.success);
   return operation.success === 204 ? reply.send() : reply.type(json).send(JSON.stringify(answered.body));
 };

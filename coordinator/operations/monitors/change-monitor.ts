@@ -15,7 +15,7 @@ import { monitorOut } from './monitor-out.ts';
 import { openSecrets, sealSecrets } from './monitor-secrets.ts';
 import { monitorNow } from './standing-out.ts';
 
-const monitorFrom = (row: StoredMonitor, organisation: string, stored: Secrets): Monitor => {
+export const monitorFrom = (row: StoredMonitor, organisation: string, stored: Secrets): Monitor => {
   const { type, group_id, name, target, interval_s, enabled, config, affects_group_status, config_version } = row;
   const { open, secrets } = asSplit(type, config, stored);
   const same = { name, target, interval_s, enabled, affects_group_status, config_version };
@@ -25,7 +25,7 @@ const monitorFrom = (row: StoredMonitor, organisation: string, stored: Secrets):
 /** Null: not mentioned. */
 export type WholePatch = MonitorPatch & { readonly external_id: string | null; readonly tags: readonly string[] | null };
 
-const labelsFrom = (row: StoredMonitor, { external_id, tags }: WholePatch): Labels => ({
+export const labelsAfter = (row: StoredMonitor, { external_id, tags }: WholePatch): Labels => ({
   external_id: external_id === null ? row.external_id : externalIdFrom(external_id),
   tags: tags === null ? row.tags : tagsFrom(tags),
 });
@@ -39,7 +39,7 @@ export const changeMonitor = async (
   const { id } = row;
   const { id: of, plan } = organisation;
   const before = monitorFrom(row, of, await openSecrets(secrets, sql, id, row.secrets));
-  const labels = labelsFrom(row, patch);
+  const labels = labelsAfter(row, patch);
   const { monitor, edited, what_is_checked_changed, moved, switched } = amendMonitor(before, patch, {
     plan,
     checkers: await checkersOf(sql, of),

@@ -10,7 +10,15 @@ import { mayHaveOneMore } from '../../domain/plan.ts';
 import { checkersOf } from '../../store/checkers.ts';
 import { groupsAmong } from '../../store/groups.ts';
 import { standingMonitor } from '../../store/monitor-standings.ts';
-import { countMonitors, insertMonitor, monitorForChange, monitorsCalled, tellOwner, writeMembership } from '../../store/monitors.ts';
+import {
+  countMonitors,
+  insertMonitor,
+  monitorForChange,
+  monitorsCalled,
+  type StoredMonitor,
+  tellOwner,
+  writeMembership,
+} from '../../store/monitors.ts';
 import { insertPingToken } from '../../store/ping-tokens.ts';
 import { type Answer, type InOrganisation, Otherwise } from '../context.ts';
 import { found, notFound } from '../not-found.ts';
@@ -29,10 +37,17 @@ export const patchOf = ({ target, name, interval_s, config, group, affects_group
   ...{ enabled: null, ungroup: false, external_id: null },
 });
 
+export const labelsOf = ({ external_id, tags }: Pick<Input, 'external_id' | 'tags'>): Labels => ({
+  external_id: external_id === null ? null : externalIdFrom(external_id),
+  tags: tagsFrom(tags ?? []),
+});
+
+export const typeDiffers = ({ external_id, type }: Pick<StoredMonitor, 'external_id' | 'type'>): Refusal =>
+  new Refusal('type_differs', `type: the monitor "${external_id}" is of type ${type}, which never changes.`);
+
 const changeExisting = async (context: InOrganisation, id: string, input: Input): Answer<OutputOf<typeof operation>> => {
   const row = found(await monitorForChange(context.sql, context.organisation.id, id), 'monitor_not_found');
-  if (row.type !== input.type)
-    throw new Refusal('type_differs', `type: the monitor "${row.external_id}" is of type ${row.type}, which never changes.`);
+  if (row.type !== input.type) throw typeDiffers(row);
   return new Otherwise(200, await changeMonitor(context, row, patchOf(input)));
 };
 
@@ -41,10 +56,7 @@ export const createMonitor = async (context: InOrganisation, input: Input): Answ
   const { sql, organisation, note, now } = context;
   const { secrets, partitionOf } = context.with;
   const { id: of, plan } = organisation;
-  const labels: Labels = {
-    external_id: input.external_id === null ? null : externalIdFrom(input.external_id),
-    tags: tagsFrom(input.tags ?? []),
-  };
+  const labels = labelsOf(input);
   // Asking twice makes one: the organisation's lock lets a second caller see what the first one made.
   const existing = labels.external_id === null ? undefined : (await monitorsCalled(sql, of, [labels.external_id])).get(labels.external_id);
   if (existing !== undefined) return changeExisting(context, existing, input);

@@ -48,6 +48,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/monitors/batch": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Create or change up to 500 monitors
+         * @description Each item is what createMonitor takes: one whose `external_id` a monitor has changes that one. The results stand in the order of the items. With `mode` `all` one refusal leaves everything as it was and `applied` is false; with `each` the others are done. The body may be up to 2 MiB. Ten monitors, begun, count as one call.
+         */
+        post: operations["batchMonitors"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/monitors/{monitor_id}": {
         parameters: {
             query?: never;
@@ -1077,6 +1097,36 @@ export interface components {
             /** @description Of the token, or of the assistant that is connected. */
             token_name: string;
         };
+        MonitorBatchErrorOut: {
+            code: string;
+            message: string;
+        };
+        MonitorBatchIn: {
+            items: components["schemas"]["MonitorIn"][];
+            /**
+             * @default all
+             * @enum {string}
+             */
+            mode: "all" | "each";
+        };
+        MonitorBatchOut: {
+            /** @description False when nothing was done because one was refused. */
+            applied: boolean;
+            created: number;
+            changed: number;
+            refused: number;
+            items: components["schemas"]["MonitorBatchResultOut"][];
+        };
+        MonitorBatchResultOut: {
+            /** @description `created`, `changed` (its `external_id` was known), `refused`, or `left`: nothing was wrong with it, but all were wanted or none. */
+            result: string;
+            /** @description Of the monitor, where it was created or changed. */
+            id: string | null;
+            name: string | null;
+            external_id: string | null;
+            /** @description Why it was refused. */
+            error: components["schemas"]["MonitorBatchErrorOut"] | null;
+        };
         MonitorIn: {
             /** @description `https`, `dns` or `heartbeat`. */
             type: string;
@@ -2026,6 +2076,84 @@ export interface operations {
              *
              *     `type_differs`: The monitor of this external id has another type, which never changes.
              */
+            409: {
+                headers: {
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorOut"];
+                };
+            };
+            413: components["responses"]["BodyTooLarge"];
+            422: components["responses"]["ValidationFailure"];
+            429: components["responses"]["TooManyCalls"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    batchMonitors: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: {
+                /** @description Accepted and ignored: only a bearer token authenticates here. */
+                svc_session?: string | null;
+            };
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "items": [
+                 *         {
+                 *           "type": "https",
+                 *           "target": "https://shop.example.com/",
+                 *           "external_id": "shop/checkout"
+                 *         }
+                 *       ],
+                 *       "mode": "each"
+                 *     }
+                 */
+                "application/json": components["schemas"]["MonitorBatchIn"];
+            };
+        };
+        responses: {
+            /** @description What was asked for. */
+            200: {
+                headers: {
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "applied": true,
+                     *       "created": 0,
+                     *       "changed": 1,
+                     *       "refused": 0,
+                     *       "items": [
+                     *         {
+                     *           "result": "changed",
+                     *           "id": "019a9c12-8d3a-7c61-b4e0-5f7a9c2d1b44",
+                     *           "name": "Shop",
+                     *           "external_id": "shop/checkout",
+                     *           "error": null
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["MonitorBatchOut"];
+                };
+            };
+            400: components["responses"]["Unreadable"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["MayNotWrite"];
+            /** @description `organisation_ending`: The organisation is about to be deleted: until then it may only be looked at, and an owner may keep it. */
             409: {
                 headers: {
                     "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];

@@ -86,6 +86,7 @@ beforeAll(async () => {
 /** What each operation needs in its body to be of the form; ids are those of an estate. */
 const bodies = (ids: Readonly<Record<string, string>>): Readonly<Record<string, object>> => ({
   createMonitor: { type: 'heartbeat', name: 'x', group: ids.group_id },
+  batchMonitors: { items: [{ type: 'heartbeat', name: 'x' }] },
   updateMonitor: { name: 'x' },
   listIncidents: { monitor: ids.monitor_id },
   createMaintenanceWindow: {
@@ -134,6 +135,7 @@ const inputFor = ({ id, params }: Operation, { ids }: Estate): object => ({
 
 /** Operations that name nothing of the caller's organisation: for a stranger they are calls in the stranger's own. */
 const namesNothing = [
+  'batchMonitors',
   ...['whoami', 'listMonitors', 'listMaintenanceWindows', 'listGroups', 'listStatusPages', 'createGroup', 'createUser', 'createToken'],
   ...[
     'createStatusPage',

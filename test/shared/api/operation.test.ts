@@ -11,7 +11,7 @@ describe('The table of operations', () => {
     expect(new Set(restOperations.map(({ method, path }) => `${method} ${path}`)).size).toBe(restOperations.length);
     // Version 1 only grows.
     const later = [
-      ...['getMonitorResults', 'getMonitorLedger', 'getIncidentEvidence'],
+      ...['batchMonitors', 'getMonitorResults', 'getMonitorLedger', 'getIncidentEvidence'],
       ...['updateMaintenanceWindow', 'previewMaintenanceWindow'],
       ...[
         'createStatusPage',

@@ -13,7 +13,7 @@ test('every command that the service is promised with stands there, and no other
   expect(commands.map(commandName).toSorted()).toEqual(
     [
       'whoami',
-      ...['list', 'get', 'create', 'update', 'delete', 'status', 'results', 'ledger'].map((verb) => `monitors ${verb}`),
+      ...['list', 'get', 'create', 'update', 'delete', 'status', 'results', 'ledger', 'batch'].map((verb) => `monitors ${verb}`),
       ...['list', 'get', 'evidence', 'acknowledge'].map((verb) => `incidents ${verb}`),
       ...['list', 'get', 'create', 'update', 'delete'].map((verb) => `channels ${verb}`),
       ...['list', 'get', 'create', 'update', 'delete', 'preview'].map((verb) => `maintenance ${verb}`),

@@ -31,6 +31,7 @@ afterAll(async () => {
 /** A good body of each operation that takes one; an operation that is added must be added here. */
 const bodies: { readonly [Id in OperationId]?: (of: Things) => object } = {
   createMonitor: ({ group }) => ({ type: 'heartbeat', name: 'New', group }),
+  batchMonitors: () => ({ items: [{ type: 'heartbeat', name: 'New' }] }),
   updateMonitor: ({ group }) => ({ name: 'Renamed', group }),
   createMaintenanceWindow: ({ monitor, group }) => ({
     starts_at: '2099-02-01',
@@ -130,7 +131,7 @@ describe('Whoever is not allowed', () => {
       ...{ monitor: newId(), otherMonitor: newId(), group: newId(), otherGroup: newId() },
       ...{ window: newId(), page: newId(), incident: newId(), channel: newId(), post: newId(), probeInvitation: newId() },
     };
-    for (const id of ids.filter((id) => !['whoami', 'createGroup', 'createStatusPage', 'inviteProbe'].includes(id))) {
+    for (const id of ids.filter((id) => !['whoami', 'batchMonitors', 'createGroup', 'createStatusPage', 'inviteProbe'].includes(id))) {
       const foreign = await ask(id, strangers.owner.readWrite);
       const unheardOf = await ask(id, strangers.owner.readWrite, unknown);
       expect([id, foreign.status, foreign.text]).toEqual([id, unheardOf.status, unheardOf.text]);
