@@ -1,10 +1,8 @@
 import type { ChannelOut } from '../../../shared/api/channels.ts';
 import type { ValueOf } from '../../../shared/api/fields.ts';
 import type { GroupOut } from '../../../shared/api/groups.ts';
-import type { getIncidentEvidence } from '../../../shared/api/incident-evidence.ts';
 import type { IncidentOut } from '../../../shared/api/incidents.ts';
 import type { MaintenanceOut } from '../../../shared/api/maintenance.ts';
-import type { getMonitorLedger, getMonitorResults } from '../../../shared/api/monitor-history.ts';
 import type { MonitorOut, StatusOut, UptimeOut } from '../../../shared/api/monitors.ts';
 import type { MeOut } from '../../../shared/api/organisation.ts';
 import type { ProbeInvitationOut } from '../../../shared/api/probes.ts';
@@ -16,6 +14,7 @@ import type {
   StatusPageOut,
   StatusPageSummaryOut,
 } from '../../../shared/api/status-pages.ts';
+import { historyExamples } from './examples-of-history.ts';
 
 const ids = {
   organisation: '019a9c10-4f0e-7b52-9a6d-0c1d5b8f2e31',
@@ -81,57 +80,6 @@ const incident: ValueOf<typeof IncidentOut> = {
   confirmed_from: { name: 'syd-1', continent: 'Oceania' },
   note: null,
   ...{ scope: 'everywhere', layer: 'http', duration_s: 514 },
-};
-
-const check = {
-  ...{ part: 'seen', continent: 'Europe', probe: 'fra-1', at: incident.started_at, outcome: 'fail', took_ms: 212.4 },
-  ...{ cause: incident.cause, cause_class: 'http_status' },
-  phases: { dns: 3.1, tcp: 11.8, tls: 24.5, first_byte: 172.6, total: 212.4 },
-  evidence: { status: 503, address: '203.0.113.7' },
-};
-
-const evidence: ValueOf<NonNullable<(typeof getIncidentEvidence)['response']>> = {
-  ...incident,
-  checks: [check],
-  samples: [{ at: check.at, continent: 'Europe', probe: 'fra-1', outcome: 'fail', took_ms: check.took_ms, cause_class: check.cause_class }],
-  samples_complete: true,
-  told: [
-    { event: 'down', channel: 'ada@harbour.example.com', state: 'sent', due_at: incident.confirmed_at, settled_at: incident.confirmed_at },
-  ],
-  notes: [{ id: ids.post, by: 'ada@harbour.example.com', at: '2026-11-18T04:20:00.000Z', text: 'A disk was full.' }],
-  share: null,
-  effect: { days: 30, down_seconds: 514, percent: 99.967, percent_without: 100 },
-};
-
-const results: ValueOf<NonNullable<(typeof getMonitorResults)['response']>> = {
-  ...{ monitor: ids.monitor, from: '2026-11-19T12:00:00.000Z', to: '2026-11-20T12:00:00.000Z', step_s: 300, source: 'raw' },
-  series: [
-    {
-      continent: 'Europe',
-      points: [
-        {
-          ...{ at: '2026-11-20T11:55:00.000Z', ok: 5, failed: 0, unknown: 0 },
-          ...{ mean_ms: 121.4, least_ms: 98.2, most_ms: 164, median_ms: 118.9, p95_ms: 160.1 },
-        },
-      ],
-    },
-  ],
-};
-
-const ledger: ValueOf<NonNullable<(typeof getMonitorLedger)['response']>> = {
-  monitor: ids.monitor,
-  ...uptime,
-  stretches: [
-    {
-      from: '2026-11-18T04:03:35.000Z',
-      to: '2026-11-18T04:12:09.000Z',
-      state: 'down',
-      incident: ids.incident,
-      window: null,
-      window_name: null,
-    },
-  ],
-  left_out: 0,
 };
 
 const maintenance: ValueOf<typeof MaintenanceOut> = {
@@ -225,11 +173,9 @@ export const examples: Readonly<Record<string, unknown>> = {
     items: [{ result: 'changed', id: ids.monitor, name: 'Shop', external_id: 'shop/checkout', error: null }],
   },
   StatusOut: status,
-  ResultSeriesOut: results,
-  LedgerOut: ledger,
+  ...historyExamples(status.uptime, incident, ids.post),
   IncidentOut: incident,
   IncidentPage: listed(incident),
-  IncidentEvidenceOut: evidence,
   MaintenanceOut: maintenance,
   MaintenancePage: listed(maintenance),
   MaintenanceIn: {

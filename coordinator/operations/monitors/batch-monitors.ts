@@ -14,7 +14,7 @@ import { enqueueAll, type MonitorChange } from '../../store/outbox.ts';
 import type { Answer, InOrganisation } from '../context.ts';
 import { notFound } from '../not-found.ts';
 import { labelsAfter, monitorFrom } from './change-monitor.ts';
-import { labelsOf, patchOf, typeDiffers } from './create-monitor.ts';
+import { labelsOf, patchOf, typeDiffers } from './known-monitor.ts';
 import { openSecrets } from './monitor-secrets.ts';
 
 type Output = OutputOf<typeof operation>;

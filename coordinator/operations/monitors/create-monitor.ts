@@ -1,10 +1,8 @@
 import type { createMonitor as operation } from '../../../shared/api/monitors.ts';
 import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
 import { newId } from '../../../shared/base/ids.ts';
-import { Refusal } from '../../../shared/base/refusal.ts';
 import { newPingToken, pingFingerprint } from '../../../shared/checks/heartbeat/token.ts';
 import { pingTokenOf } from '../../access/secrets.ts';
-import { externalIdFrom, type Labels, tagsFrom } from '../../domain/labels.ts';
 import { draftMonitor } from '../../domain/monitor.ts';
 import { mayHaveOneMore } from '../../domain/plan.ts';
 import { checkersOf } from '../../store/checkers.ts';
@@ -22,28 +20,13 @@ import {
 import { insertPingToken } from '../../store/ping-tokens.ts';
 import { type Answer, type InOrganisation, Otherwise } from '../context.ts';
 import { found, notFound } from '../not-found.ts';
-import { changeMonitor, type WholePatch } from './change-monitor.ts';
+import { changeMonitor } from './change-monitor.ts';
+import { labelsOf, patchOf, typeDiffers } from './known-monitor.ts';
 import { monitorOut } from './monitor-out.ts';
 import { sealSecrets } from './monitor-secrets.ts';
 import { monitorNow } from './standing-out.ts';
 
 type Input = InputOf<typeof operation>;
-
-const unless = (text: string, nothing: string): string | null => (text.trim() === nothing ? null : text);
-
-/** What a creation that finds its monitor there already changes: whatever is sent. */
-export const patchOf = ({ target, name, interval_s, config, group, affects_group_status, tags }: Input): WholePatch => ({
-  ...{ target: unless(target, ''), name: unless(name, ''), interval_s, config, group, affects_group_status, tags },
-  ...{ enabled: null, ungroup: false, external_id: null },
-});
-
-export const labelsOf = ({ external_id, tags }: Pick<Input, 'external_id' | 'tags'>): Labels => ({
-  external_id: external_id === null ? null : externalIdFrom(external_id),
-  tags: tagsFrom(tags ?? []),
-});
-
-export const typeDiffers = ({ external_id, type }: Pick<StoredMonitor, 'external_id' | 'type'>): Refusal =>
-  new Refusal('type_differs', `type: the monitor "${external_id}" is of type ${type}, which never changes.`);
 
 const changeExisting = async (context: InOrganisation, id: string, input: Input): Answer<OutputOf<typeof operation>> => {
   const row = found(await monitorForChange(context.sql, context.organisation.id, id), 'monitor_not_found');
