@@ -8,15 +8,7 @@ import { mayHaveOneMore } from '../../domain/plan.ts';
 import { checkersOf } from '../../store/checkers.ts';
 import { groupsAmong } from '../../store/groups.ts';
 import { standingMonitor } from '../../store/monitor-standings.ts';
-import {
-  countMonitors,
-  insertMonitor,
-  monitorForChange,
-  monitorsCalled,
-  type StoredMonitor,
-  tellOwner,
-  writeMembership,
-} from '../../store/monitors.ts';
+import { countMonitors, insertMonitor, monitorForChange, monitorsCalled, tellOwner, writeMembership } from '../../store/monitors.ts';
 import { insertPingToken } from '../../store/ping-tokens.ts';
 import { type Answer, type InOrganisation, Otherwise } from '../context.ts';
 import { found, notFound } from '../not-found.ts';
