@@ -127,7 +127,7 @@ describe.each(['legacy', 'auto'] as const)('the official client, era %s', (mode)
     expect(told[0]).toContain(`\n1 monitor (1 pending)\nid | status | name | type | target | how often\n${monitor} | pending | `);
     expect(told[1]).toContain('\n0 incidents\n');
     expect(told[2]).toMatch(/\n1 maintenance window\n.*\n.* \| 2099-01-01T02:00Z \| 2099-01-01T03:00Z \| .* \| 1 monitor, 0 groups\n/);
-    expect(told[3]).toMatch(/\n3 groups\n(?:.*\n)+.* \| group 2 \| /);
+    expect(told[3]).toMatch(/\n3 groups \(3 pending\)\n(?:.*\n)+.* \| group 2 \| pending \| 0 \| /);
     const status = await client.callTool({ name: 'monitor_status', arguments: { id: monitor, days: 7 } });
     expect(status.structuredContent).toMatchObject({ monitor, uptime: { days: 7 } });
     expect((await client.callTool({ name: 'whoami', arguments: {} })).structuredContent).toMatchObject({ role: 'viewer', scope: 'read' });
