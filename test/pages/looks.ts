@@ -56,6 +56,12 @@ const makeToken = async ({ page }: Tab): Promise<void> => {
   await page.locator('.copyable').first().waitFor();
 };
 
+const inviteProbe = async ({ page }: Tab): Promise<void> => {
+  await page.getByLabel('Name').fill(`Nairobi ${Date.now() % 1_000_000}`);
+  await page.getByRole('button', { name: 'Make the line' }).click();
+  await page.locator('.copyable').first().waitFor();
+};
+
 /** A colour that nobody could read. */
 const chooseYellow = async ({ page }: Tab): Promise<void> => {
   await page.getByLabel('Accent colour').fill('#ffcc00');
@@ -129,6 +135,8 @@ export const pageLooks: readonly PageLook[] = [
   { name: 'status-page-post', path: ({ page, incident }) => `/status-pages/${page.id}/incidents/${incident}`, as: 'owner' },
   { name: 'status-page-delete', path: ({ page }) => `/status-pages/${page.id}/delete`, as: 'owner' },
   { name: 'probes', path: '/probes', as: 'owner' },
+  { name: 'probe-invite', path: '/probes/invite', as: 'owner' },
+  { name: 'probe-invited', path: '/probes/invite', as: 'owner', first: inviteProbe, isNewEachTime: true },
   { name: 'members', path: '/members', as: 'owner' },
   { name: 'members-of-a-viewer', path: '/members', as: 'viewer' },
   { name: 'invite', path: '/members/invite', as: 'owner' },

@@ -150,7 +150,7 @@ export const documentOf = (shown: Shown, frame: Frame): Html => {
   const caller = shown.frame === 'bare' ? null : signedIn?.caller;
   const body =
     signedIn && caller
-      ? html`<body class="whole"${shown.live && html` data-live`}><a class="skip" href="#main">Skip to content</a>
+      ? html`<body class="whole"${typeof shown.live === 'string' ? html` data-live="${shown.live}"` : shown.live && html` data-live`}><a class="skip" href="#main">Skip to content</a>
 ${rail(shown, signedIn, caller, openIncidents)}
 <div class="beside"><main id="main" tabindex="-1">${ends(frame)}${muted(frame)}${message(said)}${shown.main}${later(shown)}</main>${foot(frame)}</div>${dialogs}</body>`
       : html`<body class="bare"><header class="bare-head">${brand}</header><main id="main">${message(said)}${shown.main}${later(shown)}</main></body>`;

@@ -81,8 +81,8 @@ export type Shown = {
   readonly later?: { readonly pieces: AsyncIterable<Html> /** Ends what the pieces began, when they fail. */; readonly broken: () => Html };
   readonly place?: Place | undefined;
   readonly status?: number;
-  /** It fetches itself again when something changes in the organisation. */
-  readonly live?: boolean;
+  /** It fetches itself again when something changes in the organisation; or this page instead of itself, where it answers a form. */
+  readonly live?: boolean | string;
   /** It has a form that a passkey answers. */
   readonly passkeys?: boolean;
   /** It has the form by which its browser is told. */

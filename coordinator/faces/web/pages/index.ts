@@ -20,6 +20,7 @@ import { monitorFormPages } from './monitor-form/index.ts';
 import { operatorPages } from './operator/index.ts';
 import { organisationPages } from './organisation/index.ts';
 import { choosePreferences } from './preferences.ts';
+import { probeInvitationPages } from './probe-invitations.ts';
 import { probesPage } from './probes.ts';
 import { ownPages } from './profile/index.ts';
 import { searchPage } from './search.ts';
@@ -44,6 +45,7 @@ export const pages: readonly Page[] = [
   ...maintenancePages,
   ...pagesOfGroups,
   probesPage,
+  ...probeInvitationPages,
   ...alertPages,
   ...statusPages,
   sharedIncident,

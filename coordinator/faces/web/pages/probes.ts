@@ -1,13 +1,15 @@
 import { countedMinutes, listCheckers } from '../../../../shared/api/inner/probes.ts';
 import type { OutputOf } from '../../../../shared/api/operation.ts';
+import { inviteProbe } from '../../../../shared/api/probes.ts';
 import { durationText } from '../../../../shared/base/duration.ts';
 import { countInWords } from '../../../../shared/base/standing.ts';
 import { type Html, html } from '../html.ts';
-import { heading, notice } from '../layout.ts';
+import { heading, linkButton, notice } from '../layout.ts';
 import { type MembersRequest, type Page, show } from '../page.ts';
 import { countText } from '../parts/figures.ts';
 import { type State, stateMark } from '../parts/states.ts';
 import { type MapPoint, worldMap } from '../parts/world-map.ts';
+import { openInvitations } from './probe-invitations.ts';
 
 type Checker = OutputOf<typeof listCheckers>['items'][number];
 
@@ -83,6 +85,8 @@ export const probesPage: Page = {
   needs: 'member',
   answer: async (request) => {
     const { items } = await request.ask(listCheckers);
+    const invitations = await openInvitations(request);
+    const add = request.may(inviteProbe) && linkButton('/probes/invite', 'Invite a probe', { symbol: 'add' });
     const continents = byContinent(items);
     const heard = new Set(items.filter(isWell).map(({ continent }) => continent)).size;
     const sentence = sentenceOf(items, heard);
@@ -90,17 +94,18 @@ export const probesPage: Page = {
     if (items.length === 0)
       return show({
         ...{ title: 'Probes', place: 'probes', live: true },
-        main: heading({
+        main: html`${heading({
           sentence: 'No probe checks yet.',
           below: 'The operator of this installation adds them; what they see stands here then.',
-        }),
+          actions: add,
+        })}${invitations}`,
       });
     const points = pointsOf(continents);
     return show({
       title: items.some((each) => each.state === 'lost') ? 'Not heard: a probe' : 'Probes',
       place: 'probes',
       live: true,
-      main: html`<div class="window-page">${heading({ sentence, below })}${
+      main: html`<div class="window-page">${heading({ sentence, below, actions: add })}${
         heard === 1 &&
         notice(
           'information',
@@ -112,7 +117,7 @@ export const probesPage: Page = {
       ].map(
         ([continent, own]) =>
           html`<section><div class="section-head"><h2>${continent}</h2></div><div class="table-card"><table class="cards probes"><thead><tr><th scope="col">State</th><th scope="col">Probe</th><th scope="col">Checked for you</th><th scope="col">Refuted</th><th scope="col">Clock</th><th scope="col">Version</th><th scope="col" class="number">Last heard</th></tr></thead><tbody>${own.map((each) => rowOf(each, request))}</tbody></table></div></section>`,
-      )}<section class="card stack"><h2>How to read this</h2><p class="soft">Checked for you: what it looked at in the last ${countedMinutes} minutes. Refuted: hosts that it saw failing while other continents saw them well; at 40 % of them, of three at least, it is quarantined, and comes back after a run of right looks. Clock: how wrong its host’s is; times are corrected by that, measured with every sign of life.</p></section></div>`,
+      )}${invitations}<section class="card stack"><h2>How to read this</h2><p class="soft">Checked for you: what it looked at in the last ${countedMinutes} minutes. Refuted: hosts that it saw failing while other continents saw them well; at 40 % of them, of three at least, it is quarantined, and comes back after a run of right looks. Clock: how wrong its host’s is; times are corrected by that, measured with every sign of life.</p></section></div>`,
     });
   },
 };

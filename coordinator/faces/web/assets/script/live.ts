@@ -25,7 +25,7 @@ const refresh = async (): Promise<void> => {
   }
   busy = true;
   try {
-    const page = await fetchPage(location.href);
+    const page = await fetchPage(document.body.dataset.live || location.href);
     const [now, next] = [document.querySelector('main'), page?.querySelector('main')];
     if (!page || !now || !next) return;
     keepOrder(now, next);
@@ -47,8 +47,8 @@ const refresh = async (): Promise<void> => {
   }
 };
 
-/** What was said about the last act is said once, and not taken away by the change that the act itself was. */
-const isNotSaid = (node: Node): boolean => !(node instanceof Element && node.id === 'said');
+/** What was said about the last act is said once, and not taken away by the change that the act itself was; nor is what is shown only once. */
+const isNotSaid = (node: Node): boolean => !(node instanceof Element && (node.id === 'said' || node.matches('[data-kept]')));
 
 /** What somebody has opened, ticked, chosen or typed is theirs. */
 export const isOurs = (name: string, node: Element): boolean => {
