@@ -2,7 +2,7 @@ import { array, dateTime, maybe, moment, object, optional, string, uuid } from '
 import { operation } from './operation.ts';
 import { nullableString, page, pageQuery } from './pagination.ts';
 
-const local = { description: 'Without an offset a local time of the organisation; with one an instant.' };
+const local = { description: 'As 2026-11-24T02:00 a local time of the organisation; with Z or an offset an instant.' };
 
 const localTime = string({ description: 'What the clock of the window shows then, as 2026-11-24T02:00:00.' });
 
@@ -42,7 +42,7 @@ const MaintenanceIn = object('MaintenanceIn', {
   groups: optional(array(uuid()), []),
 });
 
-const ofWindow = { description: 'Without an offset a local time of the window; with one an instant.' };
+const ofWindow = { description: 'As 2026-11-24T02:00 a local time of the window; with Z or an offset an instant.' };
 
 const MaintenancePatch = object(
   'MaintenancePatch',

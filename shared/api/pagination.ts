@@ -20,7 +20,9 @@ export const pageQuery = {
     integer({ ge: pageSize.least, le: pageSize.most }, { description: 'How many items the page may hold.' }),
     pageSize.default,
   ),
-  cursor: maybe(string(), { description: 'The `next_cursor` of the page before.' }),
+  cursor: maybe(string(), {
+    description: 'The `next_cursor` of the page before, as it is: it is good for this list with these filters alone, and has no end.',
+  }),
 };
 
 export const page = <Name extends string, Item>(name: Name, item: Field<Item>, more: JsonSchema = {}) =>

@@ -17,7 +17,7 @@ const elsewhere = 'Every key stands at `config` of `MonitorIn`.';
 /** Where a monitor is sent, every key is told of; where it is told or changed, where that stands. */
 const wordsAt: Readonly<Record<string, string>> = {
   MonitorIn: `${unused}\n\n${everyKey}`,
-  MonitorPatch: `What is sent replaces the whole. ${unused} ${elsewhere}`,
+  MonitorPatch: `What is sent replaces the whole: a key that is left out is gone; null, or no config at all, leaves it as it is. \`***\` keeps a stored secret, unless the target moves to another scheme, host or port. ${unused} ${elsewhere}`,
   MonitorOut: elsewhere,
 };
 

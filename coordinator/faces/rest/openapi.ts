@@ -4,6 +4,7 @@ import { restOperations } from '../../../shared/api/index.ts';
 import type { RestOperation } from '../../../shared/api/operation.ts';
 import type { RefusalCode } from '../../../shared/base/refusal.ts';
 import { withConfigKeys } from './config-docs.ts';
+import { told, toldObject } from './document-words.ts';
 import { examples, validationExample } from './examples.ts';
 import { meaningOf, statusOfCode } from './refusal-words.ts';
 
@@ -41,7 +42,7 @@ const counted = { 'RateLimit-Remaining': header('RateLimit-Remaining'), 'RateLim
 
 const parametersOf = (where: 'path' | 'query', shape: Shape): readonly Parameter[] =>
   Object.entries(shape).map(([name, field]) => {
-    const { description, ...schema } = field.schema;
+    const { description, ...schema } = told(name, field.schema, true);
     return {
       name,
       in: where,
@@ -96,6 +97,12 @@ const validationFailure: Response = {
   content: { 'application/json': { schema: { $ref: '#/components/schemas/HTTPValidationError' }, example: validationExample } },
 };
 
+/** Said before a route is found, so that it carries no count. */
+const tooSlow: Response = {
+  ...refusedWith(['request_malformed'], 431),
+  description: '`request_malformed`: The request did not arrive within a minute.',
+};
+
 /** Refusals that many operations share, by their codes: the document has them once. */
 const shared: Readonly<Record<string, string>> = {
   'token_missing token_invalid': 'Unauthenticated',
@@ -124,7 +131,7 @@ const sharedResponses = (): ApiDocument['components']['responses'] => {
     const name = shared[codes.join(' ')];
     return name === undefined ? [] : [[name, refusedWith(codes, status)] as const];
   });
-  return { ...Object.fromEntries(named), ValidationFailure: validationFailure };
+  return { ...Object.fromEntries(named), TooSlow: tooSlow, ValidationFailure: validationFailure };
 };
 
 /** A response as it is, wherever in the document it stands. */
@@ -139,7 +146,7 @@ const entryOf = (operation: RestOperation): OperationEntry => ({
   operationId: operation.id,
   tags: [operation.tag],
   summary: operation.summary,
-  ...(operation.description === undefined ? {} : { description: operation.description }),
+  description: operation.description ?? `${operation.summary}.`,
   security: [{ HTTPBearer: [] }],
   parameters: [...parametersOf('path', operation.params), ...parametersOf('query', operation.query), sessionCookie],
   ...(operation.body && {
@@ -148,12 +155,20 @@ const entryOf = (operation: RestOperation): OperationEntry => ({
       content: { 'application/json': { schema: operation.body.schema, example: examples[operation.body.name] } },
     },
   }),
-  responses: { ...successOf(operation), ...refusalsByStatus(operation), 422: reference('ValidationFailure') },
+  responses: {
+    ...successOf(operation),
+    ...refusalsByStatus(operation),
+    408: reference('TooSlow'),
+    422: reference('ValidationFailure'),
+  },
 });
 
 /** Every named object that the operations speak of, and those inside them. */
 const componentsOf = (named: readonly NamedSchema[]): readonly (readonly [string, JsonSchema])[] =>
-  named.flatMap(({ name, schema, components }) => [[name, withConfigKeys(name, schema)] as const, ...componentsOf(components)]);
+  named.flatMap(({ name, schema, components }) => [
+    [name, withConfigKeys(name, toldObject(name, schema))] as const,
+    ...componentsOf(components),
+  ]);
 
 const about = `Watches targets from several continents and tells when one fails. What the web interface can do to monitors, incidents,
 maintenance windows, groups and status pages, this API can do with the same roles and the same limits of the plan.
@@ -187,7 +202,7 @@ const components = (): ApiDocument['components'] => ({
     [
       ...componentsOf([...restOperations.flatMap(({ body, response }) => [...(body?.components ?? []), ...(response?.components ?? [])])]),
       ...componentsOf(ErrorOut.components),
-      ...Object.entries(validationSchemas),
+      ...Object.entries(validationSchemas).map(([name, schema]) => [name, toldObject(name, schema)] as const),
     ].toSorted(([one], [other]) => (one < other ? -1 : 1)),
   ),
   responses: sharedResponses(),
@@ -209,6 +224,7 @@ export const apiDocument = (baseUrl: string): ApiDocument => ({
     version: '1.1.9',
     summary: 'Monitoring service HTTP API, version 1',
     description: about,
+    contact: { name: 'Whoever runs this installation', url: baseUrl },
     license: { name: 'MIT', identifier: 'MIT' },
   },
   servers: [{ url: baseUrl }],

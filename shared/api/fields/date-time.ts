@@ -72,9 +72,12 @@ export const dateTime = (more: JsonSchema = {}): Field<string> => ({
     typeof input === 'string' ? good(input) : bad('datetime_type', place, 'Input should be a valid datetime', input),
 });
 
-/** A date-time in a request. Unix times are taken too, as pydantic takes them. */
+/**
+ * A date-time in a request. Unix times are taken too, as pydantic takes them. Described as a text: clients that were generated from `date-time` have a
+ * type for it that always has an offset, and could send no local time.
+ */
 export const moment = (more: JsonSchema = {}): Field<Moment> => ({
-  schema: { type: 'string', format: 'date-time', ...more },
+  schema: { type: 'string', ...more },
   components: [],
   parse: (input, place) => {
     if (typeof input !== 'number' && typeof input !== 'bigint' && typeof input !== 'string')

@@ -75,7 +75,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Get a monitor */
+        /**
+         * Get a monitor
+         * @description Get a monitor.
+         */
         get: operations["getMonitor"];
         put?: never;
         post?: never;
@@ -180,7 +183,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Get an incident */
+        /**
+         * Get an incident
+         * @description Get an incident.
+         */
         get: operations["getIncident"];
         put?: never;
         post?: never;
@@ -241,7 +247,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Get a maintenance window */
+        /**
+         * Get a maintenance window
+         * @description Get a maintenance window.
+         */
         get: operations["getMaintenanceWindow"];
         put?: never;
         post?: never;
@@ -310,7 +319,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Get a group */
+        /**
+         * Get a group
+         * @description Get a group.
+         */
         get: operations["getGroup"];
         put?: never;
         post?: never;
@@ -321,7 +333,10 @@ export interface paths {
         delete: operations["deleteGroup"];
         options?: never;
         head?: never;
-        /** Change a group */
+        /**
+         * Change a group
+         * @description Change a group.
+         */
         patch: operations["updateGroup"];
         trace?: never;
     };
@@ -356,7 +371,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Get a status page and what is published on it */
+        /**
+         * Get a status page and what is published on it
+         * @description Get a status page and what is published on it.
+         */
         get: operations["getStatusPage"];
         put?: never;
         post?: never;
@@ -367,7 +385,10 @@ export interface paths {
         delete: operations["deleteStatusPage"];
         options?: never;
         head?: never;
-        /** Change a status page */
+        /**
+         * Change a status page
+         * @description Change a status page.
+         */
         patch: operations["updateStatusPage"];
         trace?: never;
     };
@@ -380,7 +401,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Put the rows of a status page in order */
+        /**
+         * Put the rows of a status page in order
+         * @description Put the rows of a status page in order.
+         */
         post: operations["orderStatusPage"];
         delete?: never;
         options?: never;
@@ -397,7 +421,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Publish a monitor on a status page */
+        /**
+         * Publish a monitor on a status page
+         * @description Publish a monitor on a status page.
+         */
         post: operations["addStatusPageMonitor"];
         delete?: never;
         options?: never;
@@ -540,7 +567,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Get how many subscribe to a status page */
+        /**
+         * Get how many subscribe to a status page
+         * @description Get how many subscribe to a status page.
+         */
         get: operations["getStatusPageSubscribers"];
         put?: never;
         post?: never;
@@ -641,7 +671,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Get a channel */
+        /**
+         * Get a channel
+         * @description Get a channel.
+         */
         get: operations["getChannel"];
         put?: never;
         post?: never;
@@ -652,7 +685,10 @@ export interface paths {
         delete: operations["deleteChannel"];
         options?: never;
         head?: never;
-        /** Change a channel */
+        /**
+         * Change a channel
+         * @description Change a channel.
+         */
         patch: operations["updateChannel"];
         trace?: never;
     };
@@ -705,26 +741,41 @@ export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
         AcknowledgementOut: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The id of the incident.
+             */
             incident: string;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it was acknowledged; null before.
+             */
             acknowledged_at: string;
+            /** @description Who acknowledged it; null when nobody has. */
             acknowledged_by: string;
         };
         ChannelHours: {
             /** @description An IANA time zone; null means the organisation's. */
             zone?: string | null;
+            /** @description The hours, each on some days. */
             spans: components["schemas"]["ChannelSpan"][];
         };
         ChannelIn: {
+            /** @description Which kind it is. */
             kind: string;
+            /** @description What it is called. */
             name?: string | null;
+            /** @description Settings of the type. */
             config: {
                 [key: string]: unknown;
             };
-            /** @default true */
+            /**
+             * @description Whether it is at work; false means paused or hidden.
+             * @default true
+             */
             enabled: boolean;
             /**
+             * @description Whether it is told of all monitors or of chosen ones.
              * @default all
              * @enum {string}
              */
@@ -739,9 +790,14 @@ export interface components {
              * @default []
              */
             groups: string[];
-            /** @default 0 */
+            /**
+             * @description Told only when the outage lasts so many seconds and nobody has acknowledged it.
+             * @default 0
+             */
             delay_s: number;
+            /** @description Reminded after so many seconds, then at doubling distances; null for never. */
             reminder_s?: number | null;
+            /** @description When it may be told; null for always. */
             hours?: components["schemas"]["ChannelHours"] | null;
             /**
              * @description Your own, and not the organisation’s: any member may have some.
@@ -750,15 +806,20 @@ export interface components {
             personal: boolean;
         };
         ChannelMadeOut: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The id of this object.
+             */
             id: string;
             /** @description Such as `email`, `slack` or `webhook`. */
             kind: string;
+            /** @description What it is called. */
             name: string;
             /** @description What its kind asks for; `***` stands for a secret. */
             config: {
                 [key: string]: unknown;
             };
+            /** @description Whether it is at work; false means paused or hidden. */
             enabled: boolean;
             /** @description Whether a mailbox said that it wants this; other kinds always are. */
             verified: boolean;
@@ -766,7 +827,9 @@ export interface components {
             unsubscribed: boolean;
             /** @description `all` monitors, or those that were `chosen`. */
             covers: string;
+            /** @description Monitors, by their ids or as rows. */
             monitors: string[];
+            /** @description Groups, by their ids or as rows. */
             groups: string[];
             /** @description It is told so much later, if the incident is then still open and not acknowledged. */
             delay_s: number;
@@ -780,24 +843,33 @@ export interface components {
             delivering: boolean;
             /** @description What was wrong with the last attempt. */
             failure: string | null;
+            /** @description When it last took a message; null before. */
             last_taken_at: string | null;
             /** @description From when nothing held it any more until taken, 95 in 100 messages of the last week took no longer. */
             p95_ms: number | null;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it was made.
+             */
             created_at: string;
             /** @description What the messages of a webhook are signed with (`whsec_…`). It is shown once. */
             secret: string | null;
         };
         ChannelOut: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The id of this object.
+             */
             id: string;
             /** @description Such as `email`, `slack` or `webhook`. */
             kind: string;
+            /** @description What it is called. */
             name: string;
             /** @description What its kind asks for; `***` stands for a secret. */
             config: {
                 [key: string]: unknown;
             };
+            /** @description Whether it is at work; false means paused or hidden. */
             enabled: boolean;
             /** @description Whether a mailbox said that it wants this; other kinds always are. */
             verified: boolean;
@@ -805,7 +877,9 @@ export interface components {
             unsubscribed: boolean;
             /** @description `all` monitors, or those that were `chosen`. */
             covers: string;
+            /** @description Monitors, by their ids or as rows. */
             monitors: string[];
+            /** @description Groups, by their ids or as rows. */
             groups: string[];
             /** @description It is told so much later, if the incident is then still open and not acknowledged. */
             delay_s: number;
@@ -819,28 +893,39 @@ export interface components {
             delivering: boolean;
             /** @description What was wrong with the last attempt. */
             failure: string | null;
+            /** @description When it last took a message; null before. */
             last_taken_at: string | null;
             /** @description From when nothing held it any more until taken, 95 in 100 messages of the last week took no longer. */
             p95_ms: number | null;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it was made.
+             */
             created_at: string;
         };
         ChannelPage: {
+            /** @description What this page holds. */
             items: components["schemas"]["ChannelOut"][];
             /** @description Send it back as `cursor` for the next page; null when the walk is over. */
             next_cursor?: string | null;
         };
         /** @description A field that is not sent, or null, stays as it is. */
         ChannelPatch: {
+            /** @description What it is called. */
             name?: string | null;
             /** @description The whole of it. `***` keeps a secret, as long as its host stays. */
             config?: {
                 [key: string]: unknown;
             } | null;
+            /** @description Whether it is at work; false means paused or hidden. */
             enabled?: boolean | null;
+            /** @description Whether it is told of all monitors or of chosen ones. */
             covers?: ("all" | "chosen") | null;
+            /** @description Monitors, by their ids or as rows. */
             monitors?: string[] | null;
+            /** @description Groups, by their ids or as rows. */
             groups?: string[] | null;
+            /** @description Told only when the outage lasts so many seconds and nobody has acknowledged it. */
             delay_s?: number | null;
             /** @description 0 ends reminders. */
             reminder_s?: number | null;
@@ -856,14 +941,19 @@ export interface components {
             to: string;
         };
         ContinentSeriesOut: {
+            /** @description The continent of the probe. */
             continent: string;
+            /** @description The points, in their order. */
             points: components["schemas"]["PointOut"][];
         };
         EffectOut: {
+            /** @description So many days back from now. */
             days: number;
             /** @description What this incident alone counts as down in so many days. */
             down_seconds: number;
+            /** @description Percent of the time, rounded down to four decimals; null when nothing is known. */
             percent: number | null;
+            /** @description The same without what is named. */
             percent_without: number | null;
         };
         ErrorDetail: {
@@ -882,33 +972,52 @@ export interface components {
             continent: string | null;
             /** @description Who saw it, or took what a job said. */
             probe: string;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it was.
+             */
             at: string;
+            /** @description How the check ended. */
             outcome: string;
+            /** @description How long the check took, in milliseconds. */
             took_ms: number;
+            /** @description Why it failed, in one sentence. */
             cause: string | null;
+            /** @description The class of the cause, from a closed list; null when the check succeeded. */
             cause_class: string | null;
+            /** @description How long each phase of the check took. */
             phases: {
                 [key: string]: unknown;
             } | null;
+            /** @description What the failing check itself saw. */
             evidence: {
                 [key: string]: unknown;
             } | null;
         };
         GroupIn: {
+            /** @description What it is called. */
             name: string;
+            /** @description A longer text about it; null when there is none. */
             description?: string | null;
             /** @description What your program calls it by, up to 200 characters. Where a group has it already, that one is changed. */
             external_id?: string | null;
         };
         GroupOut: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The id of this object.
+             */
             id: string;
+            /** @description What it is called. */
             name: string;
+            /** @description A longer text about it; null when there is none. */
             description: string | null;
             /** @description How many monitors are in the group; each monitor names its group. */
             monitors: number;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it was made.
+             */
             created_at: string;
             /** @description What a program calls it by; unique among the groups of the organisation. */
             external_id?: string | null;
@@ -916,43 +1025,65 @@ export interface components {
             status?: string;
             /** @description How many of its monitors are so; the five add up to `monitors`. */
             down?: number;
+            /** @description How many are being verified. */
             verifying?: number;
+            /** @description How many are up. */
             up?: number;
+            /** @description How many have no result yet. */
             pending?: number;
+            /** @description How many are paused. */
             paused?: number;
         };
         GroupPage: {
+            /** @description What this page holds. */
             items: components["schemas"]["GroupOut"][];
             /** @description Send it back as `cursor` for the next page; null when the walk is over. */
             next_cursor?: string | null;
         };
         /** @description A field that is not sent, or null, stays as it is. */
         GroupPatch: {
+            /** @description What it is called. */
             name?: string | null;
+            /** @description A longer text about it; null when there is none. */
             description?: string | null;
             /** @description An empty one takes it away. */
             external_id?: string | null;
         };
         HTTPValidationError: {
+            /** @description Every fault. */
             detail?: components["schemas"]["ValidationError"][];
         };
         IncidentEvidenceOut: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The id of this object.
+             */
             id: string;
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The id of the monitor.
+             */
             monitor: string;
+            /** @description What the monitor is called. */
             monitor_name: string;
             /** @description One plain sentence of our own; never text that the target sent. */
             cause: string | null;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When the first failing check began.
+             */
             started_at: string;
+            /** @description When a probe of another continent had seen it; null before. */
             confirmed_at: string | null;
+            /** @description When it was over; null before. */
             resolved_at: string | null;
+            /** @description Whether it goes on. */
             open: boolean;
             /** @description The probe that first saw the outage. */
             seen_from: components["schemas"]["ProbeRef"] | null;
             /** @description The probe that confirmed it, from another continent. */
             confirmed_from: components["schemas"]["ProbeRef"] | null;
+            /** @description What is to be said of how it ended; null when nothing is. */
             note: string | null;
             /** @description How far it is seen: `everywhere`, `some_continents` or `one_continent`; null while that is not known. */
             scope?: string | null;
@@ -960,33 +1091,51 @@ export interface components {
             layer?: string | null;
             /** @description Seconds from `started_at` to `resolved_at`, or to now while it is open. */
             duration_s?: number;
+            /** @description How many checks there were. */
             checks: components["schemas"]["EvidenceOut"][];
+            /** @description What the continents saw meanwhile. */
             samples: components["schemas"]["SampleOut"][];
             /** @description False when every so many of the samples in the middle stand for all of them. */
             samples_complete: boolean;
+            /** @description Who was told. */
             told: components["schemas"]["ToldOut"][];
+            /** @description What is to be said of it, in words. */
             notes: components["schemas"]["NoteOut"][];
             /** @description The link that shows it to others, while there is one. */
             share: components["schemas"]["ShareOut"] | null;
             effect: components["schemas"]["EffectOut"];
         };
         IncidentOut: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The id of this object.
+             */
             id: string;
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The id of the monitor.
+             */
             monitor: string;
+            /** @description What the monitor is called. */
             monitor_name: string;
             /** @description One plain sentence of our own; never text that the target sent. */
             cause: string | null;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When the first failing check began.
+             */
             started_at: string;
+            /** @description When a probe of another continent had seen it; null before. */
             confirmed_at: string | null;
+            /** @description When it was over; null before. */
             resolved_at: string | null;
+            /** @description Whether it goes on. */
             open: boolean;
             /** @description The probe that first saw the outage. */
             seen_from: components["schemas"]["ProbeRef"] | null;
             /** @description The probe that confirmed it, from another continent. */
             confirmed_from: components["schemas"]["ProbeRef"] | null;
+            /** @description What is to be said of how it ended; null when nothing is. */
             note: string | null;
             /** @description How far it is seen: `everywhere`, `some_continents` or `one_continent`; null while that is not known. */
             scope?: string | null;
@@ -996,60 +1145,83 @@ export interface components {
             duration_s?: number;
         };
         IncidentPage: {
+            /** @description What this page holds. */
             items: components["schemas"]["IncidentOut"][];
             /** @description Send it back as `cursor` for the next page; null when the walk is over. */
             next_cursor?: string | null;
         };
         LedgerOut: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The id of the monitor.
+             */
             monitor: string;
+            /** @description So many days back from now. */
             days: number;
             /** @description Null when nothing in the window counts. */
             percent: number | null;
+            /** @description Seconds down. */
             down_seconds: number;
             /**
              * Format: date-time
              * @description The later of the creation of the monitor and so many days back.
              */
             from?: string;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description Where the stretch or the window ends.
+             */
             to?: string;
             /** @description The five states of seconds always add up to the time from `from` to `to`. */
             up_seconds?: number;
+            /** @description Seconds under maintenance. */
             maintenance_seconds?: number;
+            /** @description Seconds of which nothing is known. */
             unknown_seconds?: number;
+            /** @description Seconds paused. */
             paused_seconds?: number;
+            /** @description The stretches that the time is made of. */
             stretches: components["schemas"]["StretchOut"][];
             /** @description How many older stretches are not listed; the sums count them. */
             left_out: number;
         };
         MaintenanceIn: {
+            /** @description What it is called. */
             name?: string | null;
-            /**
-             * Format: date-time
-             * @description Without an offset a local time of the organisation; with one an instant.
-             */
+            /** @description As 2026-11-24T02:00 a local time of the organisation; with Z or an offset an instant. */
             starts_at: string;
-            /**
-             * Format: date-time
-             * @description Without an offset a local time of the organisation; with one an instant.
-             */
+            /** @description As 2026-11-24T02:00 a local time of the organisation; with Z or an offset an instant. */
             ends_at: string;
             /** @description An RFC 5545 RRULE value without DTSTART; occurrences keep the local time. */
             rrule?: string | null;
-            /** @default [] */
+            /**
+             * @description Monitors, by their ids or as rows.
+             * @default []
+             */
             monitors: string[];
-            /** @default [] */
+            /**
+             * @description Groups, by their ids or as rows.
+             * @default []
+             */
             groups: string[];
         };
         MaintenanceOut: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The id of this object.
+             */
             id: string;
             /** @description What the window is for. */
             name: string | null;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When the first occurrence begins.
+             */
             starts_at: string;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When the first occurrence ends.
+             */
             ends_at: string;
             /** @description How it repeats, as an RFC 5545 rule; null when it does not. */
             rrule: string | null;
@@ -1065,6 +1237,7 @@ export interface components {
             next_occurrences: components["schemas"]["OccurrenceOut"][];
         };
         MaintenancePage: {
+            /** @description What this page holds. */
             items: components["schemas"]["MaintenanceOut"][];
             /** @description Send it back as `cursor` for the next page; null when the walk is over. */
             next_cursor?: string | null;
@@ -1073,11 +1246,15 @@ export interface components {
         MaintenancePatch: {
             /** @description An empty one takes the name away. */
             name?: string | null;
+            /** @description When the first occurrence begins. */
             starts_at?: string | null;
+            /** @description When the first occurrence ends. */
             ends_at?: string | null;
             /** @description An empty one: it no longer repeats. */
             rrule?: string | null;
+            /** @description Monitors, by their ids or as rows. */
             monitors?: string[] | null;
+            /** @description Groups, by their ids or as rows. */
             groups?: string[] | null;
         };
         MaintenancePreviewOut: {
@@ -1198,8 +1375,12 @@ export interface components {
             config?: {
                 [key: string]: unknown;
             } | null;
+            /** @description The id of the group; null for none. */
             group?: string | null;
-            /** @default true */
+            /**
+             * @description Whether it counts for the status of its group.
+             * @default true
+             */
             affects_group_status: boolean;
             /** @description What your program calls it by, up to 200 characters. Where a monitor has it already, that one is changed. */
             external_id?: string | null;
@@ -1207,8 +1388,12 @@ export interface components {
             tags?: string[] | null;
         };
         MonitorOut: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The id of this object.
+             */
             id: string;
+            /** @description What it is called. */
             name: string;
             /** @description `https`, `dns` or `heartbeat`; never changes. */
             type: string;
@@ -1224,9 +1409,15 @@ export interface components {
             };
             /** @description The group that the monitor is in. */
             group?: string | null;
-            /** @default true */
+            /**
+             * @description Whether it counts for the status of its group.
+             * @default true
+             */
             affects_group_status: boolean;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it was made.
+             */
             created_at: string;
             /** @description `pending`, `up`, `verifying`, `down` or `paused`. */
             status?: string;
@@ -1236,30 +1427,37 @@ export interface components {
             last_checked_at?: string | null;
             /** @description What a program calls it by; unique among the monitors of the organisation. */
             external_id?: string | null;
+            /** @description Words by which monitors are found. */
             tags?: string[];
         };
         MonitorPage: {
+            /** @description What this page holds. */
             items: components["schemas"]["MonitorOut"][];
             /** @description Send it back as `cursor` for the next page; null when the walk is over. */
             next_cursor?: string | null;
         };
         /** @description A field that is not sent, or null, stays as it is. */
         MonitorPatch: {
+            /** @description What it is called. */
             name?: string | null;
+            /** @description What is watched. */
             target?: string | null;
+            /** @description Seconds between two checks: 10 to 86,400, heartbeats 30 to 31,536,000, and no shorter than the plan allows. */
             interval_s?: number | null;
-            /** @description Settings of the type. Secret values come back as `***`; sending `***` leaves them as they are. What is sent replaces the whole. Keys that the type does not know are kept and do nothing. Every key stands at `config` of `MonitorIn`. */
+            /** @description Settings of the type. Secret values come back as `***`; sending `***` leaves them as they are. What is sent replaces the whole: a key that is left out is gone; null, or no config at all, leaves it as it is. `***` keeps a stored secret, unless the target moves to another scheme, host or port. Keys that the type does not know are kept and do nothing. Every key stands at `config` of `MonitorIn`. */
             config?: {
                 [key: string]: unknown;
             } | null;
             /** @description False pauses the monitor, true resumes it. */
             enabled?: boolean | null;
+            /** @description The id of the group; null for none. */
             group?: string | null;
             /**
              * @description True takes the monitor out of its group; not together with `group`.
              * @default false
              */
             ungroup: boolean;
+            /** @description Whether it counts for the status of its group. */
             affects_group_status?: boolean | null;
             /** @description An empty one takes it away. */
             external_id?: string | null;
@@ -1267,17 +1465,31 @@ export interface components {
             tags?: string[] | null;
         };
         NoteOut: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The id of this object.
+             */
             id: string;
+            /** @description Who did it. */
             by: string | null;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it was.
+             */
             at: string;
+            /** @description What is written there. */
             text: string;
         };
         OccurrenceOut: {
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When the first occurrence begins.
+             */
             starts_at: string;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When the first occurrence ends.
+             */
             ends_at: string;
             /** @description What the clock of the window shows then, as 2026-11-24T02:00:00. */
             local_start: string;
@@ -1287,8 +1499,12 @@ export interface components {
             notes: string[];
         };
         OrganisationOut: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The id of this object.
+             */
             id: string;
+            /** @description What it is called. */
             name: string;
             /** @description `free`, `team`, `business` or `self_hosted`. */
             plan: string;
@@ -1301,26 +1517,38 @@ export interface components {
              * @description When the stretch of this point begins.
              */
             at: string;
+            /** @description How many succeeded. */
             ok: number;
+            /** @description How many failed. */
             failed: number;
+            /** @description How many of which nothing is known. */
             unknown: number;
             /** @description Of the passes; null when there was none. */
             mean_ms: number | null;
+            /** @description The quickest, in milliseconds. */
             least_ms: number | null;
+            /** @description The slowest, in milliseconds. */
             most_ms: number | null;
             /** @description Known where raw results are read. */
             median_ms: number | null;
+            /** @description Of twenty, the slowest but one, in milliseconds. */
             p95_ms: number | null;
         };
         ProbeInvitationIn: {
+            /** @description What it is called. */
             name: string;
             /** @description Where it stands, such as `Europe` or `North America`. */
             continent: string;
         };
         ProbeInvitationMadeOut: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The id of this object.
+             */
             id: string;
+            /** @description What it is called. */
             name: string;
+            /** @description The continent of the probe. */
             continent: string;
             /** @description How the join token begins, to know it by. */
             shown: string;
@@ -1330,9 +1558,15 @@ export interface components {
             probe: string | null;
             /** @description When that probe was last heard. */
             heard_at: string | null;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it was made.
+             */
             created_at: string;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it ends; null for never.
+             */
             expires_at: string;
             /** @description The join token (`svcj_…`), good once within the hour. It is shown once. */
             token: string;
@@ -1340,9 +1574,14 @@ export interface components {
             command: string;
         };
         ProbeInvitationOut: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The id of this object.
+             */
             id: string;
+            /** @description What it is called. */
             name: string;
+            /** @description The continent of the probe. */
             continent: string;
             /** @description How the join token begins, to know it by. */
             shown: string;
@@ -1352,63 +1591,104 @@ export interface components {
             probe: string | null;
             /** @description When that probe was last heard. */
             heard_at: string | null;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it was made.
+             */
             created_at: string;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it ends; null for never.
+             */
             expires_at: string;
         };
         ProbeInvitationPage: {
+            /** @description What this page holds. */
             items: components["schemas"]["ProbeInvitationOut"][];
             /** @description Send it back as `cursor` for the next page; null when the walk is over. */
             next_cursor?: string | null;
         };
         ProbeRef: {
+            /** @description What it is called. */
             name: string;
+            /** @description The continent of the probe. */
             continent: string;
         };
         ResultSeriesOut: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The id of the monitor.
+             */
             monitor: string;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description Where the stretch or the window begins.
+             */
             from: string;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description Where the stretch or the window ends.
+             */
             to: string;
+            /** @description Seconds between two points. */
             step_s: number;
             /** @description `raw` or `hourly`. */
             source: string;
+            /** @description One row of points for each continent. */
             series: components["schemas"]["ContinentSeriesOut"][];
         };
         SampleOut: {
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it was.
+             */
             at: string;
+            /** @description The continent of the probe. */
             continent: string;
+            /** @description The probe. */
             probe: string;
+            /** @description How the check ended. */
             outcome: string;
+            /** @description How long the check took, in milliseconds. */
             took_ms: number;
+            /** @description The class of the cause, from a closed list; null when the check succeeded. */
             cause_class: string | null;
         };
         ShareOut: {
+            /** @description Who did it. */
             by: string | null;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it was.
+             */
             at: string;
         };
         StatusOut: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The id of the monitor.
+             */
             monitor: string;
             /** @description `pending`, `up`, `verifying`, `down` or `paused`. */
             status: string;
+            /** @description When this status began. */
             since: string | null;
+            /** @description When the newest check that counts began; null before there is one. */
             last_checked_at: string | null;
+            /** @description Whether it is at work; false means paused or hidden. */
             enabled: boolean;
             uptime: components["schemas"]["UptimeOut"];
         };
         StatusPageDomainCheckOut: {
+            /** @description Whether the domain was proved. */
             proved: boolean;
+            /** @description The domain under which the page answers. */
             domain: components["schemas"]["StatusPageDomainOut"] | null;
             /** @description The texts of the records that stand there now. */
             found: string[];
         };
         StatusPageDomainOut: {
+            /** @description What it is called. */
             name: string;
             /** @description Null until the record was found. */
             proved_at: string | null;
@@ -1418,7 +1698,10 @@ export interface components {
             record_text: string;
         };
         StatusPageGroupIn: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The id of the group; null for none.
+             */
             group: string;
             /** @description The name of the group when not given. */
             display_name?: string | null;
@@ -1429,17 +1712,27 @@ export interface components {
             monitors: boolean;
         };
         StatusPageGroupOut: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The id of the group; null for none.
+             */
             group: string;
+            /** @description The name by which the page shows it. */
             display_name: string;
+            /** @description Its place among the rows, from 0. */
             position: number;
         };
         StatusPageIn: {
+            /** @description What it is called. */
             name: string;
             /** @description The last part of its address: small letters, digits and dashes between them. */
             slug: string;
+            /** @description A longer text about it; null when there is none. */
             description?: string | null;
-            /** @default true */
+            /**
+             * @description Whether it is at work; false means paused or hidden.
+             * @default true
+             */
             enabled: boolean;
             /**
              * @description Of the words that the page itself says: `en`, `de`, `fr` or `es`.
@@ -1449,10 +1742,14 @@ export interface components {
             language: "en" | "de" | "fr" | "es";
         };
         StatusPageLinkOut: {
+            /** @description The secret link. */
             link: string;
         };
         StatusPageMonitorIn: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The id of the monitor.
+             */
             monitor: string;
             /** @description The name of the monitor when not given. */
             display_name?: string | null;
@@ -1460,18 +1757,28 @@ export interface components {
             position?: number | null;
         };
         StatusPageMonitorOut: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The id of the monitor.
+             */
             monitor: string;
             /** @description The name chosen for the audience of the page. */
             display_name: string;
             /** @description The heading that it stands under. */
             group: string | null;
+            /** @description Its place among the rows, from 0. */
             position: number;
         };
         StatusPageOfferOut: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The id of the monitor.
+             */
             monitor: string;
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The id of the group; null for none.
+             */
             group: string;
         };
         StatusPageOrderIn: {
@@ -1479,16 +1786,27 @@ export interface components {
             rows: string[];
         };
         StatusPageOut: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The id of this object.
+             */
             id: string;
+            /** @description What it is called. */
             name: string;
             /** @description The page is published at `/status/<slug>`. */
             slug: string;
+            /** @description A longer text about it; null when there is none. */
             description: string | null;
+            /** @description Whether it is at work; false means paused or hidden. */
             enabled: boolean;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it was made.
+             */
             created_at: string;
+            /** @description Monitors, by their ids or as rows. */
             monitors: components["schemas"]["StatusPageMonitorOut"][];
+            /** @description Groups, by their ids or as rows. */
             groups: components["schemas"]["StatusPageGroupOut"][];
             /** @description Of the words that the page itself says: `en`, `de`, `fr` or `es`. */
             language: string;
@@ -1498,8 +1816,11 @@ export interface components {
             logo: string | null;
             /** @description Who sees it: everybody (`public`), who has its `password`, or who has its `link`. */
             access: string;
+            /** @description Whether the page has a password. */
             has_password: boolean;
+            /** @description Whether the page has a secret link. */
             has_link: boolean;
+            /** @description The domain under which the page answers. */
             domain: components["schemas"]["StatusPageDomainOut"] | null;
             /** @description How many are mailed what happens. */
             subscribers: number;
@@ -1507,21 +1828,26 @@ export interface components {
             offered: components["schemas"]["StatusPageOfferOut"][];
         };
         StatusPagePage: {
+            /** @description What this page holds. */
             items: components["schemas"]["StatusPageSummaryOut"][];
             /** @description Send it back as `cursor` for the next page; null when the walk is over. */
             next_cursor?: string | null;
         };
         /** @description A field that is not sent, or null, stays as it is. */
         StatusPagePatch: {
+            /** @description What it is called. */
             name?: string | null;
+            /** @description The last part of the address: small letters, digits and dashes. */
             slug?: string | null;
             /** @description An empty one takes the old one away. */
             description?: string | null;
             /** @description A page that is not enabled answers as if it did not exist. */
             enabled?: boolean | null;
+            /** @description The language of the page. */
             language?: ("en" | "de" | "fr" | "es") | null;
             /** @description As `#rrggbb`, dark enough to be read on white; an empty one is the usual one. */
             accent?: string | null;
+            /** @description Who may see the page. */
             access?: ("public" | "password" | "link") | null;
             /** @description Whoever was let in with another is let in no more. */
             password?: string | null;
@@ -1529,30 +1855,45 @@ export interface components {
             domain?: string | null;
         };
         StatusPagePostIn: {
-            /** @enum {string} */
+            /**
+             * @description Which kind it is.
+             * @enum {string}
+             */
             kind: "investigating" | "identified" | "monitoring" | "resolved";
             /** @description The usual words of that kind, in the language of the page, when not given. */
             text?: string | null;
         };
         StatusPagePostOut: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The id of this object.
+             */
             id: string;
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The id of the incident.
+             */
             incident: string;
             /** @description `investigating`, `identified`, `monitoring` or `resolved`. */
             kind: string;
+            /** @description What is written there. */
             text: string;
             /** @description Who wrote it; it is not shown on the page. */
             written_by: string | null;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it was written.
+             */
             written_at: string;
         };
         StatusPagePostPage: {
+            /** @description What this page holds. */
             items: components["schemas"]["StatusPagePostOut"][];
             /** @description Send it back as `cursor` for the next page; null when the walk is over. */
             next_cursor?: string | null;
         };
         StatusPageRowPatch: {
+            /** @description The name by which the page shows it. */
             display_name: string;
         };
         StatusPageSubscribersOut: {
@@ -1562,19 +1903,33 @@ export interface components {
             waiting: number;
         };
         StatusPageSummaryOut: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The id of this object.
+             */
             id: string;
+            /** @description What it is called. */
             name: string;
             /** @description The page is published at `/status/<slug>`. */
             slug: string;
+            /** @description Whether it is at work; false means paused or hidden. */
             enabled: boolean;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it was made.
+             */
             created_at: string;
         };
         StretchOut: {
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description Where the stretch or the window begins.
+             */
             from: string;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description Where the stretch or the window ends.
+             */
             to: string;
             /** @description `up`, `down`, `maintenance`, `unknown` or `paused`. */
             state: string;
@@ -1582,40 +1937,57 @@ export interface components {
             incident: string | null;
             /** @description The maintenance window that covered it. */
             window: string | null;
+            /** @description What the maintenance window is called; null where it is none, or has no name. */
             window_name: string | null;
         };
         ToldOut: {
             /** @description `down`, `up` or `closed`. */
             event: string;
+            /** @description The channel that it went to. */
             channel: string;
             /** @description `held`, `due`, `sent` or `dropped`. */
             state: string;
+            /** @description When it was due. */
             due_at: string | null;
+            /** @description When it was taken, or given up; null before. */
             settled_at: string | null;
         };
         UptimeOut: {
+            /** @description So many days back from now. */
             days: number;
             /** @description Null when nothing in the window counts. */
             percent: number | null;
+            /** @description Seconds down. */
             down_seconds: number;
             /**
              * Format: date-time
              * @description The later of the creation of the monitor and so many days back.
              */
             from?: string;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description Where the stretch or the window ends.
+             */
             to?: string;
             /** @description The five states of seconds always add up to the time from `from` to `to`. */
             up_seconds?: number;
+            /** @description Seconds under maintenance. */
             maintenance_seconds?: number;
+            /** @description Seconds of which nothing is known. */
             unknown_seconds?: number;
+            /** @description Seconds paused. */
             paused_seconds?: number;
         };
         ValidationError: {
+            /** @description Where the fault is, from `body`, `query` or `path` on. */
             loc: (string | number)[];
+            /** @description What is wrong. */
             msg: string;
+            /** @description The type of the monitor, or of the fault. */
             type: string;
+            /** @description What was sent there; never a secret. */
             input?: unknown;
+            /** @description What the words of the fault are made of. */
             ctx?: Record<string, never>;
         };
     };
@@ -1716,6 +2088,15 @@ export interface components {
                 "application/json": components["schemas"]["ErrorOut"];
             };
         };
+        /** @description `request_malformed`: The request did not arrive within a minute. */
+        TooSlow: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["ErrorOut"];
+            };
+        };
         /** @description The path, the query or the body is not of the described form; every fault is named. */
         ValidationFailure: {
             headers: {
@@ -1802,6 +2183,7 @@ export interface operations {
             };
             400: components["responses"]["Unreadable"];
             401: components["responses"]["Unauthenticated"];
+            408: components["responses"]["TooSlow"];
             422: components["responses"]["ValidationFailure"];
             429: components["responses"]["TooManyCalls"];
             431: components["responses"]["HeadersTooLarge"];
@@ -1826,10 +2208,11 @@ export interface operations {
                 external_id?: string | null;
                 /** @description Only monitors with each of these words in their name, target or group. */
                 text?: string | null;
+                /** @description The order of the list. */
                 sort?: "created" | "name" | "changed";
                 /** @description How many items the page may hold. */
                 limit?: number;
-                /** @description The `next_cursor` of the page before. */
+                /** @description The `next_cursor` of the page before, as it is: it is good for this list with these filters alone, and has no end. */
                 cursor?: string | null;
             };
             header?: never;
@@ -1897,6 +2280,7 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorOut"];
                 };
             };
+            408: components["responses"]["TooSlow"];
             422: components["responses"]["ValidationFailure"];
             429: components["responses"]["TooManyCalls"];
             431: components["responses"]["HeadersTooLarge"];
@@ -2071,6 +2455,7 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorOut"];
                 };
             };
+            408: components["responses"]["TooSlow"];
             /**
              * @description `organisation_ending`: The organisation is about to be deleted: until then it may only be looked at, and an owner may keep it.
              *
@@ -2177,6 +2562,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description The id of the monitor. */
                 monitor_id: string;
             };
             cookie?: {
@@ -2237,6 +2623,7 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorOut"];
                 };
             };
+            408: components["responses"]["TooSlow"];
             422: components["responses"]["ValidationFailure"];
             429: components["responses"]["TooManyCalls"];
             431: components["responses"]["HeadersTooLarge"];
@@ -2249,6 +2636,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description The id of the monitor. */
                 monitor_id: string;
             };
             cookie?: {
@@ -2281,6 +2669,7 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorOut"];
                 };
             };
+            408: components["responses"]["TooSlow"];
             /** @description `organisation_ending`: The organisation is about to be deleted: until then it may only be looked at, and an owner may keep it. */
             409: {
                 headers: {
@@ -2304,6 +2693,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description The id of the monitor. */
                 monitor_id: string;
             };
             cookie?: {
@@ -2422,6 +2812,7 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorOut"];
                 };
             };
+            408: components["responses"]["TooSlow"];
             /**
              * @description `organisation_ending`: The organisation is about to be deleted: until then it may only be looked at, and an owner may keep it.
              *
@@ -2453,6 +2844,7 @@ export interface operations {
             };
             header?: never;
             path: {
+                /** @description The id of the monitor. */
                 monitor_id: string;
             };
             cookie?: {
@@ -2506,6 +2898,7 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorOut"];
                 };
             };
+            408: components["responses"]["TooSlow"];
             422: components["responses"]["ValidationFailure"];
             429: components["responses"]["TooManyCalls"];
             431: components["responses"]["HeadersTooLarge"];
@@ -2521,6 +2914,7 @@ export interface operations {
             };
             header?: never;
             path: {
+                /** @description The id of the monitor. */
                 monitor_id: string;
             };
             cookie?: {
@@ -2581,6 +2975,7 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorOut"];
                 };
             };
+            408: components["responses"]["TooSlow"];
             422: components["responses"]["ValidationFailure"];
             429: components["responses"]["TooManyCalls"];
             431: components["responses"]["HeadersTooLarge"];
@@ -2596,6 +2991,7 @@ export interface operations {
             };
             header?: never;
             path: {
+                /** @description The id of the monitor. */
                 monitor_id: string;
             };
             cookie?: {
@@ -2654,6 +3050,7 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorOut"];
                 };
             };
+            408: components["responses"]["TooSlow"];
             422: components["responses"]["ValidationFailure"];
             429: components["responses"]["TooManyCalls"];
             431: components["responses"]["HeadersTooLarge"];
@@ -2664,6 +3061,7 @@ export interface operations {
     listIncidents: {
         parameters: {
             query?: {
+                /** @description Which of them: all, those that go on, or those that are over. */
                 state?: "all" | "open" | "resolved";
                 /** @description Only incidents of this monitor. */
                 monitor?: string | null;
@@ -2671,7 +3069,7 @@ export interface operations {
                 days?: number;
                 /** @description How many items the page may hold. */
                 limit?: number;
-                /** @description The `next_cursor` of the page before. */
+                /** @description The `next_cursor` of the page before, as it is: it is good for this list with these filters alone, and has no end. */
                 cursor?: string | null;
             };
             header?: never;
@@ -2736,6 +3134,7 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorOut"];
                 };
             };
+            408: components["responses"]["TooSlow"];
             422: components["responses"]["ValidationFailure"];
             429: components["responses"]["TooManyCalls"];
             431: components["responses"]["HeadersTooLarge"];
@@ -2748,6 +3147,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description The id of the incident. */
                 incident_id: string;
             };
             cookie?: {
@@ -2805,6 +3205,7 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorOut"];
                 };
             };
+            408: components["responses"]["TooSlow"];
             422: components["responses"]["ValidationFailure"];
             429: components["responses"]["TooManyCalls"];
             431: components["responses"]["HeadersTooLarge"];
@@ -2817,6 +3218,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description The id of the incident. */
                 incident_id: string;
             };
             cookie?: {
@@ -2932,6 +3334,7 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorOut"];
                 };
             };
+            408: components["responses"]["TooSlow"];
             422: components["responses"]["ValidationFailure"];
             429: components["responses"]["TooManyCalls"];
             431: components["responses"]["HeadersTooLarge"];
@@ -2944,7 +3347,7 @@ export interface operations {
             query?: {
                 /** @description How many items the page may hold. */
                 limit?: number;
-                /** @description The `next_cursor` of the page before. */
+                /** @description The `next_cursor` of the page before, as it is: it is good for this list with these filters alone, and has no end. */
                 cursor?: string | null;
             };
             header?: never;
@@ -2998,6 +3401,7 @@ export interface operations {
             };
             400: components["responses"]["Unreadable"];
             401: components["responses"]["Unauthenticated"];
+            408: components["responses"]["TooSlow"];
             422: components["responses"]["ValidationFailure"];
             429: components["responses"]["TooManyCalls"];
             431: components["responses"]["HeadersTooLarge"];
@@ -3121,6 +3525,7 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorOut"];
                 };
             };
+            408: components["responses"]["TooSlow"];
             /** @description `organisation_ending`: The organisation is about to be deleted: until then it may only be looked at, and an owner may keep it. */
             409: {
                 headers: {
@@ -3145,6 +3550,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description The id of the window. */
                 window_id: string;
             };
             cookie?: {
@@ -3202,6 +3608,7 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorOut"];
                 };
             };
+            408: components["responses"]["TooSlow"];
             422: components["responses"]["ValidationFailure"];
             429: components["responses"]["TooManyCalls"];
             431: components["responses"]["HeadersTooLarge"];
@@ -3214,6 +3621,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description The id of the window. */
                 window_id: string;
             };
             cookie?: {
@@ -3246,6 +3654,7 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorOut"];
                 };
             };
+            408: components["responses"]["TooSlow"];
             /** @description `organisation_ending`: The organisation is about to be deleted: until then it may only be looked at, and an owner may keep it. */
             409: {
                 headers: {
@@ -3269,6 +3678,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description The id of the window. */
                 window_id: string;
             };
             cookie?: {
@@ -3378,6 +3788,7 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorOut"];
                 };
             };
+            408: components["responses"]["TooSlow"];
             /** @description `organisation_ending`: The organisation is about to be deleted: until then it may only be looked at, and an owner may keep it. */
             409: {
                 headers: {
@@ -3400,9 +3811,9 @@ export interface operations {
     previewMaintenanceWindow: {
         parameters: {
             query: {
-                /** @description Without an offset a local time of the organisation; with one an instant. */
+                /** @description As 2026-11-24T02:00 a local time of the organisation; with Z or an offset an instant. */
                 starts_at: string;
-                /** @description Without an offset a local time of the organisation; with one an instant. */
+                /** @description As 2026-11-24T02:00 a local time of the organisation; with Z or an offset an instant. */
                 ends_at: string;
                 /** @description An RFC 5545 RRULE value without DTSTART. */
                 rrule?: string | null;
@@ -3484,6 +3895,7 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorOut"];
                 };
             };
+            408: components["responses"]["TooSlow"];
             422: components["responses"]["ValidationFailure"];
             429: components["responses"]["TooManyCalls"];
             431: components["responses"]["HeadersTooLarge"];
@@ -3496,7 +3908,7 @@ export interface operations {
             query?: {
                 /** @description How many items the page may hold. */
                 limit?: number;
-                /** @description The `next_cursor` of the page before. */
+                /** @description The `next_cursor` of the page before, as it is: it is good for this list with these filters alone, and has no end. */
                 cursor?: string | null;
             };
             header?: never;
@@ -3542,6 +3954,7 @@ export interface operations {
             };
             400: components["responses"]["Unreadable"];
             401: components["responses"]["Unauthenticated"];
+            408: components["responses"]["TooSlow"];
             422: components["responses"]["ValidationFailure"];
             429: components["responses"]["TooManyCalls"];
             431: components["responses"]["HeadersTooLarge"];
@@ -3662,6 +4075,7 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorOut"];
                 };
             };
+            408: components["responses"]["TooSlow"];
             /**
              * @description `organisation_ending`: The organisation is about to be deleted: until then it may only be looked at, and an owner may keep it.
              *
@@ -3692,6 +4106,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description The id of the group. */
                 group_id: string;
             };
             cookie?: {
@@ -3741,6 +4156,7 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorOut"];
                 };
             };
+            408: components["responses"]["TooSlow"];
             422: components["responses"]["ValidationFailure"];
             429: components["responses"]["TooManyCalls"];
             431: components["responses"]["HeadersTooLarge"];
@@ -3753,6 +4169,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description The id of the group. */
                 group_id: string;
             };
             cookie?: {
@@ -3785,6 +4202,7 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorOut"];
                 };
             };
+            408: components["responses"]["TooSlow"];
             /** @description `organisation_ending`: The organisation is about to be deleted: until then it may only be looked at, and an owner may keep it. */
             409: {
                 headers: {
@@ -3808,6 +4226,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description The id of the group. */
                 group_id: string;
             };
             cookie?: {
@@ -3885,6 +4304,7 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorOut"];
                 };
             };
+            408: components["responses"]["TooSlow"];
             /**
              * @description `organisation_ending`: The organisation is about to be deleted: until then it may only be looked at, and an owner may keep it.
              *
@@ -3915,7 +4335,7 @@ export interface operations {
             query?: {
                 /** @description How many items the page may hold. */
                 limit?: number;
-                /** @description The `next_cursor` of the page before. */
+                /** @description The `next_cursor` of the page before, as it is: it is good for this list with these filters alone, and has no end. */
                 cursor?: string | null;
             };
             header?: never;
@@ -3954,6 +4374,7 @@ export interface operations {
             };
             400: components["responses"]["Unreadable"];
             401: components["responses"]["Unauthenticated"];
+            408: components["responses"]["TooSlow"];
             422: components["responses"]["ValidationFailure"];
             429: components["responses"]["TooManyCalls"];
             431: components["responses"]["HeadersTooLarge"];
@@ -4071,6 +4492,7 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorOut"];
                 };
             };
+            408: components["responses"]["TooSlow"];
             /**
              * @description `organisation_ending`: The organisation is about to be deleted: until then it may only be looked at, and an owner may keep it.
              *
@@ -4099,6 +4521,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description The id of the page. */
                 page_id: string;
             };
             cookie?: {
@@ -4171,6 +4594,7 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorOut"];
                 };
             };
+            408: components["responses"]["TooSlow"];
             422: components["responses"]["ValidationFailure"];
             429: components["responses"]["TooManyCalls"];
             431: components["responses"]["HeadersTooLarge"];
@@ -4183,6 +4607,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description The id of the page. */
                 page_id: string;
             };
             cookie?: {
@@ -4215,6 +4640,7 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorOut"];
                 };
             };
+            408: components["responses"]["TooSlow"];
             /** @description `organisation_ending`: The organisation is about to be deleted: until then it may only be looked at, and an owner may keep it. */
             409: {
                 headers: {
@@ -4238,6 +4664,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description The id of the page. */
                 page_id: string;
             };
             cookie?: {
@@ -4345,6 +4772,7 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorOut"];
                 };
             };
+            408: components["responses"]["TooSlow"];
             /**
              * @description `organisation_ending`: The organisation is about to be deleted: until then it may only be looked at, and an owner may keep it.
              *
@@ -4375,6 +4803,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description The id of the page. */
                 page_id: string;
             };
             cookie?: {
@@ -4474,6 +4903,7 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorOut"];
                 };
             };
+            408: components["responses"]["TooSlow"];
             /** @description `organisation_ending`: The organisation is about to be deleted: until then it may only be looked at, and an owner may keep it. */
             409: {
                 headers: {
@@ -4498,6 +4928,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description The id of the page. */
                 page_id: string;
             };
             cookie?: {
@@ -4570,6 +5001,7 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorOut"];
                 };
             };
+            408: components["responses"]["TooSlow"];
             /**
              * @description `organisation_ending`: The organisation is about to be deleted: until then it may only be looked at, and an owner may keep it.
              *
@@ -4598,7 +5030,9 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description The id of the page. */
                 page_id: string;
+                /** @description The id of the monitor. */
                 monitor_id: string;
             };
             cookie?: {
@@ -4635,6 +5069,7 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorOut"];
                 };
             };
+            408: components["responses"]["TooSlow"];
             /** @description `organisation_ending`: The organisation is about to be deleted: until then it may only be looked at, and an owner may keep it. */
             409: {
                 headers: {
@@ -4658,7 +5093,9 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description The id of the page. */
                 page_id: string;
+                /** @description The id of the monitor. */
                 monitor_id: string;
             };
             cookie?: {
@@ -4728,6 +5165,7 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorOut"];
                 };
             };
+            408: components["responses"]["TooSlow"];
             /** @description `organisation_ending`: The organisation is about to be deleted: until then it may only be looked at, and an owner may keep it. */
             409: {
                 headers: {
@@ -4752,6 +5190,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description The id of the page. */
                 page_id: string;
             };
             cookie?: {
@@ -4821,6 +5260,7 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorOut"];
                 };
             };
+            408: components["responses"]["TooSlow"];
             /**
              * @description `organisation_ending`: The organisation is about to be deleted: until then it may only be looked at, and an owner may keep it.
              *
@@ -4849,7 +5289,9 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description The id of the page. */
                 page_id: string;
+                /** @description The id of the group. */
                 group_id: string;
             };
             cookie?: {
@@ -4886,6 +5328,7 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorOut"];
                 };
             };
+            408: components["responses"]["TooSlow"];
             /** @description `organisation_ending`: The organisation is about to be deleted: until then it may only be looked at, and an owner may keep it. */
             409: {
                 headers: {
@@ -4909,7 +5352,9 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description The id of the page. */
                 page_id: string;
+                /** @description The id of the group. */
                 group_id: string;
             };
             cookie?: {
@@ -4978,6 +5423,7 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorOut"];
                 };
             };
+            408: components["responses"]["TooSlow"];
             /** @description `organisation_ending`: The organisation is about to be deleted: until then it may only be looked at, and an owner may keep it. */
             409: {
                 headers: {
@@ -5002,13 +5448,14 @@ export interface operations {
             query?: {
                 /** @description How many items the page may hold. */
                 limit?: number;
-                /** @description The `next_cursor` of the page before. */
+                /** @description The `next_cursor` of the page before, as it is: it is good for this list with these filters alone, and has no end. */
                 cursor?: string | null;
                 /** @description Only what was posted to this incident. */
                 incident?: string | null;
             };
             header?: never;
             path: {
+                /** @description The id of the page. */
                 page_id: string;
             };
             cookie?: {
@@ -5057,6 +5504,7 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorOut"];
                 };
             };
+            408: components["responses"]["TooSlow"];
             422: components["responses"]["ValidationFailure"];
             429: components["responses"]["TooManyCalls"];
             431: components["responses"]["HeadersTooLarge"];
@@ -5069,7 +5517,9 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description The id of the page. */
                 page_id: string;
+                /** @description The id of the incident. */
                 incident_id: string;
             };
             cookie?: {
@@ -5142,6 +5592,7 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorOut"];
                 };
             };
+            408: components["responses"]["TooSlow"];
             /**
              * @description `organisation_ending`: The organisation is about to be deleted: until then it may only be looked at, and an owner may keep it.
              *
@@ -5170,7 +5621,9 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description The id of the page. */
                 page_id: string;
+                /** @description The id of the post. */
                 post_id: string;
             };
             cookie?: {
@@ -5207,6 +5660,7 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorOut"];
                 };
             };
+            408: components["responses"]["TooSlow"];
             /** @description `organisation_ending`: The organisation is about to be deleted: until then it may only be looked at, and an owner may keep it. */
             409: {
                 headers: {
@@ -5230,6 +5684,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description The id of the page. */
                 page_id: string;
             };
             cookie?: {
@@ -5269,6 +5724,7 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorOut"];
                 };
             };
+            408: components["responses"]["TooSlow"];
             422: components["responses"]["ValidationFailure"];
             429: components["responses"]["TooManyCalls"];
             431: components["responses"]["HeadersTooLarge"];
@@ -5281,6 +5737,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description The id of the page. */
                 page_id: string;
             };
             cookie?: {
@@ -5329,6 +5786,7 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorOut"];
                 };
             };
+            408: components["responses"]["TooSlow"];
             /**
              * @description `organisation_ending`: The organisation is about to be deleted: until then it may only be looked at, and an owner may keep it.
              *
@@ -5358,6 +5816,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description The id of the page. */
                 page_id: string;
             };
             cookie?: {
@@ -5397,6 +5856,7 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorOut"];
                 };
             };
+            408: components["responses"]["TooSlow"];
             /** @description `organisation_ending`: The organisation is about to be deleted: until then it may only be looked at, and an owner may keep it. */
             409: {
                 headers: {
@@ -5420,6 +5880,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description The id of the incident. */
                 incident_id: string;
             };
             cookie?: {
@@ -5461,6 +5922,7 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorOut"];
                 };
             };
+            408: components["responses"]["TooSlow"];
             /**
              * @description `organisation_ending`: The organisation is about to be deleted: until then it may only be looked at, and an owner may keep it.
              *
@@ -5488,7 +5950,7 @@ export interface operations {
             query?: {
                 /** @description How many items the page may hold. */
                 limit?: number;
-                /** @description The `next_cursor` of the page before. */
+                /** @description The `next_cursor` of the page before, as it is: it is good for this list with these filters alone, and has no end. */
                 cursor?: string | null;
             };
             header?: never;
@@ -5546,6 +6008,7 @@ export interface operations {
             };
             400: components["responses"]["Unreadable"];
             401: components["responses"]["Unauthenticated"];
+            408: components["responses"]["TooSlow"];
             422: components["responses"]["ValidationFailure"];
             429: components["responses"]["TooManyCalls"];
             431: components["responses"]["HeadersTooLarge"];
@@ -5678,6 +6141,7 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorOut"];
                 };
             };
+            408: components["responses"]["TooSlow"];
             /**
              * @description `organisation_ending`: The organisation is about to be deleted: until then it may only be looked at, and an owner may keep it.
              *
@@ -5721,6 +6185,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description The id of the channel. */
                 channel_id: string;
             };
             cookie?: {
@@ -5782,6 +6247,7 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorOut"];
                 };
             };
+            408: components["responses"]["TooSlow"];
             422: components["responses"]["ValidationFailure"];
             429: components["responses"]["TooManyCalls"];
             431: components["responses"]["HeadersTooLarge"];
@@ -5794,6 +6260,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description The id of the channel. */
                 channel_id: string;
             };
             cookie?: {
@@ -5826,6 +6293,7 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorOut"];
                 };
             };
+            408: components["responses"]["TooSlow"];
             /** @description `organisation_ending`: The organisation is about to be deleted: until then it may only be looked at, and an owner may keep it. */
             409: {
                 headers: {
@@ -5849,6 +6317,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description The id of the channel. */
                 channel_id: string;
             };
             cookie?: {
@@ -5946,6 +6415,7 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorOut"];
                 };
             };
+            408: components["responses"]["TooSlow"];
             /**
              * @description `organisation_ending`: The organisation is about to be deleted: until then it may only be looked at, and an owner may keep it.
              *
@@ -5989,7 +6459,7 @@ export interface operations {
             query?: {
                 /** @description How many items the page may hold. */
                 limit?: number;
-                /** @description The `next_cursor` of the page before. */
+                /** @description The `next_cursor` of the page before, as it is: it is good for this list with these filters alone, and has no end. */
                 cursor?: string | null;
             };
             header?: never;
@@ -6033,6 +6503,7 @@ export interface operations {
             400: components["responses"]["Unreadable"];
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["MayNotWrite"];
+            408: components["responses"]["TooSlow"];
             /** @description `organisation_ending`: The organisation is about to be deleted: until then it may only be looked at, and an owner may keep it. */
             409: {
                 headers: {
@@ -6134,6 +6605,7 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorOut"];
                 };
             };
+            408: components["responses"]["TooSlow"];
             /**
              * @description `organisation_ending`: The organisation is about to be deleted: until then it may only be looked at, and an owner may keep it.
              *
@@ -6162,6 +6634,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description The id of the probe invitation. */
                 probe_invitation_id: string;
             };
             cookie?: {
@@ -6194,6 +6667,7 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorOut"];
                 };
             };
+            408: components["responses"]["TooSlow"];
             /** @description `organisation_ending`: The organisation is about to be deleted: until then it may only be looked at, and an owner may keep it. */
             409: {
                 headers: {
