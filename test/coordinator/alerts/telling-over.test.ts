@@ -16,7 +16,7 @@ beforeEach(async () => {
 const told = (name: string) => bench.heard(name).flatMap(({ event, names }) => names.map((of) => `${event.split('.')[1]} ${of}`));
 const tellFor = async (ms: number): Promise<void> => {
   for (const until = bench.now + ms; bench.now < until; ) {
-    bench.now += 5 * second;
+    bench.now += 15 * second;
     await bench.tell();
   }
 };
@@ -37,7 +37,7 @@ describe('an outage that is over before anybody came to tell of it', () => {
     await bench.coordinator().planner.plan();
     bench.now += 20 * second;
     await bench.up(planned);
-    await tellFor(60 * minute);
+    await tellFor(5 * minute);
     expect(told('chat')).toEqual(['was_down Shop', 'was_down Mail']);
   });
 
@@ -84,7 +84,7 @@ describe('an outage that is over before anybody came to tell of it', () => {
       await bench.tell();
       bench.now += minute;
     }
-    await tellFor(20 * minute);
+    await tellFor(16 * minute);
     expect(told('chat')).toEqual(['down Shop', 'up Shop', 'down Shop', 'up Shop', 'flapping Shop', 'up Shop']);
   });
 
