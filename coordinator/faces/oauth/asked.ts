@@ -10,6 +10,7 @@ const unheard = [
   'id_token_hint',
   'ui_locales',
   'login_hint',
+  'response_mode',
   'request',
   'request_uri',
 ];

@@ -127,6 +127,9 @@ export const createProvider = async (parts: ProviderParts): Promise<Provider> =>
     },
     features: {
       devInteractions: { enabled: false },
+      // A token is good for whoever bears it, and what is asked for stands in the address: what is not there is not offered.
+      dPoP: { enabled: false },
+      pushedAuthorizationRequests: { enabled: false },
       userinfo: { enabled: false },
       rpInitiatedLogout: { enabled: false },
       revocation: { enabled: true, allowedPolicy: async (_ctx, client, token) => token.clientId === client.clientId },
@@ -151,10 +154,11 @@ export const createProvider = async (parts: ProviderParts): Promise<Provider> =>
   const provider = new OidcProvider(baseUrl, configuration);
   // Who we are is told by BASE_URL: the requests that it is given say so, whatever they came with.
   provider.proxy = true;
-  // The library always names a scope of identities, which nobody is given here.
+  // The library always names a scope of identities and other ways to answer, which nobody is given here.
   provider.use(async (ctx, next) => {
     await next();
-    if (isRecord(ctx.body) && 'scopes_supported' in ctx.body) ctx.body = { ...ctx.body, scopes_supported: assistantScopes };
+    if (isRecord(ctx.body) && 'scopes_supported' in ctx.body)
+      ctx.body = { ...ctx.body, scopes_supported: assistantScopes, response_modes_supported: ['query'] };
   });
   return provider;
 };
