@@ -1,0 +1,37 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+
+/** No engine that reads compose files is at hand in tests: what of them can be held against our own sources is. */
+
+const folder = join(import.meta.dirname, '../../deploy/compose');
+const read = (file: string): string => readFileSync(join(folder, file), 'utf8');
+const ours = ['coordinator/config.ts', 'probe/config.ts']
+  .map((file) => readFileSync(join(import.meta.dirname, '../..', file), 'utf8'))
+  .join();
+
+/** What the images of others take. */
+const foreign = ['POSTGRES_USER', 'POSTGRES_DB', 'POSTGRES_PASSWORD'];
+
+test.each(['compose.yaml', 'probe.yaml'])('%s sets only what its programs read, and names every value that it asks for', (file) => {
+  const text = read(file);
+  const set = [...text.matchAll(/^ {6}([A-Z_]+):/gm)].map(([, name = '']) => name);
+  expect(set.length).toBeGreaterThan(0);
+  expect(set.filter((name) => !foreign.includes(name) && !new RegExp(`^  ${name}:`, 'm').test(ours))).toEqual([]);
+  const head = text.slice(0, text.indexOf('\nname:'));
+  const asked = [...new Set([...text.matchAll(/\$\{([A-Z_]+):\?/g)].map(([, name = '']) => name))];
+  expect(asked.filter((name) => !head.includes(`${name}=`))).toEqual([]);
+});
+
+test.each(['compose.yaml', 'probe.yaml'])(
+  'our containers of %s write nowhere but to their data, and may do nothing that a user may not',
+  (file) => {
+    const services = read(file)
+      .split(/^ {2}(?=[a-z]+:$)/m)
+      .filter((text) => text.includes('image: antipode-'));
+    expect(services).toHaveLength(1);
+    for (const service of services)
+      for (const line of ['read_only: true', 'cap_drop: [ALL]', "security_opt: ['no-new-privileges:true']"])
+        expect(service).toContain(line);
+  },
+);

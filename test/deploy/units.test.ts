@@ -1,0 +1,33 @@
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+
+/** The units for systemd, judged by its own program. That of a probe is written by `join --install`, and judged there. */
+
+const folder = join(import.meta.dirname, '../../deploy/systemd');
+const isThere = spawnSync('systemd-analyze', ['--version']).status === 0;
+if (!isThere) process.stderr.write('SKIPPED: without systemd-analyze nobody judges the units\n');
+
+test.skipIf(!isThere).each(['antipode-coordinator', 'antipode-nats'])(
+  '%s.service is a unit, and lets nothing out that need not be',
+  (name) => {
+    const scratch = mkdtempSync(join(tmpdir(), 'antipode-units-'));
+    try {
+      const file = join(scratch, `${name}.service`);
+      // What it starts need not be on this machine.
+      writeFileSync(
+        file,
+        readFileSync(join(folder, `${name}.service`), 'utf8').replace(/^ExecStart=\S+/m, `ExecStart=${process.execPath}`),
+      );
+      const verified = spawnSync('systemd-analyze', ['verify', '--man=no', file], { encoding: 'utf8' });
+      expect(`${verified.stdout}${verified.stderr}`.split('\n').filter((line) => line.includes(name))).toEqual([]);
+      // Tenths: 20 is an exposure of 2.0.
+      const judged = spawnSync('systemd-analyze', ['security', '--offline=true', '--threshold=20', file], { encoding: 'utf8' });
+      expect([judged.status, /Overall exposure level[^\n]*/.exec(judged.stdout)?.[0]]).toEqual([0, expect.stringContaining('OK')]);
+    } finally {
+      rmSync(scratch, { recursive: true });
+    }
+  },
+);
