@@ -18,7 +18,13 @@ type Retold = {
   readonly incident: Incident;
   /** What it was parted from would have ended when it began, as seen from one continent only (rule 10). */
   readonly isParted: boolean;
+  /** Outages that would have ended before it began, in order: what came late says that they were over. */
+  readonly ended: readonly Ended[];
 };
+
+type Ended = Incident & { readonly resolved_at: number };
+
+const isOutageThatEnded = (incident: Incident): incident is Ended => incident.confirmed_at !== null && incident.resolved_at !== null;
 
 const resultOf = ({ from, ok, ...seen }: Sighting, { watched }: MonitorState): SeenResult => ({
   ...{ seq: 0, monitor: watched.id, config_version: watched.config_version, look: null, quarantined: false, handed_over: true },
@@ -55,7 +61,10 @@ const retell = (draft: Draft, incident: Incident, inOrder: InOrder): Retold | un
   const isParted = again.effects.some(
     (effect) => effect.is === 'incident' && effect.incident.note === notes.oneContinent && effect.incident.resolved_at === last.started_at,
   );
-  return { incident: last, isParted };
+  const ended = again.effects.flatMap((effect) =>
+    effect.is === 'incident' && isOutageThatEnded(effect.incident) ? [effect.incident] : [],
+  );
+  return { incident: last, isParted, ended: ended.toSorted((a, b) => a.resolved_at - b.resolved_at) };
 };
 
 const isObserver = (one: Observer | null, other: Observer | null): boolean => one?.probe === other?.probe;
@@ -107,12 +116,38 @@ const isConfirmed = (draft: Draft, incident: Incident, { confirmed_at, confirmed
   return moved;
 };
 
+/** Each outage that was over ends where it did, and the next begins as an incident of its own: none becomes another. */
+const endThoseBefore = (draft: Draft, incident: Incident, { ended, incident: last }: Retold): Incident => {
+  let current = incident;
+  for (const [index, one] of ended.entries()) {
+    const { seen, started_at } = ended[index + 1] ?? last;
+    if (!seen) return current;
+    const failure = failureOf(draft, seen, started_at);
+    close(draft, isConfirmed(draft, begins(draft, current, one), one), one.resolved_at, null);
+    current = open(draft, seen, started_at, failure);
+  }
+  return current;
+};
+
+/** Whether one of the two that confirm it had passed by then, as is known only now: who fails next dates it anew (rule 3). */
+export const isDoubted = ({ seen, confirmed, confirmed_at }: Incident, sightings: readonly Sighting[]): boolean => {
+  if (seen === null || confirmed === null || confirmed_at === null) return false;
+  const hadPassed = (continent: string): boolean =>
+    sightings.findLast(({ at, from }) => at <= confirmed_at && from.continent === continent)?.ok === true;
+  return hadPassed(seen.continent) || hadPassed(confirmed.continent);
+};
+
 export const dateAnew = (draft: Draft, incident: Incident, inOrder: InOrder): void => {
   const retold = retell(draft, incident, inOrder);
   if (!retold?.incident.seen) return;
   const { seen, started_at, confirmed_at } = retold.incident;
+  if (retold.ended.length > 0) {
+    const current = endThoseBefore(draft, incident, retold);
+    isConfirmed(draft, begins(draft, current, retold.incident), retold.incident);
+    return;
+  }
   // What was told as an outage is not taken back.
-  if (incident.confirmed_at !== null && confirmed_at === null) return;
+  if (incident.confirmed_at !== null && (confirmed_at === null || started_at > incident.confirmed_at)) return;
   if (retold.isParted && incident.confirmed_at === null && started_at > incident.started_at) {
     const failure = failureOf(draft, seen, started_at);
     close(draft, incident, started_at, notes.oneContinent);

@@ -1,4 +1,4 @@
-import { dateAnew } from './dating.ts';
+import { dateAnew, isDoubted } from './dating.ts';
 import { failWhileDown, passWhileDown } from './down.ts';
 import { createDraft, type Draft, progress, progressLightly } from './draft.ts';
 import { isVoid, onPing } from './heartbeat-incident.ts';
@@ -111,7 +111,8 @@ const remember = (draft: Draft, result: SeenResult): void => {
   const { incident, clock, watched, sightings } = state;
   if (!incident || watched.kind === 'heartbeat' || !remembersOf(incident, result.at)) return;
   draft.state = { ...state, sightings: withSighting(sightings, sightingOf(result), draft.reach.turn_ms) };
-  if (result.at < clock && rules.late_dates_anew) dateAnew(draft, incident, judge);
+  const isAnew = result.at < clock || (result.outcome === 'fail' && isDoubted(incident, draft.state.sightings));
+  if (isAnew && rules.late_dates_anew) dateAnew(draft, incident, judge);
 };
 
 const onResult = (draft: Draft, result: SeenResult): void => {

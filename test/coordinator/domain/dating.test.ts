@@ -117,6 +117,52 @@ describe('rule 3: what is handed over late dates an open incident anew', () => {
     expect(life.dates()).toEqual([['Asia', 100, 'Europe', 130, null]]);
   });
 
+  const outage: readonly Seen[] = [
+    ['Africa', 44],
+    ['Asia', 45],
+    ['Europe', 45.1],
+    ['Africa', 71],
+    ['Asia', 74],
+    ['Europe', 77],
+  ];
+
+  test('passes that come late end an outage that was over before the next one began', () => {
+    const life = told();
+    life.tell(...outage, ['Africa', 80, 'ok'], ['Africa', 89]);
+    life.tell(['Asia', 83, 'ok'], ['Europe', 86, 'ok'], ['Asia', 90.4], ['Europe', 90.5]);
+    expect(life.dates()).toEqual([
+      ['Africa', 44, 'Asia', 45, 83],
+      ['Africa', 89, 'Asia', 90.4, null],
+    ]);
+  });
+
+  test('the same after a restart in between; an end that is told stays as it is', () => {
+    const late: readonly Seen[] = [
+      ['Asia', 83, 'ok'],
+      ['Europe', 86, 'ok'],
+    ];
+    for (const [passes, end] of [[late, 83] as const, [late.toReversed(), 86] as const]) {
+      const life = told();
+      life.tell(...outage, ['Africa', 80, 'ok'], ['Africa', 89]);
+      life.restart();
+      life.tell(...passes, ['Asia', 90.4], ['Europe', 90.5]);
+      expect(life.dates()).toEqual([
+        ['Africa', 44, 'Asia', 45, end],
+        ['Africa', 89, 'Asia', 90.4, null],
+      ]);
+    }
+  });
+
+  test('a confirmation by a failure that turns out to have been over is made by the next that comes', () => {
+    const life = told();
+    life.tell(['Europe', 77], ['Africa', 89]);
+    expect(life.dates()).toEqual([['Europe', 77, 'Africa', 89, null]]);
+    life.tell(['Europe', 86, 'ok']);
+    expect(life.dates()).toEqual([['Europe', 77, 'Africa', 89, null]]);
+    life.tell(['Asia', 90.4]);
+    expect(life.dates()).toEqual([['Africa', 89, 'Asia', 90.4, null]]);
+  });
+
   test('rule 25: a "down" that is raised is due by the dates as they are now', () => {
     const life = story(places, { alert_after_ms: 60_000 });
     life.fail('Asia', 100);

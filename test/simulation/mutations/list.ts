@@ -87,7 +87,7 @@ export const mutations: readonly Mutation[] = [
   {
     name: 'what came late dates no confirmed incident',
     file: domain('decide'),
-    text: 'if (result.at < clock && rules.late_dates_anew)',
+    text: 'if (isAnew && rules.late_dates_anew)',
     instead: 'if (result.at < clock && incident.confirmed_at === null)',
     tells: 'network',
     seed: 2,
