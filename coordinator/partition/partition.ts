@@ -241,17 +241,23 @@ const decideEach = async (state: PartitionState, parts: PartitionParts, each: (d
   await settle(decisions, parts);
 };
 
-export const createPartition = (lease: Lease, parts: PartitionParts): Behaviour<PartitionState, PartitionMessage> => ({
-  name: `partition ${lease.partition}`,
+/** @param leaseToRead the lease under which it may be read, and all that was sent before can write nothing any more. */
+export const createPartition = (
+  partition: number,
+  leaseToRead: () => Promise<Lease>,
+  parts: PartitionParts,
+): Behaviour<PartitionState, PartitionMessage> => ({
+  name: `partition ${partition}`,
   init: async () => {
     const { sql, directory, roster, clock } = parts;
+    const lease = await leaseToRead();
     const state = await parts.loading(() => loadPartition(lease, { sql, directory, roster, now: clock.now() }));
     await drainOutbox(state, parts);
-    parts.loaded.set(lease.partition, state);
+    parts.loaded.set(partition, state);
     return state;
   },
   close: async () => {
-    parts.loaded.delete(lease.partition);
+    parts.loaded.delete(partition);
   },
   receive: async (state, message, goesOn) => {
     if (message.is === 'deliveries') await takeDeliveries(state, message.deliveries, message.isToWait, parts, goesOn);

@@ -61,22 +61,24 @@ export const createPartitions = ({ owner, version, parts, words }: Options): Par
     await held.stop(leaveCheckpoint).finally(() => stopping.delete(partition));
   };
 
-  const begin = (lease: Lease): void => {
+  const begin = (lease: Lease, isTaken: boolean): void => {
+    const { partition } = lease;
     const onFenced = () => {
-      if (running.get(lease.partition)?.lease.epoch !== lease.epoch) return;
-      log.warn({ partition: lease.partition }, 'the partition belongs to another coordinator now');
-      void drop(lease.partition, false);
+      if (running.get(partition) !== mine) return;
+      log.warn({ partition }, 'the partition belongs to another coordinator now');
+      void drop(partition, false);
     };
     const onGivenUp = () => {
-      log.error({ partition: lease.partition }, 'a partition stands: it is given up and begun anew, here or elsewhere');
-      void giveUp(lease).catch(onFailure);
+      log.error({ partition }, 'a partition stands: it is given up and begun anew, here or elsewhere');
+      void giveUp(partition, mine).catch(onFailure);
     };
-    running.set(lease.partition, startPartition({ lease, parts, mayWork, onFenced, onGivenUp, words }));
+    const mine = startPartition({ lease, isTaken, parts, mayWork, onFenced, onGivenUp, words });
+    running.set(partition, mine);
   };
 
   /** One that still stops begins when it has: the next look finds its lease ours. */
-  const beginUnlessStopping = (lease: Lease): void => {
-    if (!running.has(lease.partition) && !stopping.has(lease.partition)) begin(lease);
+  const beginUnlessStopping = (lease: Lease, isTaken = false): void => {
+    if (!running.has(lease.partition) && !stopping.has(lease.partition)) begin(lease, isTaken);
   };
 
   /** Renews what is held, forgets what was taken, gives up what is more than the fair share, takes what is free. */
@@ -86,8 +88,10 @@ export const createPartitions = ({ owner, version, parts, words }: Options): Par
     const others = await beAlive(sql, { owner, version, hasBus: cutOffAt === undefined }, timing.leaseMs);
     const leases = new Map((await renewLeases(sql, owner, timing.leaseMs)).map((lease) => [lease.partition, lease]));
     validUntil = askedAt + timing.leaseMs;
-    const lost = [...running.values()].filter(({ lease }) => leases.get(lease.partition)?.epoch !== lease.epoch);
-    await Promise.all(lost.map(({ lease }) => drop(lease.partition, false)));
+    const lost = [...running].filter(
+      ([partition, { lease, isRenewing }]) => !isRenewing() && leases.get(partition)?.epoch !== lease().epoch,
+    );
+    await Promise.all(lost.map(([partition]) => drop(partition, false)));
     for (const lease of leases.values()) beginUnlessStopping(lease);
     const cutOffMs = cutOffAt === undefined ? null : performance.now() - cutOffAt;
     const { most, takes } = fairShare(partitionCount, { cutOffMs, others, patienceMs: 2 * timing.leaseMs });
@@ -99,7 +103,7 @@ export const createPartitions = ({ owner, version, parts, words }: Options): Par
     } else if (takes && running.size < most) {
       const taken = await takeLeases(sql, owner, most - running.size, timing.leaseMs);
       if (taken.length > 0) log.info({ partitions: taken.map(({ partition }) => partition), others }, 'partitions taken');
-      for (const lease of taken) beginUnlessStopping(lease);
+      for (const lease of taken) beginUnlessStopping(lease, true);
     }
   };
   const balanceSoon = (): Promise<void> => {
@@ -110,8 +114,8 @@ export const createPartitions = ({ owner, version, parts, words }: Options): Par
   const onFailure = (error: unknown) => log.error({ err: error }, 'the leases could not be looked after');
 
   /** The lease goes back, so that whatever it was at can write nothing any more: its epoch is over when it is taken again. */
-  const giveUp = async ({ partition, epoch }: Lease): Promise<void> => {
-    if (closing || running.get(partition)?.lease.epoch !== epoch) return;
+  const giveUp = async (partition: number, given: RunningPartition): Promise<void> => {
+    if (closing || running.get(partition) !== given) return;
     await drop(partition, false);
     await releaseLeases(sql, owner, [partition]);
     await balanceSoon();

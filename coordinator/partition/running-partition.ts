@@ -4,7 +4,7 @@ import type { Pull } from '../../shared/bus/nats.ts';
 import { partitionConsumer, streams } from '../../shared/bus/streams.ts';
 import type { Known } from '../alerts/alerter.ts';
 import type { Word } from '../domain/handover.ts';
-import { Fenced, type Lease } from '../store/leases.ts';
+import { Fenced, type Lease, renewEpoch } from '../store/leases.ts';
 import { createPartitionDeliveries } from './deliveries.ts';
 import { createPartition, isTickDue, type PartitionMessage } from './partition.ts';
 import type { PartitionParts } from './partition-parts.ts';
@@ -17,7 +17,9 @@ import type { PartitionState } from './state.ts';
  * Modes: `loading` (read from the database) → `loaded` (what comes is held or worked on, see deliveries.ts) → `stopped`.
  */
 export type RunningPartition = {
-  readonly lease: Lease;
+  readonly lease: () => Lease;
+  /** Its epoch in the database may be ahead of what `lease` says. */
+  readonly isRenewing: () => boolean;
   readonly tell: (message: PartitionMessage) => Promise<void>;
   /** There may be lines in the outbox; one look at them at a time is enough. */
   readonly wakeOutbox: () => void;
@@ -35,6 +37,8 @@ export type RunningPartition = {
 
 type Options = {
   readonly lease: Lease;
+  /** Just taken: nothing was ever sent under its epoch. */
+  readonly isTaken: boolean;
   readonly parts: PartitionParts;
   /** Whether the lease still holds by our own clock. */
   readonly mayWork: () => boolean;
@@ -50,11 +54,24 @@ const capacity = 1_000;
 /** After a failure, so that a database that is away is not asked ten times a second for each partition. */
 const restMs = 1_000;
 
-export const startPartition = ({ lease, parts, mayWork, onFenced, onGivenUp, words }: Options): RunningPartition => {
-  const { bus, log, timing, clock } = parts;
-  const { partition } = lease;
+export const startPartition = ({ lease: first, isTaken, parts, mayWork, onFenced, onGivenUp, words }: Options): RunningPartition => {
+  const { bus, log, timing, clock, sql } = parts;
+  const { partition } = first;
   const consumer = partitionConsumer(partition);
-  const actor: Actor<PartitionMessage> = createActor<PartitionState, PartitionMessage>(createPartition(lease, parts), {
+  let lease = first;
+  let isUnused = isTaken;
+  let isRenewing = false;
+  const leaseToRead = async (): Promise<Lease> => {
+    if (!isUnused) {
+      isRenewing = true;
+      lease = await renewEpoch(sql, lease).finally(() => {
+        isRenewing = false;
+      });
+    }
+    isUnused = false;
+    return lease;
+  };
+  const actor: Actor<PartitionMessage> = createActor<PartitionState, PartitionMessage>(createPartition(partition, leaseToRead, parts), {
     capacity,
     onFailure: (error) => {
       if (error instanceof Fenced) onFenced();
@@ -150,7 +167,8 @@ export const startPartition = ({ lease, parts, mayWork, onFenced, onGivenUp, wor
   });
 
   return {
-    lease,
+    lease: () => lease,
+    isRenewing: () => isRenewing,
     tell: actor.tell,
     wakeOutbox: () => void outbox.run(),
     reconcile: () => void reconciling.run(),

@@ -47,6 +47,17 @@ export const takeLeases = (sql: Queryable, owner: string, most: number, lastsMs:
     where partition in (select partition from leases where expires_at < now() order by partition limit ${most} for update skip locked)
     returning partition, epoch`;
 
+/**
+ * A new epoch for the same owner, who reads the partition again. A commit whose answer never came may still be at work in the database: this waits
+ * for one that holds the lease, and whatever was sent under the old epoch and comes later can write nothing. @throws Fenced when it is another's.
+ */
+export const renewEpoch = async (sql: Queryable, { partition, epoch }: Lease): Promise<Lease> => {
+  const [renewed] = await sql<Lease[]>`
+    update leases set epoch = epoch + 1 where partition = ${partition} and epoch = ${epoch} and owner is not null returning partition, epoch`;
+  if (!renewed) throw new Fenced([partition]);
+  return renewed;
+};
+
 /** Gives partitions back, and wakes the others so that they take them at once. */
 export const releaseLeases = async (sql: Queryable, owner: string, partitions: readonly number[]): Promise<void> => {
   await sql`update leases set owner = null, expires_at = 'epoch' where owner = ${owner} and partition = any(${[...partitions]})`;

@@ -7,6 +7,7 @@ import {
   forgetCoordinators,
   ownedPartitions,
   releaseLeases,
+  renewEpoch,
   renewLeases,
   sayGoodbye,
   takeLeases,
@@ -79,6 +80,31 @@ describe('leases', () => {
       return { renewing };
     });
     expect(await renewed.renewing).toHaveLength(32);
+    await other.end();
+  });
+
+  test('under a new epoch keep out what was sent under the old one, and wait for what is under way', async () => {
+    const [lease] = await takeLeases(sql, ada, 1, 60_000);
+    if (!lease) throw new Error('no lease');
+    const other = connect(database.url);
+    const done: string[] = [];
+    const renewed = await sql.begin(async (transaction) => {
+      await transaction`select hold_leases(${ada}, ${[lease.partition]}::smallint[], ${[lease.epoch]}::bigint[])`;
+      const renewing = renewEpoch(other, lease).finally(() => done.push('renewed'));
+      renewing.catch(() => undefined); // Told below; until then nobody waits for it.
+      await eventually(
+        async () => (await sql`select 1 from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`).length > 0,
+      );
+      done.push('committed');
+      return { renewing };
+    });
+    expect(await renewed.renewing).toEqual({ ...lease, epoch: lease.epoch + 1 });
+    expect(done).toEqual(['committed', 'renewed']);
+    await expect(commitUnits({ sql, slot }, ada, [emptyUnit(lease)])).rejects.toThrow(Fenced);
+    await commitUnits({ sql, slot }, ada, [emptyUnit(await renewed.renewing)]);
+    await expect(renewEpoch(sql, lease)).rejects.toThrow(Fenced);
+    await releaseLeases(sql, ada, [lease.partition]);
+    await expect(renewEpoch(sql, await renewed.renewing)).rejects.toThrow(Fenced);
     await other.end();
   });
 
