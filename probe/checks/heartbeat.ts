@@ -43,7 +43,7 @@ export const createHeartbeatCheck = ({ view, onJudged }: HeartbeatParts): Check 
     return found;
   };
 
-  return async ({ assignment, clock }) => {
+  return async ({ assignment, started_at }) => {
     const { organisation, monitor, config_version } = assignment;
     const state = await view.read(organisation, monitor);
     // A record under newer or older terms than ours says nothing about ours; whichever lags behind comes soon.
@@ -52,11 +52,11 @@ export const createHeartbeatCheck = ({ view, onJudged }: HeartbeatParts): Check 
       const evidence = state === undefined ? {} : { terms_seen: state.terms, terms_assigned: config_version };
       return { outcome: 'unknown', cause: { class: 'probe_stale_view', params: {} }, phases: noPhases, evidence };
     }
-    // Judged after the view was read, so that no ping that came meanwhile is held against it.
+    // As of when the check began, which is the time of its result: a deadline that passed while the view was read is for the next look, or the
+    // outage would be dated before it.
     const terms = termsOf(assignment);
-    const now = clock.now();
-    const judgement = judgePings(state, terms, now);
-    onJudged(monitor, nextLook(judgement, state, terms, now));
+    const judgement = judgePings(state, terms, started_at);
+    onJudged(monitor, nextLook(judgement, state, terms, started_at));
     return verdictOf(judgement, evidenceOf(state, judgement));
   };
 };

@@ -198,6 +198,16 @@ describe('pings', () => {
     expect(judgedPings([], long).crooked.join()).toContain('was silent');
   });
 
+  test('an incident of who had not heard of a ping that came in time ends in the moment of its confirmation, and only there', () => {
+    const unheard = incident({ place: 'job', started_at: 27_000, confirmed_at: 27_500, resolved_at: 27_500 });
+    const more = [...stored, ping(26_000), ping(30_000)];
+    expect(judgedPings([silence, failure, unheard], more).crooked).toEqual([]);
+    expect(judgedPings([silence, failure, { ...unheard, resolved_at: 29_000 }], more).crooked).not.toEqual([]);
+    // The next ping came before the confirmation was made.
+    const late = incident({ place: 'job', started_at: 9_000, confirmed_at: 20_050, resolved_at: 20_050 });
+    expect(judgedPings([late, failure]).crooked).toEqual([]);
+  });
+
   test('an incident that began or ended with no ping is found', () => {
     expect(judgedPings([{ ...silence, started_at: 9_001 }, failure]).crooked.join()).toContain('started neither');
     expect(judgedPings([silence, { ...failure, resolved_at: 23_000 }]).crooked.join()).toContain('did not end with the next good ping');

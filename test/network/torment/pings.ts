@@ -24,15 +24,18 @@ const faultsOf = (place: string, pings: readonly StoredPing[], incidents: readon
       faults.push(`${place} was silent from ${at(good)} to ${at(next)}, and no incident tells of it`);
   }
   for (const incident of incidents) {
-    const { started_at, resolved_at } = incident;
-    if (incident.confirmed_at === null) continue;
+    const { started_at, resolved_at, confirmed_at } = incident;
+    if (confirmed_at === null) continue;
     const before = goods.findLast((good) => good < started_at);
+    // The ping had come in time, to a place that could tell nobody: the incident ends when it is heard of, in the moment of its confirmation.
+    if (before !== undefined && before + deadlineMs > started_at && resolved_at === confirmed_at) continue;
     if (!bads.includes(started_at) && (before === undefined || before + deadlineMs !== started_at))
       faults.push(
         `${tellIncident(incident)} started neither at a failure nor at the deadline of the good ping before it, ${before && at(before)}`,
       );
     const after = goods.find((good) => good > started_at);
-    if (resolved_at !== (after ?? null))
+    // Nothing ends before it was confirmed, by places that had not heard of the ping either.
+    if (resolved_at !== (after === undefined ? null : Math.max(after, confirmed_at)))
       faults.push(`${tellIncident(incident)} did not end with the next good ping, ${after && at(after)}`);
   }
   return faults;

@@ -11,9 +11,14 @@ import { deadlineIn } from '../support/deadline-in.ts';
 const now = 1_800_000_000_000;
 const mark = (ago: number, exit_code: number | null = null) => ({ id: `beat ${ago}`, at: now - ago, exit_code });
 
-const judged = async (state: PingState | undefined, config = {}) => {
+const judged = async (state: PingState | undefined, config = {}, readMs = 0) => {
   const next: (number | null)[] = [];
-  const check = createHeartbeatCheck({ view: { read: async () => state }, onJudged: (_, at) => next.push(at) });
+  let time = now;
+  const read = async () => {
+    time += readMs;
+    return state;
+  };
+  const check = createHeartbeatCheck({ view: { read }, onJudged: (_, at) => next.push(at) });
   const { outcome, cause } = await check({
     assignment: assignmentOf('', { kind: 'heartbeat', interval_ms: 60_000, timeout_ms: 10_000, config, config_version: 3 }),
     started_at: now,
@@ -21,7 +26,7 @@ const judged = async (state: PingState | undefined, config = {}) => {
     evidence_wanted: true,
     guard: createGuard({ allow: [], bus: () => [], own: () => [] }),
     probe: { name: 'test', continent: 'Europe', base_url: '', version: '0' },
-    clock: { now: () => now },
+    clock: { now: () => time },
   });
   return { said: cause ? `${outcome}, ${causeLayer(cause)}: ${causeSentence(cause)}` : outcome, next: next[0] };
 };
@@ -55,5 +60,9 @@ describe('a heartbeat', () => {
   test('whose view was no good is judged again when there is one, and not at a time of its own', async () => {
     expect((await judged(undefined)).next).toBeNull();
     expect((await judged({ ...known, good: mark(50_000), latest: 'good' })).next).toBe(now + 40_000);
+  });
+
+  test('whose deadline passed while the view was read is in time, and looked at once more at its deadline', async () => {
+    expect(await judged({ ...known, good: mark(89_900), latest: 'good' }, {}, 500)).toEqual({ said: 'ok', next: now + 100 });
   });
 });
