@@ -1,4 +1,4 @@
-import { acceptedContent, type CallToolResult, type InputRequiredResult, inputRequired } from '@modelcontextprotocol/server';
+import { acceptedContent, type CallToolResult, type InputRequiredResult, inputRequired, inputResponse } from '@modelcontextprotocol/server';
 import { InvalidInput } from '../../../shared/api/errors.ts';
 import { type Operation, rawInput } from '../../../shared/api/operation.ts';
 import { hostedTools } from '../../../shared/assistants/hosted-tools.ts';
@@ -42,18 +42,21 @@ export const failureWords = (error: unknown, log: AssistantParts['log'], what: s
   return `Something went wrong on our side. The id of this call is ${hidden?.request_id ?? 'unknown'}. (internal)`;
 };
 
-const resultOf = ({ texts, structured, question }: Told): CallToolResult | InputRequiredResult =>
-  question === undefined
+/** By which a question and its answer know each other. */
+const question = 'confirm';
+
+const resultOf = ({ texts, structured, question: asked }: Told): CallToolResult | InputRequiredResult =>
+  asked === undefined
     ? {
         content: texts.map((text) => ({ type: 'text', text })),
         ...(structured === undefined ? {} : { structuredContent: { ...structured } }),
       }
     : inputRequired({
         inputRequests: {
-          confirm: inputRequired.elicit({
+          [question]: inputRequired.elicit({
             mode: 'form',
-            message: question.message,
-            requestedSchema: { type: 'object', properties: { name: { type: 'string', title: question.title } }, required: ['name'] },
+            message: asked.message,
+            requestedSchema: { type: 'object', properties: { name: { type: 'string', title: asked.title } }, required: ['name'] },
           }),
         },
       });
@@ -75,7 +78,10 @@ export const callTool = async (
   const read = readArguments(tool, given);
   if ('refused' in read) return failed(refusedWords(tool, read.refused));
   try {
-    const answer = memberOf(acceptedContent(client.inputResponses, 'confirm'), 'name');
+    const said = inputResponse(client.inputResponses, question);
+    // Whoever was asked and said no is not asked again.
+    if (said.kind === 'elicit' && said.action !== 'accept') return failed('Nothing was done: the person who was asked did not agree.');
+    const answer = memberOf(acceptedContent(client.inputResponses, question), 'name');
     const answered = typeof answer === 'string' ? answer : undefined;
     const around = { ask: askingAt(parts, asking), now: parts.clock.now(), canAsk: client.canAsk, answered };
     return resultOf(await tool.run(around, read.values));

@@ -157,7 +157,9 @@ describe('deleting a monitor', () => {
       asked.push(params.message);
       return typed === undefined ? { action: 'decline' } : { action: 'accept', content: { name: typed } };
     });
-    await assistant.callTool({ name: 'delete_monitor', arguments: { id } }).catch(() => undefined);
+    const answer = await assistant.callTool({ name: 'delete_monitor', arguments: { id } });
+    expect(answer.isError ?? false).toBe(left === 'taken');
+    expect(asked).toHaveLength(1);
     expect(asked[0]).toMatch(/^Delete the monitor “old shop” .* With it go 0 incidents .* cannot be undone/);
     expect(await bench.refusal(getMonitor, house().owner, { monitor_id: id })).toBe(left);
   });
