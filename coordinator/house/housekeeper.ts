@@ -5,6 +5,7 @@ import { forgetAudit } from '../store/audit.ts';
 import { markSeen } from '../store/dashboard.ts';
 import type { Sql } from '../store/database.ts';
 import { forgetEnded } from '../store/ended.ts';
+import { forgetEvents } from '../store/events.ts';
 import { freezeSamples } from '../store/incident-samples.ts';
 import { forgetCoordinators } from '../store/leases.ts';
 import { forgetMails } from '../store/mails.ts';
@@ -39,6 +40,7 @@ const toldDays = 400;
 /** So long it can be told who changed what. */
 const auditDays = 400;
 const forgetEveryMs = 3_600_000;
+const eventDays = 90;
 /** So long a tick works at most, so that it never holds up its end. */
 const mostMs = 20_000;
 
@@ -116,6 +118,7 @@ export const createHousekeeper = ({
         await repeat(until, () => forgetMails(sql, new Date(now - mailDays * day), bite));
         const before = { told: new Date(now - toldDays * day), tests: new Date(now - forgetEveryMs) };
         await repeat(until, () => forgetTold(sql, before, bite));
+        await repeat(until, () => forgetEvents(sql, new Date(now - eventDays * day), bite));
         forgottenAt = now;
       }
       if (isLeader()) await farewells.tick(() => performance.now() < until);

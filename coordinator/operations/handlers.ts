@@ -24,6 +24,7 @@ import type { Place } from './context.ts';
 import { changeMonitors } from './dashboard/change-monitors.ts';
 import { countOpenIncidents } from './dashboard/count-open-incidents.ts';
 import { listDashboard } from './dashboard/list-dashboard.ts';
+import { listEvents } from './events/list-events.ts';
 import { createGroup } from './groups/create-group.ts';
 import { deleteGroup } from './groups/delete-group.ts';
 import { getGroup } from './groups/get-group.ts';
@@ -95,6 +96,7 @@ export const organisationHandlers: { readonly [Id in keyof typeof operations | k
   listIncidents: bind(operations.listIncidents, listIncidents),
   getIncident: bind(operations.getIncident, getIncident),
   getIncidentEvidence: bind(operations.getIncidentEvidence, getIncidentEvidence),
+  listEvents: bind(operations.listEvents, listEvents),
   listMaintenanceWindows: bind(operations.listMaintenanceWindows, listMaintenanceWindows),
   createMaintenanceWindow: bind(operations.createMaintenanceWindow, createMaintenanceWindow),
   getMaintenanceWindow: bind(operations.getMaintenanceWindow, getMaintenanceWindow),

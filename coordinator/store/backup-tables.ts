@@ -9,7 +9,7 @@ export type Table = { readonly name: string; readonly columns: readonly string[]
 const leftOut = [
   ...['migrations', 'installation', 'leases', 'coordinators', 'refutations', 'rate_windows', 'monitor_status', 'monitor_counts'],
   ...['sessions', 'sign_in_links', 'attempts', 'invitations', 'sign_ups', 'email_verifications', 'password_resets', 'mails'],
-  ...['second_steps', 'passkey_challenges', 'connections', 'oauth_records', 'probe_invitations'],
+  ...['second_steps', 'passkey_challenges', 'connections', 'oauth_records', 'probe_invitations', 'events'],
 ];
 
 /** Every table with its columns, those first that others refer to. Days of results are part of their parent. */

@@ -1,4 +1,5 @@
 import { createChannel, deleteChannel, getChannel, listChannels, updateChannel } from './channels.ts';
+import { listEvents } from './events.ts';
 import { createGroup, deleteGroup, getGroup, listGroups, updateGroup } from './groups.ts';
 import { getIncidentEvidence } from './incident-evidence.ts';
 import { acknowledgeIncident, getIncident, listIncidents } from './incidents.ts';
@@ -48,6 +49,7 @@ export const operations = {
   listIncidents,
   getIncident,
   getIncidentEvidence,
+  listEvents,
   listMaintenanceWindows,
   createMaintenanceWindow,
   getMaintenanceWindow,

@@ -8,7 +8,7 @@ const sources = (shape: Shape | undefined): CommandSource['body'] =>
     Object.entries(shape ?? {}).map(([key, field]) => [key, { schema: field.schema, required: field.absent === undefined }]),
   );
 
-const nouns = ['me', 'monitors', 'incidents', 'channels', 'maintenance', 'groups', 'status-pages'];
+const nouns = ['me', 'monitors', 'incidents', 'events', 'channels', 'maintenance', 'groups', 'status-pages'];
 
 const rank = ({ operation }: Command): number => {
   const place = nouns.indexOf(operation.path.split('/')[3] ?? '');

@@ -191,6 +191,16 @@ export const examples: Readonly<Record<string, unknown>> = {
     repeats: maintenance.repeats,
     next_occurrences: maintenance.next_occurrences,
   },
+  EventListOut: {
+    items: [
+      {
+        ...{ id: ids.post, at: '2026-11-18T04:03:36.902Z', event: 'incident.confirmed', name: 'Shop' },
+        ...{ monitor: ids.monitor, incident: ids.incident, group: null, window: null },
+      },
+    ],
+    after: 'b3VyIG93biBwbGFjZSBpbiB0aGUgbGlzdA',
+    more: false,
+  },
   GroupOut: group,
   GroupPage: listed(group),
   GroupIn: { name: 'Web', description: 'Everything that customers see' },

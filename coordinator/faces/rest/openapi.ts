@@ -190,6 +190,7 @@ const tags = [
   { name: 'Account', description: 'Whose token this is.' },
   { name: 'Monitors', description: 'What is watched, and how it is.' },
   { name: 'Incidents', description: 'Outages, as they were seen and confirmed.' },
+  { name: 'Events', description: 'What changed, for programs that follow.' },
   { name: 'Channels', description: 'Who is told of outages, how and when.' },
   { name: 'Maintenance', description: 'Times in which what fails does not alert.' },
   { name: 'Groups', description: 'Monitors that share one status.' },

@@ -216,6 +216,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/events": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List what changed
+         * @description Oldest first, of the last 90 days. Ask again with `after` as it was answered, now or later, and you are told of everything that came since, each once, whatever happens at the same time. An event is told as soon as everything before it is certain. After the service was restored from a backup an older `after` is refused: begin without one.
+         */
+        get: operations["listEvents"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/maintenance": {
         parameters: {
             query?: never;
@@ -964,6 +984,33 @@ export interface components {
         };
         ErrorOut: {
             error: components["schemas"]["ErrorDetail"];
+        };
+        EventListOut: {
+            items: components["schemas"]["EventOut"][];
+            /** @description Where to go on; never null, also when there is nothing new. */
+            after: string;
+            /** @description Whether there is more at once. */
+            more: boolean;
+        };
+        EventOut: {
+            /**
+             * Format: uuid
+             * @description Of the event: one that is told twice is the same.
+             */
+            id: string;
+            /**
+             * Format: date-time
+             * @description When it was written down.
+             */
+            at: string;
+            /** @description `incident.opened`, `.confirmed`, `.acknowledged`, `.resolved`; `monitor.created`, `.changed`, `.paused`, `.resumed`, `.deleted`; `group.created`, `.changed`, `.deleted`; `maintenance.created`, `.changed`, `.deleted`. There may be others later: ignore what you do not know. */
+            event: string;
+            monitor: string | null;
+            incident: string | null;
+            group: string | null;
+            window: string | null;
+            /** @description What the monitor, the group or the window was called then. */
+            name: string | null;
         };
         EvidenceOut: {
             /** @description `seen`, `confirmed` or `matrix`. */
@@ -3335,6 +3382,63 @@ export interface operations {
                 };
             };
             408: components["responses"]["TooSlow"];
+            422: components["responses"]["ValidationFailure"];
+            429: components["responses"]["TooManyCalls"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listEvents: {
+        parameters: {
+            query?: {
+                /** @description The `after` of the answer before; without it the list begins with the oldest. */
+                after?: string | null;
+                /** @description Only events of this monitor. */
+                monitor?: string | null;
+                /** @description How many items the page may hold. */
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: {
+                /** @description Accepted and ignored: only a bearer token authenticates here. */
+                svc_session?: string | null;
+            };
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What was asked for. */
+            200: {
+                headers: {
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "items": [
+                     *         {
+                     *           "id": "019aa1f2-1c07-7a93-8e46-5b9d0f2c7a18",
+                     *           "at": "2026-11-18T04:03:36.902Z",
+                     *           "event": "incident.confirmed",
+                     *           "name": "Shop",
+                     *           "monitor": "019a9c12-8d3a-7c61-b4e0-5f7a9c2d1b44",
+                     *           "incident": "019aa1f0-63b5-7e08-a1c9-3d2e7f50b866",
+                     *           "group": null,
+                     *           "window": null
+                     *         }
+                     *       ],
+                     *       "after": "b3VyIG93biBwbGFjZSBpbiB0aGUgbGlzdA",
+                     *       "more": false
+                     *     }
+                     */
+                    "application/json": components["schemas"]["EventListOut"];
+                };
+            };
+            400: components["responses"]["Unreadable"];
+            401: components["responses"]["Unauthenticated"];
             422: components["responses"]["ValidationFailure"];
             429: components["responses"]["TooManyCalls"];
             431: components["responses"]["HeadersTooLarge"];

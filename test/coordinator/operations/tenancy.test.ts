@@ -136,6 +136,7 @@ const inputFor = ({ id, params }: Operation, { ids }: Estate): object => ({
 /** Operations that name nothing of the caller's organisation: for a stranger they are calls in the stranger's own. */
 const namesNothing = [
   'batchMonitors',
+  'listEvents',
   ...['whoami', 'listMonitors', 'listMaintenanceWindows', 'listGroups', 'listStatusPages', 'createGroup', 'createUser', 'createToken'],
   ...[
     'createStatusPage',

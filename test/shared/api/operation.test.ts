@@ -11,7 +11,7 @@ describe('The table of operations', () => {
     expect(new Set(restOperations.map(({ method, path }) => `${method} ${path}`)).size).toBe(restOperations.length);
     // Version 1 only grows.
     const later = [
-      ...['batchMonitors', 'getMonitorResults', 'getMonitorLedger', 'getIncidentEvidence'],
+      ...['batchMonitors', 'getMonitorResults', 'getMonitorLedger', 'getIncidentEvidence', 'listEvents'],
       ...['updateMaintenanceWindow', 'previewMaintenanceWindow'],
       ...[
         'createStatusPage',

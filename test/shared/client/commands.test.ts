@@ -14,6 +14,7 @@ test('every command that the service is promised with stands there, and no other
     [
       'whoami',
       ...['list', 'get', 'create', 'update', 'delete', 'status', 'results', 'ledger', 'batch'].map((verb) => `monitors ${verb}`),
+      'events list',
       ...['list', 'get', 'evidence', 'acknowledge'].map((verb) => `incidents ${verb}`),
       ...['list', 'get', 'create', 'update', 'delete'].map((verb) => `channels ${verb}`),
       ...['list', 'get', 'create', 'update', 'delete', 'preview'].map((verb) => `maintenance ${verb}`),
