@@ -986,6 +986,7 @@ export interface components {
             error: components["schemas"]["ErrorDetail"];
         };
         EventListOut: {
+            /** @description What this page holds. */
             items: components["schemas"]["EventOut"][];
             /** @description Where to go on; never null, also when there is nothing new. */
             after: string;
@@ -1005,8 +1006,11 @@ export interface components {
             at: string;
             /** @description `incident.opened`, `.confirmed`, `.acknowledged`, `.resolved`; `monitor.created`, `.changed`, `.paused`, `.resumed`, `.deleted`; `group.created`, `.changed`, `.deleted`; `maintenance.created`, `.changed`, `.deleted`. There may be others later: ignore what you do not know. */
             event: string;
+            /** @description The id of the monitor. */
             monitor: string | null;
+            /** @description The id of the incident. */
             incident: string | null;
+            /** @description The id of the group; null for none. */
             group: string | null;
             window: string | null;
             /** @description What the monitor, the group or the window was called then. */
@@ -1326,6 +1330,7 @@ export interface components {
             message: string;
         };
         MonitorBatchIn: {
+            /** @description What this page holds. */
             items: components["schemas"]["MonitorIn"][];
             /**
              * @default all
@@ -1339,6 +1344,7 @@ export interface components {
             created: number;
             changed: number;
             refused: number;
+            /** @description What this page holds. */
             items: components["schemas"]["MonitorBatchResultOut"][];
         };
         MonitorBatchResultOut: {
@@ -1346,7 +1352,9 @@ export interface components {
             result: string;
             /** @description Of the monitor, where it was created or changed. */
             id: string | null;
+            /** @description What it is called. */
             name: string | null;
+            /** @description The id of the external. */
             external_id: string | null;
             /** @description Why it was refused. */
             error: components["schemas"]["MonitorBatchErrorOut"] | null;
@@ -2585,6 +2593,7 @@ export interface operations {
             400: components["responses"]["Unreadable"];
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["MayNotWrite"];
+            408: components["responses"]["TooSlow"];
             /** @description `organisation_ending`: The organisation is about to be deleted: until then it may only be looked at, and an owner may keep it. */
             409: {
                 headers: {
@@ -3439,6 +3448,7 @@ export interface operations {
             };
             400: components["responses"]["Unreadable"];
             401: components["responses"]["Unauthenticated"];
+            408: components["responses"]["TooSlow"];
             422: components["responses"]["ValidationFailure"];
             429: components["responses"]["TooManyCalls"];
             431: components["responses"]["HeadersTooLarge"];
