@@ -19,9 +19,9 @@ const form = ({ caller: { organisation } }: MembersRequest, state: FormState): P
       below: 'You and the other owners have seven days to undo it. After that nobody can bring anything back.',
       trail,
     })}${formSummary(state)}
-<div class="card stack"><h2>What happens at once</h2><ul class="plain-list"><li>All monitors are paused, and all alerts are muted.</li><li>Its status pages are shown to nobody.</li><li>Nothing in it can be changed, and nobody can join it; programs with a token can still read.</li><li>All owners get a mail.</li></ul>
-<h2>What happens in seven days</h2><ul class="plain-list"><li>Monitors, incidents, uptime, status pages with their subscribers, channels, private probes and the audit log are deleted.</li><li>Its people keep their accounts.</li></ul>
-<p><a href="/organisation/export">Take all of it along first</a>, as one file.</p></div>
+<section class="card"><h2>What happens at once</h2><ul class="plain-list"><li>All monitors are paused, and all alerts are muted.</li><li>Its status pages are shown to nobody.</li><li>Nothing in it can be changed, and nobody can join it; programs with a token can still read.</li><li>All owners get a mail.</li></ul></section>
+<section class="card after"><h2>What happens in seven days</h2><ul class="plain-list"><li>Monitors, incidents, uptime, status pages with their subscribers, channels, private probes and the audit log are deleted.</li><li>Its people keep their accounts.</li></ul>
+<p><a href="/organisation/export">Take all of it along first</a>, as one file.</p></section>
 <form class="form after" method="post">${textField({
       ...{ name: 'name', label: 'To be sure, type its name', state, autocomplete: 'off', required: true },
       help: html`<span class="name-to-type">${organisation.name}</span>`,
