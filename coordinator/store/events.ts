@@ -25,12 +25,12 @@ export const eventsAfter = (
   organisation: string,
   { monitor, after, most }: { readonly monitor: string | null; readonly after: Pick<ShownEvent, 'key' | 'place'>; readonly most: number },
 ): Promise<ShownEvent[]> => sql<ShownEvent[]>`
-  select id as key, written_by::text as place, event_id as id, at, what as event, monitor_id as monitor, incident_id as incident,
-    group_id as "group", window_id as "window", name
-  from events
-  where organisation_id = ${organisation} and (written_by, id) > (${after.place}::text::xid8, ${after.key})
-    and written_by < pg_snapshot_xmin(pg_current_snapshot()) ${monitor === null ? sql`` : sql`and monitor_id = ${monitor}`}
-  order by written_by, id limit ${most}`;
+  select e.id as key, e.written_by::text as place, e.event_id as id, e.at, e.what as event, e.monitor_id as monitor, e.incident_id as incident,
+    e.group_id as "group", e.window_id as "window", e.name
+  from events e
+  where e.organisation_id = ${organisation} and (e.written_by, e.id) > (${after.place}::text::xid8, ${after.key})
+    and e.written_by < pg_snapshot_xmin(pg_current_snapshot()) ${monitor === null ? sql`` : sql`and e.monitor_id = ${monitor}`}
+  order by e.written_by, e.id limit ${most}`;
 
 /** A bite of what is older; whether there may be more. */
 export const forgetEvents = async (sql: Queryable, before: Date, most: number): Promise<boolean> => {

@@ -99,6 +99,14 @@ describe('what changed', () => {
     expect(words(items)).toEqual(['group.created First', 'group.created Second', 'group.created Third']);
   });
 
+  test('of one transaction stays in its order over several pages', async () => {
+    const of = await createHouse(bench.sql);
+    const names = Array.from({ length: 40 }, (_, nth) => `group ${nth + 10}`);
+    await bench.sql`insert into groups (id, organisation_id, name, name_folded)
+      select gen_random_uuid(), ${of.organisation}, name, name from unnest(${names}::text[]) with ordinality as t (name, nth) order by nth`;
+    expect((await follow(of, names.length)).items.map(({ name }) => name)).toEqual(names);
+  });
+
   test('loses and repeats nothing while many write at once and somebody follows', async () => {
     const of = await createHouse(bench.sql);
     const seen: string[] = [];
