@@ -6,6 +6,7 @@ import { channel, evidenceOf, ledger, toldAsJson, whole, withLength } from './an
 import { done, withFixed } from './changing.ts';
 import { deletedMonitor } from './deleting-monitors.ts';
 import { listed } from './lines.ts';
+import { responseTimes } from './response-times.ts';
 import { type Tool, toolOf } from './tool.ts';
 import { tried } from './trying.ts';
 
@@ -44,6 +45,13 @@ const rows = {
       const { texts } = await ledger(around, given, tool);
       return { texts };
     },
+  },
+  response_times: {
+    operation: operations.getMonitorResults,
+    title: 'Response times of a monitor',
+    about:
+      'Use it to say whether a monitor is slow, since when, and from where: checks, mean, least and most for each continent, and how the mean went. Choose the window: 24h, 7d, 30d or 1y.',
+    run: responseTimes,
   },
   list_channels: {
     operation: operations.listChannels,

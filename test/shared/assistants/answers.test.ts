@@ -151,3 +151,21 @@ test('evidence of any size is told in a size that can be read', async () => {
     },
   });
 });
+
+test('response times are a line for each continent, the mean by how many checks stand behind it', async () => {
+  const from = Date.parse('2026-11-22T00:00:00Z');
+  const point = (hour: number, ok: number, mean_ms: number | null, more: object = {}) => ({
+    ...{ at: new Date(from + hour * 3_600_000).toISOString(), ok, failed: 0, unknown: 0, mean_ms, least_ms: mean_ms, most_ms: mean_ms },
+    ...more,
+  });
+  const series = [
+    { continent: 'Europe', points: [point(0, 30, 100), point(1, 10, 300), point(23, 20, 800, { failed: 2, most_ms: 2_000 })] },
+    { continent: 'Asia', points: [point(5, 0, null, { failed: 1 })] },
+  ];
+  const answers = {
+    getMonitorResults: () => ({ from: new Date(from).toISOString(), to: new Date(from + 86_400_000).toISOString(), series }),
+  };
+  const [text = ''] = (await called('response_times').run(around(answers), {})).texts;
+  expect(text).toContain('\nEurope | 60 passed, 2 failed | 367 | 100 | 2000 | 150 - - - - - - - - - - 800\n');
+  expect(text).toContain('\nAsia | 0 passed, 1 failed | - | - | - | - - - - - - - - - - - -\n');
+});
