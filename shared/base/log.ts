@@ -1,4 +1,5 @@
 import { type DestinationStream, type Logger, pino } from 'pino';
+import { openPipe } from './log-output.ts';
 
 export type Log = Logger;
 
@@ -17,5 +18,5 @@ export const createLog = (options: { name: string; level: string }, destination?
       redact: { paths: secretKeys.flatMap((key) => [key, `*.${key}`]), censor: '***' },
       hooks: { streamWrite: (line) => line.replace(secretText, '***') },
     },
-    destination ?? pino.destination({ dest: 1, sync: true }),
+    destination ?? openPipe() ?? pino.destination({ dest: 1, sync: true }),
   );
