@@ -25,7 +25,7 @@ const rowOf = (connection: Connection, request: MembersRequest, manages: boolean
 };
 
 const address = (url: string): Html =>
-  html`<p class="copyable"><code>${url}</code><button class="button" type="button" data-copy="${url}" hidden>${icon('copy')}Copy<span class="unseen"> the address</span></button></p>`;
+  html`<p class="copyable"><code>${url}</code><button class="button" type="button" data-scripts data-copy="${url}" hidden>${icon('copy')}Copy<span class="unseen"> the address</span></button></p>`;
 
 /** What stands below the tokens: assistants that somebody connected, and how to connect one. */
 export const connectedAssistants = async (request: MembersRequest): Promise<Html> => {
