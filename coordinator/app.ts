@@ -175,7 +175,7 @@ export const createApp = (config: Config, overrides: Overrides = {}): App => {
     const counted = await figures.start();
     downloadRoutes(web, { onFailure: (error) => log.error({ err: error }, 'a download could not be bundled') });
     restRoutes(web, {
-      ...{ limiter, log, baseUrl: () => baseUrl },
+      ...{ limiter, log, baseUrl: () => baseUrl, corsOrigins: config.CORS_ORIGINS },
       execute: patiently(gate.execute),
       authenticate: patiently(tokens.authenticate),
     });

@@ -51,6 +51,20 @@ const variables = z.object({
   /** Told to end, it says for so long that it is not ready before it stops listening: whoever shares out requests looks elsewhere meanwhile. */
   LEAVING_S: z.coerce.number().int().min(0).max(60).default(0),
   BASE_URL: z.url({ protocol: /^https?$/, error: 'must be an http:// or https:// address' }).optional(),
+  /** Origins whose pages may call the API from a browser, several with commas; `*` is any. Without it none may. */
+  CORS_ORIGINS: z
+    .string()
+    .default('')
+    .transform((text) =>
+      text
+        .split(',')
+        .map((origin) => origin.trim())
+        .filter((origin) => origin !== ''),
+    )
+    .refine(
+      (origins) => origins.every((origin) => origin === '*' || (URL.canParse(origin) && new URL(origin).origin === origin)),
+      'must be origins such as https://app.example.org, several with commas, or *',
+    ),
   RATE_LIMIT_PER_MINUTE: z.coerce.number().int().min(1).default(120),
   /** host:port, several with commas, that probes reach to vouch for themselves; without it the coordinator's own address. */
   PROBE_ANCHORS: z

@@ -100,3 +100,12 @@ test('the port of the figures is never the one that the world sees', () => {
   expect(faults({ METRICS_PORT: '8080' })).toContain('METRICS_PORT');
   expect(faults({ METRICS_PORT: '9464' })).toBe('');
 });
+
+test('pages of other origins may call the API only where they are named', () => {
+  const origins = (text: string) => readConfig({ ...whole, CORS_ORIGINS: text }).CORS_ORIGINS;
+  expect(readConfig(whole).CORS_ORIGINS).toEqual([]);
+  expect(origins('https://app.example.org, http://localhost:3000')).toEqual(['https://app.example.org', 'http://localhost:3000']);
+  expect(origins('*')).toEqual(['*']);
+  for (const wrong of ['app.example.org', 'https://app.example.org/', 'https://app.example.org/x'])
+    expect(faults({ CORS_ORIGINS: wrong }), wrong).toContain('CORS_ORIGINS: must be origins');
+});

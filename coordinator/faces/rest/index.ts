@@ -2,9 +2,11 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { restOperations } from '../../../shared/api/index.ts';
 import { listMonitorFigures } from '../../../shared/api/inner/figures.ts';
 import type { OutputOf, RestOperation } from '../../../shared/api/operation.ts';
+import { newId } from '../../../shared/base/ids.ts';
 import { isRecord } from '../../../shared/base/record.ts';
 import { Refusal } from '../../../shared/base/refusal.ts';
 import { bodyLimit, exactText, largeBodyLimit, readBody } from './body.ts';
+import { allowOrigin, answeredBeforehand } from './cross-origin.ts';
 import { docsPage, docsSecurityPolicy } from './docs.ts';
 import { answerOf } from './errors.ts';
 import { figuresText, figuresType } from './figures.ts';
@@ -12,6 +14,7 @@ import { countAddress, identify, noteCount } from './identify.ts';
 import { methodsOf, openPaths } from './methods.ts';
 import { apiDocument } from './openapi.ts';
 import type { RestParts, TokenCaller } from './parts.ts';
+import { send } from './sending.ts';
 import { answerInWords } from './server-options.ts';
 import { prefix, queryOf } from './urls.ts';
 
@@ -45,7 +48,8 @@ export const restRoutes = <Caller extends TokenCaller>(app: FastifyInstance, par
       api.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
 
       api.addHook('onRequest', async (request, reply) => {
-        reply.headers({ 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' });
+        reply.headers({ 'cache-control': 'no-store', 'x-content-type-options': 'nosniff', 'x-request-id': newId() });
+        if (allowOrigin(parts.corsOrigins ?? [], request, reply) && answeredBeforehand(request, reply)) return reply.send();
         // Fastify refuses media types that it cannot read before we could answer as the contract says, so it must not see them.
         request.setDecorator('sentMediaType', request.raw.headers['content-type'] ?? '');
         delete request.raw.headers['content-type'];
@@ -56,7 +60,7 @@ export const restRoutes = <Caller extends TokenCaller>(app: FastifyInstance, par
         if (open && authorization === undefined) {
           await countAddress(parts, request.ip, reply);
           if (request.is404) refuseRoute(request, reply);
-          return;
+          return undefined;
         }
         const caller = await identify(parts, { authorization, address: request.ip }, reply).catch((error: unknown) => {
           // What needs no token is answered to a wrong one, too.
@@ -66,7 +70,10 @@ export const restRoutes = <Caller extends TokenCaller>(app: FastifyInstance, par
         // Before Fastify judges the body: a method that it has no word for, such as QUERY, would else be called unreadable.
         if (request.is404) refuseRoute(request, reply);
         request.setDecorator('caller', caller);
+        return undefined;
       });
+
+      api.addHook('onSend', send);
 
       api.setErrorHandler((error, request, reply) => {
         const answer = answerOf(error, request.routeOptions.bodyLimit);
@@ -85,13 +92,14 @@ export const restRoutes = <Caller extends TokenCaller>(app: FastifyInstance, par
         api.route({
           method: operation.method,
           url: routePath(operation.path.slice(prefix.length)),
+          exposeHeadRoute: operation.method === 'GET',
           bodyLimit: operation.takesMuch === true ? largeBodyLimit : bodyLimit,
           handler: (request, reply) => carry(operation, parts, request, reply),
         });
       }
 
       // Not of the document: it is in a format of its own, for one kind of reader.
-      api.get('/metrics', async (request, reply) => {
+      api.get('/metrics', { exposeHeadRoute: true }, async (request, reply) => {
         const { body } = await parts.execute(listMonitorFigures, request.getDecorator<Caller>('caller'), { path: {}, query: {} });
         // The gate answers what the operation's response says; its table knows operations of every kind, and so none of them.
         return reply.type(figuresType).send(figuresText(body as OutputOf<typeof listMonitorFigures>));
@@ -105,13 +113,23 @@ export const restRoutes = <Caller extends TokenCaller>(app: FastifyInstance, par
         made = { document: JSON.stringify(document), page: docsPage(document, parts.baseUrl()) };
         return made;
       };
-      api.get('/openapi.json', (_request, reply) => reply.type(json).send(texts().document));
-      api.get('/docs', (_request, reply) =>
+      api.get('/openapi.json', { exposeHeadRoute: true }, (_request, reply) => reply.type(json).send(texts().document));
+      api.get('/docs', { exposeHeadRoute: true }, (_request, reply) =>
         reply.header('content-security-policy', docsSecurityPolicy).type('text/html; charset=utf-8').send(texts().page),
       );
     },
     { prefix },
   );
+};
+
+/** Where what was made can be read, if it can be read by itself. */
+const placeOf = ({ path }: RestOperation, made: unknown): string | undefined => {
+  if (!isRecord(made) || typeof made.id !== 'string') return undefined;
+  const readable = restOperations.some(
+    ({ method, path: other }) =>
+      method === 'GET' && other.startsWith(`${path}/{`) && other.endsWith('}') && other.split('/').length === path.split('/').length + 1,
+  );
+  return readable ? `${path}/${made.id}` : undefined;
 };
 
 const carry = async <Caller extends TokenCaller>(
@@ -135,5 +153,7 @@ const carry = async <Caller extends TokenCaller>(
   }
   const answered = await parts.execute(operation, caller, { path, query: queryOf(request.raw.url ?? ''), ...sent });
   reply.code(answered.status ?? operation.success);
+  const place = reply.statusCode === 201 ? placeOf(operation, answered.body) : undefined;
+  if (place !== undefined) reply.header('location', place);
   return operation.success === 204 ? reply.send() : reply.type(json).send(JSON.stringify(answered.body));
 };

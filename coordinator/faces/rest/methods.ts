@@ -14,8 +14,10 @@ export const methodsOf = (url: string): readonly string[] => {
   const [path = ''] = url.split(/[?#]/, 1);
   // A slash that is written as %2F is a part of no id, and leads to no other route either.
   if (/%2f/i.test(path)) return [];
-  if (path === `${prefix}/metrics` || openPaths.some((open) => open === path)) return ['GET'];
-  return restOperations.filter((operation) => pattern(operation.path).test(path)).map(({ method }) => method);
+  if (path === `${prefix}/metrics` || openPaths.some((open) => open === path)) return ['GET', 'HEAD'];
+  return restOperations
+    .filter((operation) => pattern(operation.path).test(path))
+    .flatMap(({ method }) => (method === 'GET' ? ['GET', 'HEAD'] : [method]));
 };
 
 const requestLine = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+) (\S+) HTTP\/1\.[01]\r?\n/;

@@ -38,7 +38,11 @@ export type ApiDocument = {
 };
 
 const header = (name: string) => ({ $ref: `#/components/headers/${name}` });
-const counted = { 'RateLimit-Remaining': header('RateLimit-Remaining'), 'RateLimit-Reset': header('RateLimit-Reset') };
+const counted = {
+  'RateLimit-Remaining': header('RateLimit-Remaining'),
+  'RateLimit-Reset': header('RateLimit-Reset'),
+  'X-Request-Id': header('X-Request-Id'),
+};
 
 const parametersOf = (where: 'path' | 'query', shape: Shape): readonly Parameter[] =>
   Object.entries(shape).map(([name, field]) => {
@@ -63,9 +67,14 @@ const sessionCookie: Parameter & { readonly description: string } = {
 const successOf = (operation: RestOperation): Readonly<Record<string, Response>> => {
   if (!operation.response) return { [operation.success]: { description: 'Done; no body.', headers: counted } };
   const name = operation.response.components[0]?.name ?? '';
+  const headers = {
+    ...counted,
+    ...(operation.method === 'GET' ? { ETag: header('ETag') } : {}),
+    ...(operation.success === 201 ? { Location: header('Location') } : {}),
+  };
   const content = { 'application/json': { schema: operation.response.schema, example: examples[name] } };
   return {
-    [operation.success]: { description: operation.success === 201 ? 'Created.' : 'What was asked for.', headers: counted, content },
+    [operation.success]: { description: operation.success === 201 ? 'Created.' : 'What was asked for.', headers, content },
     ...(operation.otherSuccess && {
       [operation.otherSuccess.status]: { description: operation.otherSuccess.when, headers: counted, content },
     }),
@@ -73,11 +82,11 @@ const successOf = (operation: RestOperation): Readonly<Record<string, Response>>
 };
 
 const extraHeaders: Readonly<Record<string, Json>> = {
-  401: { 'WWW-Authenticate': header('WWW-Authenticate') },
+  401: { 'WWW-Authenticate': header('WWW-Authenticate'), ...counted },
   429: { 'Retry-After': header('Retry-After'), ...counted },
   431: {},
   503: { 'Retry-After': header('Retry-After'), ...counted },
-  500: { ...counted, 'X-Request-Id': header('X-Request-Id') },
+  500: counted,
 };
 
 const refusedWith = (codes: readonly RefusalCode[], status: number): Response => ({
@@ -184,6 +193,9 @@ Lists come in pages: send \`next_cursor\` back as \`cursor\` until it is null. I
 \`{"error": {"code", "message"}}\`; branch on the code, which is stable. An unknown route answers 404 \`route_not_found\`, a wrong method
 405 \`method_not_allowed\` with \`Allow\`.
 
+Answers to GET carry an \`ETag\`: sent back as \`If-None-Match\`, what has not changed is answered 304. HEAD is answered wherever GET is. Answers
+come as brotli or gzip to who takes it. \`X-Request-Id\` names each call.
+
 Version 1 only grows: fields may be added, none is removed or changes its type.`;
 
 const tags = [
@@ -213,7 +225,12 @@ const components = (): ApiDocument['components'] => ({
     'RateLimit-Reset': { description: 'Whole seconds until the window ends.', schema: { type: 'integer' } },
     'Retry-After': { description: 'Whole seconds to wait.', schema: { type: 'integer' } },
     'WWW-Authenticate': { description: '`Bearer`', schema: { type: 'string' } },
-    'X-Request-Id': { description: 'Names the failure in our log.', schema: { type: 'string', format: 'uuid' } },
+    ETag: {
+      description: 'What this answer holds: sent back as `If-None-Match`, an answer that is the same is 304 without a body.',
+      schema: { type: 'string' },
+    },
+    Location: { description: 'Where what was made can be read.', schema: { type: 'string' } },
+    'X-Request-Id': { description: 'Names this call; a failure stands in our log under it.', schema: { type: 'string', format: 'uuid' } },
   },
 });
 

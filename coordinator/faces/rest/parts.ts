@@ -13,6 +13,8 @@ export type RestParts<Caller extends TokenCaller> = {
   readonly authenticate: (authorization: string | undefined, address: string) => Promise<Caller>;
   readonly limiter: { readonly count: (subject: string) => Count | Promise<Count> };
   readonly log: Pick<Logger, 'error'>;
+  /** Origins whose pages may call from a browser; `*` is any. */
+  readonly corsOrigins?: readonly string[];
   /** Where people reach the service, for the document; known only once the service listens. */
   readonly baseUrl: () => string;
 };
