@@ -1,0 +1,172 @@
+import { spawnSync } from 'node:child_process';
+import { createSocket } from 'node:dgram';
+import { once } from 'node:events';
+import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { connect, createServer as createPlainServer, type Server, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createServer as createTlsServer } from 'node:tls';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { z } from 'zod';
+import { mint, mintAuthority } from '../support/certificates.ts';
+import { type ChildProgram, startChildProgram } from '../support/child-program.ts';
+import { eventually } from '../support/eventually.ts';
+import { createNetwork, type Network } from '../support/network.ts';
+import { runProgram } from '../support/programs.ts';
+import { freePort } from '../support/services.ts';
+
+/** A host of its own, with nothing of ours but its Node: curl brings the one file over https, the bus is TLS first under an authority of its own. */
+
+const name = `aj${process.pid}`;
+/** A network of its own, so that two such tests on one machine do not meet. */
+const network24 = `10.213.${process.pid % 250}`;
+const [here, there] = [`${network24}.1`, `${network24}.2`];
+
+const ip = (...args: readonly string[]): boolean => spawnSync('ip', args).status === 0;
+
+const makeHost = (): boolean =>
+  ip('netns', 'add', name) &&
+  ip('link', 'add', `${name}a`, 'type', 'veth', 'peer', 'name', `${name}b`) &&
+  ip('link', 'set', `${name}b`, 'netns', name) &&
+  ip('addr', 'add', `${here}/24`, 'dev', `${name}a`) &&
+  ip('link', 'set', `${name}a`, 'up') &&
+  ip('-n', name, 'addr', 'add', `${there}/24`, 'dev', `${name}b`) &&
+  ip('-n', name, 'link', 'set', `${name}b`, 'up') &&
+  ip('-n', name, 'link', 'set', 'lo', 'up') &&
+  ip('-n', name, 'route', 'add', 'default', 'via', here);
+
+const removeHost = (): void => {
+  ip('netns', 'del', name);
+  ip('link', 'del', `${name}a`);
+};
+
+/** Whether this machine lets us make hosts. Says loudly when it does not, because then something is not tested. */
+const canMakeHosts = (): boolean => {
+  const can = process.platform === 'linux' && spawnSync('curl', ['--version']).status === 0 && makeHost();
+  removeHost();
+  if (!can) process.stderr.write('SKIPPED: a host of its own needs ip netns (root, on Linux) and curl\n');
+  return can;
+};
+
+const listening = async (server: Server, port: number): Promise<Server> => {
+  server.listen(port, here);
+  await once(server, 'listening');
+  return server;
+};
+
+describe.runIf(canMakeHosts())('a host of its own', () => {
+  const authority = mintAuthority('the bus of this test');
+  const certificate = mint({ names: [here], issuer: authority });
+  const servers: { readonly close: () => unknown }[] = [];
+  const sockets = new Set<Socket>();
+  const running: ChildProgram[] = [];
+  let network: Network;
+  let folder: string;
+
+  /** TLS on the address that the other host sees; behind it what speaks in the clear on loopback. */
+  const withTls = async (port: number, to: () => number, greeting = (first: Buffer): Buffer => first): Promise<void> => {
+    const relay = (from: Socket): void => {
+      const onward = connect(to(), '127.0.0.1');
+      for (const [one, other] of [
+        [from, onward],
+        [onward, from],
+      ] as const) {
+        sockets.add(one);
+        one.on('error', () => other.destroy());
+        one.on('close', () => other.destroy());
+      }
+      from.pipe(onward);
+      onward.once('data', (first: Buffer) => {
+        from.write(greeting(first));
+        onward.pipe(from);
+      });
+    };
+    servers.push(await listening(createTlsServer({ cert: certificate.chain, key: certificate.key }, relay), port));
+  };
+
+  beforeAll(async () => {
+    expect(makeHost()).toBe(true);
+    folder = await mkdtemp(join(tmpdir(), 'aje-'));
+    await mkdir(`/etc/netns/${name}`, { recursive: true });
+    await writeFile(`/etc/netns/${name}/resolv.conf`, `nameserver ${here}\n`);
+    await writeFile(join(folder, 'authority.pem'), authority.certificate);
+    network = await createNetwork();
+  });
+  afterAll(async () => {
+    for (const one of running) {
+      one.signal('SIGKILL');
+      await one.exited;
+    }
+    for (const socket of sockets) socket.destroy();
+    for (const server of servers) server.close();
+    await network?.close();
+    removeHost();
+    await rm(`/etc/netns/${name}`, { recursive: true, force: true });
+    await rm(folder, { recursive: true, force: true });
+  });
+
+  test('from curl to the first check, without a checkout and without a shared disk but for its own folder', async () => {
+    const [webPort, busPort] = [await freePort(), await freePort()];
+    // Names are asked for here; there are none, which is an answer.
+    const resolver = createSocket('udp4', (query, from) => {
+      const answer = Buffer.from(query);
+      answer.writeUInt16BE(0x8183, 2);
+      resolver.send(answer, from.port, from.address);
+    });
+    resolver.bind(53, here);
+    await once(resolver, 'listening');
+    servers.push(resolver);
+    let webTo = 0;
+    await withTls(webPort, () => webTo);
+    // The client asks the greeting, too, whether there is TLS.
+    const saysTls = (first: Buffer): Buffer => Buffer.from(first.toString().replace('"max_payload"', '"tls_required":true,"max_payload"'));
+    await withTls(busPort, () => Number(new URL(network.account.url).port), saysTls);
+    const baseUrl = `https://${here}:${webPort}`;
+    const coordinator = await network.startCoordinatorProcess({
+      ...{ BASE_URL: baseUrl, NATS_URL: `tls://${here}:${busPort}`, NATS_TLS_FIRST: 'true', NATS_CA: authority.certificate },
+    });
+    webTo = Number(new URL(coordinator.url).port);
+    let hits = 0;
+    const target = createPlainServer((socket) => {
+      hits += 1;
+      socket.on('error', () => undefined);
+      socket.end('HTTP/1.1 200 OK\r\ncontent-length: 2\r\nconnection: close\r\n\r\nok');
+    });
+    const targetPort = await freePort();
+    servers.push(await listening(target, targetPort));
+
+    const invited = await fetch(`${coordinator.url}/api/v1/probes/invitations`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${network.house.owner.readWrite}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ name: 'Elsewhere', continent: 'Africa' }),
+    });
+    const { token } = z.object({ token: z.string() }).parse(await invited.json());
+
+    const began = performance.now();
+    const inside = ['ip', 'netns', 'exec', name, 'env', '-i', '-C', folder, `PATH=${process.env.PATH ?? ''}`] as const;
+    const fetched = await runProgram([...inside, 'curl', '-fsSO', '--cacert', 'authority.pem', `${baseUrl}/downloads/antipode-probe.mjs`]);
+    expect(fetched).toEqual({ code: 0, out: '', err: '' });
+    expect((await readdir(folder)).toSorted()).toEqual(['antipode-probe.mjs', 'authority.pem']);
+    const program = await startChildProgram(
+      [
+        ...inside,
+        ...['NODE_EXTRA_CA_CERTS=authority.pem', `PROBE_ALLOW_CIDRS=${network24}.0/24`],
+        ...[process.execPath, 'antipode-probe.mjs', 'join', baseUrl, token],
+      ],
+      {},
+      (output) => output.includes('a coordinator hears this probe'),
+    );
+    running.push(program);
+    const said = program.output();
+    for (const what of ['clock', 'dns', 'addresses', 'bus', 'anchors', 'disk']) expect(said).toMatch(new RegExp(`^ok  ${what} `, 'm'));
+    expect(said).toContain(`tls://${here}:${busPort} lets this probe in, with TLS`);
+    expect(said).toContain(`IPv4 from ${there}`);
+    const probe = await eventually(async () => {
+      const [row] = await network.sql<{ id: string }[]>`select id from probes where name = 'Elsewhere' and allowed_cidrs <> '{}'`;
+      return row?.id;
+    });
+    await network.addMonitor({ target: `http://${here}:${targetPort}/`, interval_s: 10, config: { probe } });
+    await eventually(() => hits > 0);
+    process.stdout.write(`from curl to the first check: ${((performance.now() - began) / 1_000).toFixed(1)} s\n`);
+  });
+});
