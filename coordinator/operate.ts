@@ -1,7 +1,7 @@
 import { systemClock } from '../shared/base/clock.ts';
 import { createLog } from '../shared/base/log.ts';
 import { createOrganisationLookup } from './access/organisation-lookup.ts';
-import { readConfig } from './config.ts';
+import { type Config, readConfig } from './config.ts';
 import { createEntrance } from './gate.ts';
 import { isAlone, runAlone, runUnderstood, type Streams, understand } from './operator/index.ts';
 import { writeBackup } from './store/backup.ts';
@@ -9,6 +9,17 @@ import { connect, longWork } from './store/database.ts';
 import { entryFault } from './store/database-entry.ts';
 import { migrate } from './store/migrate.ts';
 import { readBackup } from './store/restore.ts';
+
+/** What no backup holds, and what nobody could make again. */
+const keysOf = (config: Config): Readonly<Record<string, string>> => ({
+  SECRET_KEY: config.SECRET_KEY,
+  ...(config.SECRET_KEY_PREVIOUS === undefined ? {} : { SECRET_KEY_PREVIOUS: config.SECRET_KEY_PREVIOUS }),
+  NATS_ACCOUNT_PUBLIC: config.NATS_ACCOUNT_PUBLIC,
+  NATS_ACCOUNT_SEED: config.NATS_ACCOUNT_SEED,
+  NATS_OPERATOR_SEED: config.NATS_OPERATOR_SEED,
+  NATS_CREDENTIALS: config.NATS_CREDENTIALS,
+  NATS_SYSTEM_CREDENTIALS: config.NATS_SYSTEM_CREDENTIALS,
+});
 
 /**
  * `node coordinator/main.ts operator …`: one of the operator's commands, on the coordinator's machine and in its environment. Its exit
@@ -37,8 +48,9 @@ export const operate = async (
         gate,
         organisations: createOrganisationLookup(sql),
         migrate: () => migrate(sql),
-        backup: (file, progress) => writeBackup(sql, file, progress),
+        backup: (file, progress, what) => writeBackup(sql, file, progress, what),
         restore: (file, replace, progress) => readBackup(sql, file, replace, progress),
+        keys: keysOf(config),
         rotateKey: () => secrets.rotate(sql),
         replaceSecretKey: config.SECRET_KEY_PREVIOUS === undefined ? undefined : (progress) => secrets.replaceSecretKey(sql, progress),
       },

@@ -7,8 +7,10 @@ export type OperatorParts = {
   readonly organisations: OrganisationLookup;
   /** The names of the migrations that the schema was brought up to date with. */
   readonly migrate: () => Promise<readonly string[]>;
-  readonly backup: (file: string, progress: Progress) => Promise<Copied>;
+  readonly backup: (file: string, progress: Progress, what?: { readonly withResults: boolean }) => Promise<Copied>;
   readonly restore: (file: string, replace: boolean, progress: Progress) => Promise<Copied>;
+  /** What must be kept beside backups, by the names of the variables that hold it. */
+  readonly keys: Readonly<Record<string, string>>;
   readonly rotateKey: () => Promise<{ readonly id: string; readonly rewritten: number }>;
   /** Missing where no key before this one was named. */
   readonly replaceSecretKey?: ((progress: Progress) => Promise<{ readonly id: string; readonly rewritten: number }>) | undefined;

@@ -6,6 +6,7 @@ import { type Command, type HouseCommand, UsageFault } from './command.ts';
 import { configOf, days, id, input, oneOrAll, onInstallation, organisation, required, today, upon, within } from './command-parts.ts';
 import { commandsOfChannels } from './commands-of-channels.ts';
 import { commandsOfInvitations } from './commands-of-invitations.ts';
+import { commandsOfKeys } from './commands-of-keys.ts';
 import { commandsOfPeople } from './commands-of-people.ts';
 import { commandsOfTheBus } from './commands-of-the-bus.ts';
 
@@ -63,6 +64,7 @@ export const commands: readonly Command[] = [
   ...commandsOfPeople,
   ...commandsOfChannels,
   ...commandsOfTheBus,
+  ...commandsOfKeys,
   ...commandsOfInvitations,
   {
     ...today,
@@ -210,10 +212,13 @@ export const commands: readonly Command[] = [
     ...today,
     words: ['backup'],
     what: 'Write everything to one file, as it is at this moment',
-    flags: { file: required('where to write it') },
+    flags: {
+      file: required('where to write it'),
+      'without-results': { what: 'leave raw results out, which are nearly all of it; hourly figures stay', alone: true },
+    },
     run: async ({ backup }, given, progress) => {
       const file = given.get('file') ?? '';
-      return { file, ...(await backup(file, progress)) };
+      return { file, ...(await backup(file, progress, { withResults: !given.has('without-results') })) };
     },
   },
   {

@@ -81,17 +81,24 @@ async function* tableBytes(sql: Transaction, { name, columns }: Table, count: { 
   yield recordBytes('E', Buffer.alloc(0));
 }
 
+/** Raw results are the most of a backup, and are kept for days alone; charts, incidents and uptime need none of them. */
+type Wanted = { readonly progress: Progress; readonly withResults: boolean };
+
 async function* backupBytes(
   sql: Transaction,
   sum: Hash,
   done: { tables: number; rows: number },
-  progress: Progress,
+  { progress, withResults }: Wanted,
 ): AsyncGenerator<Buffer> {
-  const tables = await tablesInOrder(sql);
+  const tables = (await tablesInOrder(sql)).filter(({ name }) => withResults || name !== 'results');
   yield Buffer.from(magic);
   const header = recordBytes(
     'H',
-    json({ made_at: new Date().toISOString(), migrations: await appliedMigrations(sql), results: await resultsSpan(sql) }),
+    json({
+      made_at: new Date().toISOString(),
+      migrations: await appliedMigrations(sql),
+      results: withResults ? await resultsSpan(sql) : null,
+    }),
   );
   sum.update(header);
   yield header;
@@ -109,13 +116,13 @@ async function* backupBytes(
 }
 
 /** Writes everything as it was at one moment to a file; coordinators may go on working. The file is there whole or not at all. */
-export const writeBackup = async (sql: Sql, file: string, progress: Progress): Promise<BackupDone> => {
+export const writeBackup = async (sql: Sql, file: string, progress: Progress, { withResults = true } = {}): Promise<BackupDone> => {
   const done = { tables: 0, rows: 0 };
   const partial = `${file}.partial`;
   try {
     await sql.begin('isolation level repeatable read read only', (transaction) =>
       pipeline(
-        Readable.from(backupBytes(transaction, createHash('sha256'), done, progress)),
+        Readable.from(backupBytes(transaction, createHash('sha256'), done, { progress, withResults })),
         createGzip(),
         createWriteStream(partial, { mode: 0o600, flush: true }),
       ),

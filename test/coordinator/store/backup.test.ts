@@ -77,6 +77,16 @@ describe('a backup', () => {
     expect(fresh?.key).toBe((old?.key ?? 0) + 1);
   });
 
+  test('without raw results holds all else, and is restored as any other', async () => {
+    const [small, whole] = [join(folder, 'small.backup'), join(folder, 'with-results.backup')];
+    const done = await writeBackup(sql, small, quiet, { withResults: false });
+    const all = await writeBackup(sql, whole, quiet);
+    expect([all.tables - done.tables, all.rows - done.rows]).toEqual([1, 4_000]);
+    const restored = await another();
+    await readBackup(restored, small, false, quiet);
+    expect(await contents(restored)).toEqual({ ...(await contents(sql)), results: { count: 0, sum: null } });
+  });
+
   test('is of one moment, whatever is written meanwhile', async () => {
     const file = join(folder, 'moment.backup');
     const before = await contents(sql);
