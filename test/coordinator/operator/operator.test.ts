@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { mkdtemp, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -136,25 +136,6 @@ describe('the operator', () => {
     expect((await run('monitor', 'beats', '--id', text(https.id))).err).toContain('(not_a_heartbeat)');
     expect((await json('status-page', 'create', ...here, '--name', 'Status', '--slug', 'watch')).slug).toBe('watch');
     expect((await run('status-page', 'create', ...here, '--name', 'Status', '--slug', 'watch')).err).toContain('(slug_taken)');
-  });
-
-  test('gives out what must be kept beside backups under a passphrase, and opens it again', async () => {
-    const [file, passphrase] = [join(folder, 'keys'), join(folder, 'passphrase')];
-    const [other, to] = [join(folder, 'other'), join(folder, 'opened.env')];
-    await writeFile(passphrase, 'correct horse battery\n');
-    await writeFile(other, 'another passphrase');
-    await json('keys', 'export', '--file', file, '--passphrase-file', passphrase);
-    expect((await stat(file)).mode & 0o777).toBe(0o600);
-    expect(await readFile(file, 'utf8')).not.toContain(testSecretKey);
-    expect((await run('keys', 'export', '--file', file, '--passphrase-file', passphrase)).code).toBe(1);
-    const refused = await run('keys', 'import', '--file', file, '--passphrase-file', other, '--to', to);
-    expect([refused.code, refused.err]).toEqual([2, expect.stringContaining('does not open')]);
-    expect(await json('keys', 'import', '--file', file, '--passphrase-file', passphrase, '--to', to)).toMatchObject({
-      keys: ['SECRET_KEY', 'NATS_CREDENTIALS'],
-    });
-    expect(await readFile(to, 'utf8')).toBe(`SECRET_KEY=${testSecretKey}\nNATS_CREDENTIALS=-----BEGIN NATS USER JWT----- x\n`);
-    await writeFile(other, 'short');
-    expect((await run('keys', 'import', '--file', file, '--passphrase-file', other, '--to', to)).err).toContain('at least 12 characters');
   });
 
   test('shows an incident with its evidence', async () => {
