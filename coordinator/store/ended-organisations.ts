@@ -101,6 +101,15 @@ const revokeOneProbe = async (sql: Queryable, id: string): Promise<boolean> => {
 const isStillTold = async (sql: Queryable, id: string): Promise<boolean> =>
   (await sql`select 1 from outbox where done_at is null and organisation_id = ${id} limit 1`).length > 0;
 
+/** What happened to the rest until now is written down as it goes: so this goes last. */
+const forgetLog = async (sql: Queryable, id: string, bite: number): Promise<boolean> => {
+  const events = await sql`delete from events where ctid = any(array(select ctid from events where organisation_id = ${id} limit ${bite}))`;
+  if (events.count > 0) return true;
+  const log =
+    await sql`delete from audit_log where ctid = any(array(select ctid from audit_log where organisation_id = ${id} limit ${bite}))`;
+  return log.count > 0;
+};
+
 const removeLast = async (sql: Queryable, { id, name }: Ending, at: Date): Promise<void> => {
   await sql`delete from organisations where id = ${id}`;
   await insertAudit(sql, {
@@ -128,9 +137,7 @@ export const endOrganisation = async (
   if (await removeMonitors(sql, id, monitors)) return 'more';
   if (await revokeOneProbe(sql, id)) return 'more';
   if (await isStillTold(sql, id)) return 'later';
-  const { count } =
-    await sql`delete from audit_log where ctid = any(array(select ctid from audit_log where organisation_id = ${id} limit ${rows}))`;
-  if (count > 0) return 'more';
+  if (await forgetLog(sql, id, rows)) return 'more';
   await removeLast(sql, ending, at);
   return 'gone';
 };
