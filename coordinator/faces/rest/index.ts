@@ -14,6 +14,7 @@ import { countAddress, identify, noteCount } from './identify.ts';
 import { methodsOf, openPaths } from './methods.ts';
 import { apiDocument } from './openapi.ts';
 import type { RestParts, TokenCaller } from './parts.ts';
+import { placeOf } from './place.ts';
 import { send } from './sending.ts';
 import { answerInWords } from './server-options.ts';
 import { prefix, queryOf } from './urls.ts';
@@ -120,16 +121,6 @@ export const restRoutes = <Caller extends TokenCaller>(app: FastifyInstance, par
     },
     { prefix },
   );
-};
-
-/** Where what was made can be read, if it can be read by itself. */
-const placeOf = ({ path }: RestOperation, made: unknown): string | undefined => {
-  if (!isRecord(made) || typeof made.id !== 'string') return undefined;
-  const readable = restOperations.some(
-    ({ method, path: other }) =>
-      method === 'GET' && other.startsWith(`${path}/{`) && other.endsWith('}') && other.split('/').length === path.split('/').length + 1,
-  );
-  return readable ? `${path}/${made.id}` : undefined;
 };
 
 const carry = async <Caller extends TokenCaller>(

@@ -6,6 +6,7 @@ import type { RefusalCode } from '../../../shared/base/refusal.ts';
 import { withConfigKeys } from './config-docs.ts';
 import { told, toldObject } from './document-words.ts';
 import { examples, validationExample } from './examples.ts';
+import { hasPlace } from './place.ts';
 import { meaningOf, statusOfCode } from './refusal-words.ts';
 
 type Json = { readonly [key: string]: unknown };
@@ -70,7 +71,7 @@ const successOf = (operation: RestOperation): Readonly<Record<string, Response>>
   const headers = {
     ...counted,
     ...(operation.method === 'GET' ? { ETag: header('ETag') } : {}),
-    ...(operation.success === 201 ? { Location: header('Location') } : {}),
+    ...(hasPlace(operation) ? { Location: header('Location') } : {}),
   };
   const content = { 'application/json': { schema: operation.response.schema, example: examples[name] } };
   return {

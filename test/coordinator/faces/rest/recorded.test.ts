@@ -24,6 +24,12 @@ const outcome = (status: number, text: string): Outcome => {
 const theirs = ({ value, status, detail }: Outcome): Outcome =>
   status === undefined ? (detail === undefined ? { value } : { detail }) : { status };
 
+/** What version 1 grew by since: members that nobody sent. */
+const grown = (recorded: Outcome): Outcome => {
+  const { value, ...rest } = theirs(recorded);
+  return typeof value === 'object' && value !== null ? { ...rest, value: { external_id: null, tags: null, ...value } } : theirs(recorded);
+};
+
 let app: FastifyInstance;
 beforeAll(async () => {
   ({ app } = await restServer());
@@ -41,7 +47,7 @@ describe('The REST face', () => {
         headers: { authorization: token, ...(row.media === null ? {} : { 'content-type': row.media }) },
         payload: Buffer.from(row.body),
       });
-      expect([row.media, row.body, outcome(response.statusCode, response.body)]).toEqual([row.media, row.body, theirs(row)]);
+      expect([row.media, row.body, outcome(response.statusCode, response.body)]).toEqual([row.media, row.body, grown(row)]);
     }
   });
 
@@ -55,7 +61,7 @@ describe('The REST face', () => {
         headers: { authorization: token, 'content-type': row.media },
         payload: Buffer.from(row.hex, 'hex'),
       });
-      expect([row.hex, outcome(response.statusCode, response.body)]).toEqual([row.hex, theirs(row)]);
+      expect([row.hex, outcome(response.statusCode, response.body)]).toEqual([row.hex, grown(row)]);
     }
   });
 
