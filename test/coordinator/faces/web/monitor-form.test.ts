@@ -57,6 +57,25 @@ describe('the form of a new monitor', () => {
     expect(row).toMatchObject({ target: wanted.target, interval_s: 60, config: {} });
   });
 
+  test('takes tags with commas between, which narrow the list and stand in the form again', async () => {
+    const name = 'Tagged by hand';
+    await forms.post('/monitors/new', { ...wanted, name, tags: 'Shop, eu ,' }, web.house.member);
+    const [row] = await forms.rowsNamed(name);
+    const list = (await web.get('/?tag=shop', { as: web.house.viewer })).text;
+    expect(list).toContain(name);
+    expect(list).toContain('With the tag shop.');
+    expect(list).toContain('<a class="tag" href="/?tag=eu">eu</a>');
+    expect((await web.get('/?tag=other', { as: web.house.viewer })).text).not.toContain(name);
+    expect((await web.get(`/monitors/${row?.id}/edit`, { as: web.house.member })).text).toMatch(
+      /name="tags"[^>]*value="eu, shop"|value="eu, shop"[^>]*name="tags"/,
+    );
+    const refused = await forms.post('/monitors/new', { ...wanted, name: 'No', tags: 'two words' }, web.house.member);
+    expect(refused.status).toBe(400);
+    expect(refused.text).toMatch(/<details class="fold" open/);
+    expect(refused.text).toContain('is no tag');
+    expect(await forms.rowsNamed('No')).toHaveLength(0);
+  });
+
   test('takes every setting, and gives the config that the API would have taken', async () => {
     const id = await forms.made({
       interval_s: 'other',

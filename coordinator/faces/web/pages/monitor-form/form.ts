@@ -122,9 +122,11 @@ const fold = (subject: Subject, { title, holds, settings }: SettingGroup, state:
   const { kind } = subject;
   const withGroup = title === toldTitle;
   const count =
-    countSet(settings, kind, state.form, continentsFor(subject)) + (withGroup && (state.form.value('group') ?? '') !== '' ? 1 : 0);
+    countSet(settings, kind, state.form, continentsFor(subject)) +
+    (withGroup ? ['group', 'tags'].filter((name) => (state.form.value(name) ?? '').trim() !== '').length : 0);
+  const isWrong = isAtFault(settings, state) || (withGroup && (state.faults.has('group') || state.faults.has('tags')));
   const fields = settings.map((setting) => settingField(kind, setting, state, placesOf(subject)));
-  return html`<details class="fold"${(isAtFault(settings, state) || state.form.value('act') === 'more') && count > 0 && html` open`}><summary>${icon('next')}<span>${title}</span>${
+  return html`<details class="fold"${(isWrong || state.form.value('act') === 'more') && count > 0 && html` open`}><summary>${icon('next')}<span>${title}</span>${
     count > 0
       ? html`<span class="fold-count">${count === 1 ? '1 set' : `${count} set`}</span>`
       : html`<span class="fold-holds">${heldBy(settings, state) ?? holds}</span>`
