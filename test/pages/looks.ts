@@ -2,7 +2,16 @@
 
 import type { Tab } from '../support/browser.ts';
 import type { Demo } from '../support/demo.ts';
-import { askedBy, ownAssistant, ownInvitation, ownMember, ownPasskey, ownSetAside, ownToken } from '../support/own-things.ts';
+import {
+  askedBy,
+  ownAssistant,
+  ownInvitation,
+  ownMember,
+  ownPasskey,
+  ownProbeInvitation,
+  ownSetAside,
+  ownToken,
+} from '../support/own-things.ts';
 
 export type PageLook = {
   /** Names the picture. */
@@ -136,6 +145,7 @@ export const pageLooks: readonly PageLook[] = [
   { name: 'status-page-delete', path: ({ page }) => `/status-pages/${page.id}/delete`, as: 'owner' },
   { name: 'probes', path: '/probes', as: 'owner' },
   { name: 'probe-invite', path: '/probes/invite', as: 'owner' },
+  { name: 'probe-awaited', path: `/probes/invitations/${ownProbeInvitation}`, as: 'owner' },
   { name: 'probe-invited', path: '/probes/invite', as: 'owner', first: inviteProbe, isNewEachTime: true },
   { name: 'members', path: '/members', as: 'owner' },
   { name: 'members-of-a-viewer', path: '/members', as: 'viewer' },

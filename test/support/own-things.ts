@@ -17,6 +17,9 @@ export const ownAssistant = '01900000-0000-7000-8000-000000000005';
 export const ownMember = '01900000-0000-7000-8000-000000000003';
 export const ownInvitation = '01900000-0000-7000-8000-000000000004';
 
+/** A probe of their own that was asked in, and has not come. */
+export const ownProbeInvitation = '01900000-0000-7000-8000-000000000006';
+
 /** A message that could not be worked on. */
 export const ownSetAside = 7;
 
@@ -52,6 +55,8 @@ const seedPeople = async ({ sql, house }: Pick<TestWeb, 'sql' | 'house'>, now: n
       address: '192.0.2.1',
     },
   });
+  await sql`insert into probe_invitations (id, organisation_id, name, continent, fingerprint, shown, created_at, expires_at)
+    values (${ownProbeInvitation}, ${organisation}, 'Warehouse', 'Europe', ${Buffer.from('warehouse')}, 'svcj_w9Xk', ${at(60_000)}, ${at(-3_540_000)})`;
   const log = [
     did(
       'createMonitor',
