@@ -50,7 +50,11 @@ const variables = z.object({
   ABOUT_PAGE: z.enum(recordReaders).default('users'),
   /** Told to end, it says for so long that it is not ready before it stops listening: whoever shares out requests looks elsewhere meanwhile. */
   LEAVING_S: z.coerce.number().int().min(0).max(60).default(0),
-  BASE_URL: z.url({ protocol: /^https?$/, error: 'must be an http:// or https:// address' }).optional(),
+  /** Without the slash that people like to put at its end: addresses are compared letter by letter, by assistants that sign in above all. */
+  BASE_URL: z
+    .url({ protocol: /^https?$/, error: 'must be an http:// or https:// address' })
+    .transform((url) => url.replace(/\/+$/, ''))
+    .optional(),
   /** Origins whose pages may call the API from a browser, several with commas; `*` is any. Without it none may. */
   CORS_ORIGINS: z
     .string()

@@ -15,6 +15,11 @@ test('a whole environment is a configuration', () => {
   expect(readConfig(whole)).toMatchObject({ PORT: 8080, KEEP_RAW_DAYS: 7, NATS_URL: 'nats://bus.example:4222' });
 });
 
+test('the address is what people type, without the slash that they put at its end', () => {
+  for (const BASE_URL of ['https://antipode.example', 'https://antipode.example/', 'https://antipode.example//'])
+    expect(readConfig({ ...whole, BASE_URL }).BASE_URL).toBe('https://antipode.example');
+});
+
 test('all faults are told at once, each by its name and with what is right, and no secret is repeated', () => {
   const faulty = {
     DATABASE_URL: 'postgres://antipode:hidden@db.example:port/antipode',
