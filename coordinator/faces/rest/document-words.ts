@@ -100,14 +100,24 @@ const words: Readonly<Record<string, string>> = {
   input: 'What was sent there; never a secret.',
   ctx: 'What the words of the fault are made of.',
   detail: 'Every fault.',
+  window: 'The id of the maintenance window; null where it is about none.',
+  code: 'What it is, to branch on.',
+  message: 'What it is, to read.',
+  mode: 'Whether all are made or none, or each by itself.',
+  created: 'How many were made.',
+  changed: 'How many were changed.',
+  refused: 'How many were refused.',
   state: 'Which of them: all, those that go on, or those that are over.',
   sort: 'The order of the list.',
 };
 
 const idWords = (name: string): string => `The id of the ${name.replace(/_id$/, '').replaceAll('_', ' ')}.`;
 
-const meaningOf = (name: string): string | undefined =>
-  Object.hasOwn(words, name) ? words[name] : name.endsWith('_id') ? idWords(name) : undefined;
+/** Of what came since and has no words yet, its name says it. */
+const nameWords = (name: string): string => `The ${name.replaceAll('_', ' ')}.`;
+
+const meaningOf = (name: string): string =>
+  (Object.hasOwn(words, name) ? words[name] : undefined) ?? (name.endsWith('_id') ? idWords(name) : nameWords(name));
 
 /** As many characters or items as are taken at most. */
 const most: Readonly<Record<string, JsonSchema>> = {

@@ -1012,6 +1012,7 @@ export interface components {
             incident: string | null;
             /** @description The id of the group; null for none. */
             group: string | null;
+            /** @description The id of the maintenance window; null where it is about none. */
             window: string | null;
             /** @description What the monitor, the group or the window was called then. */
             name: string | null;
@@ -1326,13 +1327,16 @@ export interface components {
             token_name: string;
         };
         MonitorBatchErrorOut: {
+            /** @description What it is, to branch on. */
             code: string;
+            /** @description What it is, to read. */
             message: string;
         };
         MonitorBatchIn: {
             /** @description What this page holds. */
             items: components["schemas"]["MonitorIn"][];
             /**
+             * @description Whether all are made or none, or each by itself.
              * @default all
              * @enum {string}
              */
@@ -1341,8 +1345,11 @@ export interface components {
         MonitorBatchOut: {
             /** @description False when nothing was done because one was refused. */
             applied: boolean;
+            /** @description How many were made. */
             created: number;
+            /** @description How many were changed. */
             changed: number;
+            /** @description How many were refused. */
             refused: number;
             /** @description What this page holds. */
             items: components["schemas"]["MonitorBatchResultOut"][];
