@@ -52,9 +52,13 @@ describe.runIf(hasBinaries())('npm start', { timeout: 150_000 }, () => {
     expect((await navigate(first.sign_in_url)).status).toBe(404);
   });
 
-  test('ends with an address, a token and a command, and all three probes present', async () => {
+  test('ends with an address, a token, the docs and the lines of the first minute, and all three probes present', async () => {
     expect(service.said()).toContain(first.api_token);
-    expect(service.said()).toContain(`${first.base_url}/api/v1/me`);
+    expect(service.said()).toContain(`${first.base_url}/docs`);
+    const readme = await readFile(new URL('../../README.md', import.meta.url), 'utf8');
+    const [, minute = ''] = /## Sixty seconds[\s\S]*?```sh\n([\s\S]*?)```/.exec(readme) ?? [];
+    expect(minute.trim().split('\n')).toHaveLength(3);
+    for (const line of minute.trim().split('\n')) expect(service.said()).toContain(line);
     expect(await ask(`${first.base_url}/api/v1/me`, first.api_token)).toMatchObject({ status: 200 });
     expect((await fetch(`${first.base_url}/health`, { method: 'HEAD' })).status).toBe(200);
     const { status, body } = await ask(`${first.base_url}/health`);
