@@ -63,6 +63,8 @@ export type TestWeb = {
   /** The cookie that says who somebody is. */
   readonly cookieOf: (person: Person) => Promise<string>;
   readonly post: (path: string, form: Readonly<Record<string, string | readonly string[]>>, asked?: Asked) => Promise<Answer>;
+  /** Nobody is answered any more; what others need of the database stays. */
+  readonly die: () => Promise<void>;
   readonly close: () => Promise<void>;
 };
 
@@ -166,6 +168,7 @@ export const startWeb = async ({
     hosted: (name, path, method) => hostedAt(url, name, path, method),
     get: (path, asked = {}) => ask(path, {}, asked),
     post: (path, form, asked = {}) => ask(path, { method: 'POST', body: bodyOf(form) }, asked),
+    die: () => app.close(),
     close: async () => {
       await app.close();
       await publishing.close();

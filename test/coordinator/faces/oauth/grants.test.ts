@@ -19,7 +19,7 @@ const log = createLog({ name: 'test', level: 'silent' });
 
 let web: TestWeb;
 let browser: Browser;
-const { register, addressFor, all, codeOf, exchange, refresh, isIn } = strangerAt(
+const { register, addressFor, codeOf, exchange, refresh, isIn } = strangerAt(
   () => web,
   () => browser,
 );
@@ -95,27 +95,34 @@ describe('a code', () => {
   });
 });
 
-describe('several coordinators', () => {
-  test('are one: consent at the first, which is killed; the way back and the code at the second', async () => {
-    const accountSecrets = createAccountSecrets(web.sql, { secretKey: testSecretKey });
-    const made = createAssistants({ sql: web.sql, clock, accountSecrets, secretKey: testSecretKey });
-    const second = Fastify({ forceCloseConnections: true });
-    oauthRoutes(second, { ...made, log, baseUrl: () => web.url });
-    const at = await second.listen({ port: 0, host: '127.0.0.1' });
-    const { id } = await register();
-    const began = await browser.get(addressFor(id));
-    const to = ledTo(await browser.post(began.location, { act: 'allow', ...all() }));
-    const returned = new URL((await browser.get(to, at)).location);
-    expect(returned.searchParams.get('iss')).toBe(web.url);
-    const code = returned.searchParams.get('code') ?? '';
-    const asked = { grant_type: 'authorization_code', client_id: id, code, redirect_uri: redirect, code_verifier: verifier };
-    const tokens = await askToken(at, asked);
-    expect(tokens.status).toBe(200);
-    expect(await isIn(tokens.access)).toBe(true);
-    expect((await refresh(id, tokens.refresh)).status).toBe(200);
-    await second.close();
-    await made.close();
-  });
+test('several coordinators are one: consent at the first, which dies then; the way back and the code at the second', async () => {
+  const first = await startWeb({ clock });
+  const own = createBrowser(first, first.house.owner);
+  const stranger = strangerAt(
+    () => first,
+    () => own,
+  );
+  const accountSecrets = createAccountSecrets(first.sql, { secretKey: testSecretKey });
+  const made = createAssistants({ sql: first.sql, clock, accountSecrets, secretKey: testSecretKey });
+  const second = Fastify({ forceCloseConnections: true });
+  oauthRoutes(second, { ...made, log, baseUrl: () => first.url });
+  const at = await second.listen({ port: 0, host: '127.0.0.1' });
+  const { id } = await stranger.register();
+  const began = await own.get(stranger.addressFor(id));
+  const to = ledTo(await own.post(began.location, { act: 'allow', ...stranger.all() }));
+  await first.die();
+  await expect(own.get(to)).rejects.toThrow('fetch failed');
+  const returned = new URL((await own.get(to, at)).location);
+  expect(returned.searchParams.get('iss')).toBe(first.url);
+  const code = returned.searchParams.get('code') ?? '';
+  const asked = { grant_type: 'authorization_code', client_id: id, code, redirect_uri: redirect, code_verifier: verifier };
+  const tokens = await askToken(at, asked);
+  expect(tokens.status).toBe(200);
+  expect(await stranger.isIn(tokens.access)).toBe(true);
+  expect((await askToken(at, { grant_type: 'refresh_token', client_id: id, refresh_token: tokens.refresh })).status).toBe(200);
+  await second.close();
+  await made.close();
+  await first.close();
 });
 
 test('what lets somebody in, or signs, is readable nowhere in the database', async () => {
