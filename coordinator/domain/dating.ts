@@ -61,9 +61,11 @@ const retell = (draft: Draft, incident: Incident, inOrder: InOrder): Retold | un
   const isParted = again.effects.some(
     (effect) => effect.is === 'incident' && effect.incident.note === notes.oneContinent && effect.incident.resolved_at === last.started_at,
   );
-  const ended = again.effects.flatMap((effect) =>
+  const outages = again.effects.flatMap((effect) =>
     effect.is === 'incident' && isOutageThatEnded(effect.incident) ? [effect.incident] : [],
   );
+  // One that ended before this incident began has a row of its own; what is known of it after a restart retells it.
+  const ended = outages.filter(({ resolved_at }) => resolved_at > incident.started_at);
   return { incident: last, isParted, ended: ended.toSorted((a, b) => a.resolved_at - b.resolved_at) };
 };
 

@@ -136,6 +136,20 @@ describe('rule 3: what is handed over late dates an open incident anew', () => {
     ]);
   });
 
+  test('an outage that has ended long since stays what it was, also when a restart tells of it once more', () => {
+    const life = told();
+    life.tell(...outage, ['Africa', 80, 'ok'], ['Asia', 83, 'ok'], ['Europe', 84, 'ok']);
+    life.tell(['Africa', 89], ['Asia', 90.4], ['Europe', 90.5]);
+    const dates = life.dates();
+    expect(dates).toEqual([
+      ['Africa', 44, 'Asia', 45, 83],
+      ['Africa', 89, 'Asia', 90.4, null],
+    ]);
+    life.restart();
+    life.tell(['Africa', 95], ['Europe', 93], ['Asia', 97]);
+    expect(life.dates()).toEqual(dates);
+  });
+
   test('the same after a restart in between; an end that is told stays as it is', () => {
     const late: readonly Seen[] = [
       ['Asia', 83, 'ok'],
