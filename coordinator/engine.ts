@@ -59,8 +59,8 @@ import type { WrappedKey } from './store/secret-keys.ts';
 
 /** The actors of a coordinator, put together: they start in this order and end in the reverse one. */
 export type Engine = {
-  readonly owner: string;
   readonly bus: Bus;
+  readonly system: Bus;
   readonly partitions: Partitions;
   readonly trials: Trials;
   readonly takePing: Pings['take'];
@@ -156,7 +156,7 @@ const putTogether = async (options: EngineOptions, ends: End[]): Promise<Engine>
   prepared.catch(() => undefined); // It is waited for at the end.
   const receipts = createReceipts({ bus });
   const parts: PartitionParts = {
-    ...{ sql, bus, clock, log, timing, writer, directory, refusals, receipts, assignments, loaded, roster },
+    ...{ sql, bus, clock, log, timing, figures, writer, directory, refusals, receipts, assignments, loaded, roster },
     installation: await installationId(sql),
     loading: pLimit(3),
     askLooks: looks.ask,
@@ -278,7 +278,7 @@ const putTogether = async (options: EngineOptions, ends: End[]): Promise<Engine>
   await prepared;
 
   return {
-    ...{ owner, bus, partitions, trials },
+    ...{ bus, system, partitions, trials },
     seenProbes: () => seenProbes({ roster: roster(), directory, presentOf: network.presentOf }),
     takePing: pings.take,
     takeForwardedPings: pings.takeKept,

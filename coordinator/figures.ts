@@ -1,13 +1,14 @@
+import { statfs } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import type { FastifyInstance } from 'fastify';
 import type { Clock } from '../shared/base/clock.ts';
 import type { Log } from '../shared/base/log.ts';
 import { version } from '../shared/base/version.ts';
-import { streams } from '../shared/bus/streams.ts';
 import type { Config } from './config.ts';
 import type { Engine } from './engine.ts';
 import { type Health, obstacles } from './faces/health.ts';
 import { type Figures, noFigures } from './house/figures.ts';
-import type { Live, Metrics, Seen } from './metrics/index.ts';
+import type { BusLook, Certificates, Live, Metrics, Seen } from './metrics/index.ts';
 import type { Sql } from './store/database.ts';
 import { storedFigures } from './store/figures.ts';
 
@@ -19,7 +20,7 @@ export type FiguresFace = {
 };
 
 type Parts = {
-  readonly config: Pick<Config, 'METRICS_HOST' | 'METRICS_PORT'>;
+  readonly config: Pick<Config, 'METRICS_HOST' | 'METRICS_PORT' | 'DATA_DIR' | 'BASE_URL' | 'NATS_URL' | 'NATS_TLS_FIRST' | 'NATS_CA'>;
   readonly sql: Sql;
   readonly clock: Clock;
   readonly log: Log;
@@ -28,10 +29,10 @@ type Parts = {
   readonly engine: () => Engine | undefined;
 };
 
-const streamStates = async (engine: Engine): Promise<Seen['streamStates']> => {
-  const { bus } = engine;
-  const all = Object.values(streams).map(async ({ name }) => ({ stream: name, state: await bus.streamState(name) }));
-  return (await Promise.all(all)).flatMap(({ stream, state }) => (state ? [{ stream, bytes: state.bytes, messages: state.messages }] : []));
+/** The disk that a folder lies on; undefined while it is not there. */
+const diskOf = async (folder: string): Promise<Seen['disk']> => {
+  const { bsize, blocks, bavail } = await statfs(folder);
+  return { size: blocks * bsize, free: bavail * bsize };
 };
 
 export const createFiguresFace = ({ config, sql, clock, log, web, health, engine }: Parts): FiguresFace => {
@@ -39,9 +40,17 @@ export const createFiguresFace = ({ config, sql, clock, log, web, health, engine
   if (port === undefined) return { start: async () => noFigures, close: async () => undefined };
   let live: Live | undefined;
   let metrics: Metrics | undefined;
+  let makeBusLook: ((engine: Engine) => BusLook) | undefined;
+  let busLook: BusLook | undefined;
+  let certificates: Certificates | undefined;
   web.addHook('onResponse', async (request, reply) => {
     live?.answered(request.routeOptions.url ?? 'none', reply.statusCode, reply.elapsedTime);
   });
+
+  const lookAtBus = async (running: Engine): Promise<Seen['onBus']> => {
+    busLook ??= makeBusLook?.(running);
+    return busLook?.look();
+  };
 
   const look = async (): Promise<Seen> => {
     const standing = await health.look();
@@ -53,19 +62,27 @@ export const createFiguresFace = ({ config, sql, clock, log, web, health, engine
       partitions: running?.partitions.held().length ?? 0,
       probes: running?.seenProbes() ?? [],
       // What is away is told by its own figure; the rest is told all the same.
-      streamStates: running && bus ? await streamStates(running).catch(() => []) : [],
+      onBus: running && bus ? await lookAtBus(running).catch(() => undefined) : undefined,
+      disk: await diskOf(config.DATA_DIR ?? tmpdir()).catch(() => undefined),
+      certificates: certificates?.seen() ?? [],
       stored: database ? await storedFigures(sql, clock.now()).catch(() => undefined) : undefined,
     };
   };
 
   return {
     start: async () => {
-      const { startMetrics } = await import('./metrics/index.ts');
+      const { createBusLook, createCertificates, ownPlaces, startMetrics } = await import('./metrics/index.ts');
+      makeBusLook = ({ bus, system, partitions: { held } }) => createBusLook({ bus, system, held, log });
+      const { BASE_URL: baseUrl, NATS_URL: bus, NATS_TLS_FIRST: tlsFirst, NATS_CA } = config;
+      certificates = createCertificates({ places: ownPlaces({ baseUrl, bus, tlsFirst, hasAuthority: NATS_CA !== undefined }), log });
       metrics = await startMetrics({ host, port, version, log, look });
       live = metrics.live;
       log.info({ host, port: metrics.port }, 'figures are at /metrics of this port');
       return live;
     },
-    close: async () => metrics?.close(),
+    close: async () => {
+      await metrics?.close();
+      await certificates?.close();
+    },
   };
 };

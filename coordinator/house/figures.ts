@@ -7,6 +7,8 @@ import type { Unit } from '../store/commit.ts';
 export type Figures = {
   /** So much was committed in one transaction. */
   readonly committed: (units: readonly Unit[], tookMs: number, now: number) => void;
+  /** A partition's checkpoint was packed and committed. */
+  readonly checkpointed: (tookMs: number) => void;
   readonly refused: (reason: string, count: number) => void;
   /** A probe was asked to look. */
   readonly asked: (why: 'now' | 'sample' | 'first') => void;
@@ -16,6 +18,7 @@ export type Figures = {
 
 export const noFigures: Figures = {
   committed: () => undefined,
+  checkpointed: () => undefined,
   refused: () => undefined,
   asked: () => undefined,
   told: () => undefined,

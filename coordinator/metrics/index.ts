@@ -6,6 +6,8 @@ import type { Log } from '../../shared/base/log.ts';
 import { createLive, type Live } from './live.ts';
 import { createSeen, type Seen } from './seen.ts';
 
+export { type BusLook, createBusLook } from './bus.ts';
+export { type Certificates, createCertificates, ownPlaces } from './certificates.ts';
 export type { Live } from './live.ts';
 export type { Seen } from './seen.ts';
 

@@ -19,6 +19,9 @@ export const createLive = (registry: Registry): Live => {
     ...{ buckets: slow, registers },
   });
   const commits = new Histogram({ name: 'antipode_commit_seconds', help: 'Transactions of the writer', buckets: quick, registers });
+  const checkpoints = new Histogram({
+    ...{ name: 'antipode_checkpoint_seconds', help: "A partition's checkpoint: packed and committed", buckets: quick, registers },
+  });
   const confirmation = new Histogram({
     ...{ name: 'antipode_confirmation_seconds', help: 'First failing check to the commit that confirms the outage' },
     ...{ buckets: slow, registers },
@@ -57,6 +60,7 @@ export const createLive = (registry: Registry): Live => {
         }
       }
     },
+    checkpointed: (tookMs) => checkpoints.observe(tookMs / 1_000),
     refused: (reason, count) => refused.inc({ reason }, count),
     asked: (why) => looks.inc({ why }),
     told: (channel, result, lateMs) => {

@@ -1,5 +1,7 @@
 import { Gauge, type Registry } from 'prom-client';
 import type { StoredFigure } from '../store/figures.ts';
+import type { SeenBus } from './bus.ts';
+import type { SeenCertificate } from './certificates.ts';
 import type { SeenProbe } from './probes.ts';
 
 export type Seen = {
@@ -10,7 +12,11 @@ export type Seen = {
   /** Of this coordinator. */
   readonly partitions: number;
   readonly probes: readonly SeenProbe[];
-  readonly streamStates: readonly { readonly stream: string; readonly bytes: number; readonly messages: number }[];
+  /** Undefined while the bus does not say. */
+  readonly onBus: SeenBus | undefined;
+  /** That of the data folder; undefined where it cannot be told. */
+  readonly disk: { readonly size: number; readonly free: number } | undefined;
+  readonly certificates: readonly SeenCertificate[];
   /** Undefined while the database does not say. */
   readonly stored: readonly StoredFigure[] | undefined;
 };
@@ -50,6 +56,17 @@ export const createSeen = (registry: Registry): ((seen: Seen) => void) => {
   };
   const streamBytes = gauge('stream_bytes', 'Bytes of a stream', ['stream']);
   const streamMessages = gauge('stream_messages', 'Messages of a stream', ['stream']);
+  const missing = gauge('stream_replicas_missing', 'Servers short of those that are to keep a stream: gone, behind, or never given', [
+    'stream',
+  ]);
+  const pending = gauge('partition_pending_messages', 'Messages of results that wait for a partition of this coordinator', ['partition']);
+  const busBytes = gauge('jetstream_bytes', "Bytes that streams take on a bus server's disk", ['server']);
+  const busLimit = gauge('jetstream_limit_bytes', 'Bytes that they may take there', ['server']);
+  const disk = {
+    size: gauge('data_size_bytes', "Size of the disk that this coordinator's data folder lies on"),
+    free: gauge('data_free_bytes', 'Bytes that are free there'),
+  };
+  const ends = gauge('certificate_expiry_timestamp_seconds', "When a certificate of the installation's own ends", ['of', 'server']);
   const stored = Object.fromEntries(
     Object.entries(storedGauges).map(([key, { name, help, label }]) => [
       key,
@@ -57,13 +74,16 @@ export const createSeen = (registry: Registry): ((seen: Seen) => void) => {
     ]),
   );
 
+  const ofBus = [streamBytes, streamMessages, missing, pending, busBytes, busLimit];
+  const changing = [probes, ends, ...ofBus, ...Object.values(disk), ...Object.values(ofProbe), ...Object.values(stored)];
+
   return (seen) => {
     ready.set(Number(seen.isReady));
     database.set(Number(seen.database));
     bus.set(Number(seen.bus));
     streams.set(Number(seen.streams));
     partitions.set(seen.partitions);
-    for (const one of [probes, streamBytes, streamMessages, ...Object.values(ofProbe), ...Object.values(stored)]) one.reset();
+    for (const one of changing) one.reset();
     for (const { name: probe, continent, state, said } of seen.probes) {
       probes.inc({ continent, state });
       if (said === undefined) continue;
@@ -74,10 +94,21 @@ export const createSeen = (registry: Registry): ((seen: Seen) => void) => {
       ofProbe.late.set({ probe }, said.lateMs / 1_000);
       if (said.clockOffsetMs !== undefined) ofProbe.offset.set({ probe }, said.clockOffsetMs / 1_000);
     }
-    for (const { stream, bytes, messages } of seen.streamStates) {
+    for (const { stream, bytes, messages, missing: peers } of seen.onBus?.streamStates ?? []) {
       streamBytes.set({ stream }, bytes);
       streamMessages.set({ stream }, messages);
+      missing.set({ stream }, peers);
     }
+    for (const { partition, messages } of seen.onBus?.waiting ?? []) pending.set({ partition }, messages);
+    for (const { server, bytes, limit } of seen.onBus?.disks ?? []) {
+      busBytes.set({ server }, bytes);
+      busLimit.set({ server }, limit);
+    }
+    if (seen.disk !== undefined) {
+      disk.size.set(seen.disk.size);
+      disk.free.set(seen.disk.free);
+    }
+    for (const { of, server, endsAt } of seen.certificates) ends.set({ of, server }, endsAt / 1_000);
     for (const { name, label, value } of seen.stored ?? []) {
       const one = isStored(name) ? { gauge: stored[name], label: storedGauges[name].label } : undefined;
       if (one?.label === undefined) one?.gauge?.set(value);

@@ -3,6 +3,7 @@ import type { Log } from '../../shared/base/log.ts';
 import type { Bus } from '../../shared/bus/nats.ts';
 import type { Roster } from '../../shared/checks/assignment.ts';
 import type { SeenResult } from '../domain/incident-types.ts';
+import type { Figures } from '../house/figures.ts';
 import type { Refusals } from '../house/refusals.ts';
 import type { Timing } from '../house/timing.ts';
 import type { Assignments } from '../probes/assignments.ts';
@@ -21,6 +22,7 @@ export type PartitionParts = {
   readonly clock: Clock;
   readonly log: Log;
   readonly timing: Timing;
+  readonly figures: Figures;
   readonly writer: Writer;
   readonly directory: Directory;
   readonly refusals: Refusals;

@@ -231,8 +231,10 @@ const tick = async (state: PartitionState, parts: PartitionParts, only?: Readonl
 
 const checkpoint = async (state: PartitionState, parts: PartitionParts): Promise<void> => {
   const takenAt = parts.clock.now();
+  const began = performance.now();
   const decisions = createDecisionBatch(state, parts.roster(), takenAt);
   await parts.writer.commit(decisions.withCheckpoint(takenAt, pack));
+  parts.figures.checkpointed(performance.now() - began);
 };
 
 const decideEach = async (state: PartitionState, parts: PartitionParts, each: (decisions: DecisionBatch) => void): Promise<void> => {

@@ -38,6 +38,15 @@ export type ConsumerOptions = {
 
 export type StoredValue = { readonly subject: string; readonly seq: number; readonly data: Uint8Array; readonly storedAt: number };
 
+export type StreamState = {
+  readonly messages: number;
+  readonly bytes: number;
+  /** Another time tells that it is another stream, whose numbers began anew. */
+  readonly createdAt: number;
+  /** How many servers short of those that are to keep it: gone, behind, or never given. */
+  readonly missing: number;
+};
+
 export type Management = {
   /** Makes the stream, or brings it to these settings; what else it has been set to stays. True when it was not there before. */
   readonly ensureStream: (options: StreamOptions) => Promise<boolean>;
@@ -46,8 +55,7 @@ export type Management = {
   /** Whether a server leads it, and it so takes messages and gives them out. */
   readonly isLed: (name: string) => Promise<boolean>;
   readonly deleteStream: (name: string) => Promise<void>;
-  /** `createdAt`: another time tells that it is another stream, whose numbers began anew. */
-  readonly streamState: (name: string) => Promise<{ messages: number; bytes: number; createdAt: number } | undefined>;
+  readonly streamState: (name: string) => Promise<StreamState | undefined>;
   /** Every subject of the stream that fits the filter. */
   readonly subjectsOf: (stream: string, filter: string) => Promise<string[]>;
   readonly ensureConsumer: (stream: string, options: ConsumerOptions) => Promise<void>;
@@ -116,7 +124,10 @@ const placementShape = z.looseObject({ cluster: z.string().optional(), tags: z.a
 const streamConfig = z.looseObject({ num_replicas: z.number().default(1), placement: placementShape.nullish() });
 /** Of a server that stands alone there is no leader to tell of. */
 const streamAsIs = z.object({ config: streamConfig, cluster: z.object({ leader: z.string().optional() }).optional() });
+const peer = z.object({ current: z.boolean().default(false), offline: z.boolean().default(false) });
 const streamInfo = z.object({
+  config: z.object({ num_replicas: z.number().default(1) }),
+  cluster: z.object({ leader: z.string().optional(), replicas: z.array(peer).nullish() }).optional(),
   total: z.number().default(0),
   created: z.string(),
   state: z.object({ messages: z.number(), bytes: z.number(), subjects: z.record(z.string(), z.number()).nullish() }),
@@ -125,6 +136,13 @@ const consumerInfo = z.object({ num_pending: z.number(), num_ack_pending: z.numb
 const storedMessage = z.object({
   message: z.object({ subject: z.string(), seq: z.number(), data: z.string().default(''), time: z.string() }),
 });
+
+/** Of those that are to keep a stream, how many do not. The leader is not among its replicas; a server that stands alone tells of neither. */
+export const missingOf = ({ config, cluster }: Pick<z.infer<typeof streamInfo>, 'config' | 'cluster'>, replicas = 1): number => {
+  const followers = (cluster?.replicas ?? []).filter(({ current, offline }) => current && !offline).length;
+  const leaders = cluster === undefined || cluster.leader ? 1 : 0;
+  return Math.max(0, Math.max(config.num_replicas, replicas) - leaders - followers);
+};
 
 const isSame = (one: unknown, other: unknown): boolean => JSON.stringify(one) === JSON.stringify(other);
 
@@ -232,7 +250,9 @@ export const createManagement = (request: Request, { keeping = {}, onRefused }: 
     },
     streamState: async (name) => {
       const info = await unless(codes.streamNotFound, () => call(`STREAM.INFO.${name}`, undefined, streamInfo), undefined);
-      return info && { messages: info.state.messages, bytes: info.state.bytes, createdAt: Date.parse(info.created) };
+      if (!info) return undefined;
+      const { messages, bytes } = info.state;
+      return { messages, bytes, createdAt: Date.parse(info.created), missing: missingOf(info, keeping.replicas) };
     },
     subjectsOf: async (stream, filter) => {
       const found: string[] = [];

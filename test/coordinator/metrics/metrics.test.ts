@@ -35,37 +35,67 @@ describe('what is counted as it happens', () => {
     expect(figureOf(text, 'antipode_commit_seconds_sum')).toBe(0.02);
   });
 
-  test('messages by channel and answer, and how late those were that were taken', async () => {
+  test('messages by channel and answer, how late those were that were taken, and checkpoints', async () => {
     const registry = new Registry();
     const live = createLive(registry);
     live.told('slack', 'retry', 1_000);
     live.told('slack', 'taken', 3_000);
     live.answered('/api/v1/monitors/:monitor_id', 404, 12);
+    live.checkpointed(40);
     const text = await registry.metrics();
     expect(figureOf(text, 'antipode_alerts_total', 'channel="slack"')).toBe(2);
     expect(figureOf(text, 'antipode_alert_delay_seconds_sum')).toBe(3);
     expect(figureOf(text, 'antipode_http_request_seconds_count', 'code="4xx"')).toBe(1);
+    expect(figureOf(text, 'antipode_checkpoint_seconds_sum')).toBe(0.04);
   });
 
   test('what is no longer so is no longer told', async () => {
     const registry = new Registry();
     const show = createSeen(registry);
-    const seen = { ...{ isReady: true, database: true, bus: true, streams: true, partitions: 32, streamStates: [], stored: [] } };
+    const seen = {
+      ...{
+        isReady: true,
+        database: true,
+        bus: true,
+        streams: true,
+        partitions: 32,
+        onBus: undefined,
+        disk: undefined,
+        certificates: [],
+        stored: [],
+      },
+    };
     const said = { waiting: 7, bytes: 700, dropped: 0, clockOffsetMs: -250, inFlight: 3, lateMs: 12 };
     show({
       ...seen,
+      onBus: {
+        streamStates: [{ stream: 'RESULTS', bytes: 1, messages: 1, missing: 2 }],
+        waiting: [{ partition: 7, messages: 12 }],
+        disks: [{ server: 'nats-1', bytes: 80, limit: 100 }],
+      },
+      disk: { size: 100, free: 20 },
+      certificates: [{ of: 'web', server: 'antipode.example:443', endsAt: 5_000 }],
       probes: [{ name: 'Oslo', continent: 'Europe', state: 'well', said }],
       stored: [{ name: 'notices', label: 'probe_twice', value: 1 }],
     });
     const before = await registry.metrics();
     expect(figureOf(before, 'antipode_probe_clock_offset_seconds', 'probe="Oslo"')).toBe(-0.25);
     expect(figureOf(before, 'antipode_notices_open', 'kind="probe_twice"')).toBe(1);
+    expect(figureOf(before, 'antipode_stream_replicas_missing', 'stream="RESULTS"')).toBe(2);
+    expect(figureOf(before, 'antipode_partition_pending_messages', 'partition="7"')).toBe(12);
+    expect(figureOf(before, 'antipode_jetstream_bytes', 'server="nats-1"')).toBe(80);
+    expect(figureOf(before, 'antipode_jetstream_limit_bytes', 'server="nats-1"')).toBe(100);
+    expect(figureOf(before, 'antipode_data_free_bytes')).toBe(20);
+    expect(figureOf(before, 'antipode_certificate_expiry_timestamp_seconds', 'of="web"')).toBe(5);
     show({ ...seen, database: false, stored: undefined, probes: [{ name: 'Oslo', continent: 'Europe', state: 'lost', said: undefined }] });
     const after = await registry.metrics();
     expect(figureOf(after, 'antipode_probes', 'state="lost"')).toBe(1);
     expect(figureOf(after, 'antipode_probe_spool_results', 'probe="Oslo"')).toBeUndefined();
     expect(figureOf(after, 'antipode_notices_open', 'kind="probe_twice"')).toBeUndefined();
     expect(figureOf(after, 'antipode_database_up')).toBe(0);
+    expect(figureOf(after, 'antipode_partition_pending_messages')).toBeUndefined();
+    expect(figureOf(after, 'antipode_stream_replicas_missing')).toBeUndefined();
+    expect(figureOf(after, 'antipode_data_size_bytes')).toBe(0);
   });
 });
 
@@ -98,16 +128,31 @@ describe('a coordinator with METRICS_PORT', () => {
     expect(called.status).toBe(200);
     const text = await eventually(async () => {
       const now = await scrape();
-      return figureOf(now, 'antipode_partitions_owned') === 32 && figureOf(now, 'antipode_ready') === 1 ? now : undefined;
+      const isWhole =
+        figureOf(now, 'antipode_partition_pending_messages', 'partition="31"') !== undefined &&
+        figureOf(now, 'antipode_stream_replicas_missing', 'stream="RESULTS"') !== undefined;
+      return isWhole && figureOf(now, 'antipode_partitions_owned') === 32 && figureOf(now, 'antipode_ready') === 1 ? now : undefined;
     });
     expect(figureOf(text, 'antipode_build_info')).toBe(1);
     expect(figureOf(text, 'antipode_partitions_with_owner')).toBe(32);
     expect(figureOf(text, 'antipode_database_up')).toBe(1);
     expect(figureOf(text, 'antipode_stream_bytes', 'stream="RESULTS"')).toBeGreaterThanOrEqual(0);
+    expect(figureOf(text, 'antipode_stream_replicas_missing', 'stream="RESULTS"')).toBe(0);
+    expect(figureOf(text, 'antipode_partition_pending_messages', 'partition="31"')).toBe(0);
+    expect(figureOf(text, 'antipode_data_size_bytes')).toBeGreaterThan(0);
     expect(figureOf(text, 'antipode_http_request_seconds_count', 'route="/api/v1/monitors"')).toBe(1);
     expect(figureOf(text, 'nodejs_eventloop_lag_p99_seconds')).toBeGreaterThanOrEqual(0);
     expect((await fetch(`${url}/metrics`)).status).toBe(404);
     expect((await fetch(new URL('/', figures))).status).toBe(404);
+  });
+
+  test('tells what the servers of the bus keep on their disks, as they say it every ten seconds', async () => {
+    const text = await eventually(async () => {
+      const now = await scrape();
+      return figureOf(now, 'antipode_jetstream_limit_bytes') === undefined ? undefined : now;
+    }, 60_000);
+    expect(figureOf(text, 'antipode_jetstream_limit_bytes')).toBeGreaterThan(0);
+    expect(figureOf(text, 'antipode_jetstream_bytes')).toBeGreaterThanOrEqual(0);
   });
 
   test("gives an organisation's own monitoring its monitors, for a token that may read", async () => {

@@ -73,4 +73,17 @@ describe.runIf(hasBinaries())('on a bus of three servers', () => {
     expect((await look(bus, 'STAYS')).config.num_replicas).toBe(1);
     expect((await bus.store('stays', 'x')).seq).toBe(1);
   });
+
+  test('a stream says how many of its servers are away, or were never given', async () => {
+    const bus = await join({ replicas: 3 });
+    await bus.ensureStream({ ...streams.results, name: 'SHORT', subjects: ['short'] });
+    const five = await join({ replicas: 5 });
+    // While they choose a leader, nobody answers.
+    const missing = async (of: Bus) => (await of.streamState('SHORT').catch(() => undefined))?.missing;
+    expect(await eventually(async () => (await missing(bus)) === 0)).toBe(true);
+    expect(await eventually(async () => (await missing(five)) === 2)).toBe(true);
+    await own.nodes[2]?.kill();
+    expect(await eventually(async () => (await missing(bus)) === 1)).toBe(true);
+    expect(await eventually(async () => (await missing(five)) === 3)).toBe(true);
+  });
 });
