@@ -159,6 +159,8 @@ export const startPull = (connection: Connection, options: PullOptions): Pull =>
           continue;
         }
         if (!begun) await begin();
+        // It was stopped meanwhile: nothing would end the poll before its time.
+        if (signal.aborted) return;
         ask();
       }
       if (waiting.length === 0) await something(Math.max(100, heardAt + silentMs - performance.now()));

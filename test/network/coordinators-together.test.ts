@@ -84,7 +84,7 @@ describe('several coordinators together', () => {
       const next = await network.startCoordinatorProcess();
       const known = (await incidentsOf(network.sql, monitor)).length;
       target.answer(broken);
-      expect(await old.stop()).toBe(0);
+      expect(await old.stop(), old.output()).toBe(0);
       await eventually(async () => (await incidentsOf(network.sql, monitor)).slice(known).some(isConfirmed));
       // What heals before its "down" is released is never told (rule 25).
       await eventually(async () => (await alertsOf(network.sql, monitor)).every(({ state }) => state === 'due'));

@@ -50,9 +50,9 @@ describe('several coordinators', () => {
     const all = await monitors(8);
     const third = await network.startCoordinatorProcess();
     await eventually(async () => (await shares()).join() === '11,11,10');
-    expect(await first.stop()).toBe(0);
+    expect(await first.stop(), first.output()).toBe(0);
     await eventually(async () => (await shares()).join() === '16,16');
-    expect(await second.stop()).toBe(0);
+    expect(await second.stop(), second.output()).toBe(0);
     await eventually(async () => (await shares()).join() === '32');
     await nothingLostNothingDoubled(all);
     expect(third.output()).not.toContain('"level":50');
