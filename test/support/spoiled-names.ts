@@ -15,15 +15,18 @@ const bad = [
 ];
 const badOf = (index: number): string => bad[index % bad.length] ?? markup;
 
+/** Each monitor has one of them and the longest word: which page shows which monitor, chance decides. */
+const worstOf = (index: number): string => `${badOf(index)}${badOf(1)}`;
+
 /** Names of one organisation's monitors, groups and people; their targets; what targets answered. */
 export const spoilNames = async (sql: Sql, { organisation, owner }: House): Promise<void> => {
   const monitors = await sql<{ id: string }[]>`select id from monitors where organisation_id = ${organisation} order by id`;
   const groups = await sql<{ id: string }[]>`select id from groups where organisation_id = ${organisation} order by id`;
   await sql`update monitors m set name = s.name, target = case m.type when 'heartbeat' then m.target else s.target end
-    from unnest(${monitors.map(({ id }) => id)}::uuid[], ${monitors.map((_, index) => badOf(index))}::text[],
-      ${monitors.map((_, index) => `https://shop.example/${badOf(index + 1)}`)}::text[]) s (id, name, target) where m.id = s.id`;
+    from unnest(${monitors.map(({ id }) => id)}::uuid[], ${monitors.map((_, index) => worstOf(index))}::text[],
+      ${monitors.map((_, index) => `https://shop.example/${worstOf(index + 1)}`)}::text[]) s (id, name, target) where m.id = s.id`;
   await sql`update groups g set name = s.name, name_folded = s.name
-    from unnest(${groups.map(({ id }) => id)}::uuid[], ${groups.map((_, index) => `${index}${badOf(index)}`)}::text[]) s (id, name) where g.id = s.id`;
+    from unnest(${groups.map(({ id }) => id)}::uuid[], ${groups.map((_, index) => `${index}${worstOf(index)}`)}::text[]) s (id, name) where g.id = s.id`;
   await sql`update incident_evidence set evidence = jsonb_build_object('status', 503, 'body', ${bad.join('\n')}::text, 'address', '203.0.113.10')
     where incident_id in (select id from incidents where organisation_id = ${organisation})`;
   const channels = await sql<{ id: string }[]>`select id from channels where organisation_id = ${organisation} order by id`;
