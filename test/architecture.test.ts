@@ -39,9 +39,10 @@ const walls: Readonly<Record<string, readonly string[]>> = {
   // What the world reads, from memory.
   'coordinator/publishing': ['coordinator/access', 'coordinator/store', 'coordinator/domain', 'shared/actor', 'shared/base'],
   'coordinator/faces': ['coordinator/operations', 'coordinator/access', 'shared/api', 'shared/base'],
-  // Its page shows each operation as a command as well.
+  // Its page shows each operation as a command as well, and the numbers of each plan; its document what each kind of channel takes.
   'coordinator/faces/rest': [
     ...['coordinator/operations', 'coordinator/access', 'shared/api', 'shared/base'],
+    ...['coordinator/domain/plan.ts', 'coordinator/alerts/kinds.ts', 'coordinator/alerts/kinds/kind.ts'],
     ...['shared/client/command-table.ts', 'shared/client/help.ts'],
   ],
   // Strangers see nothing of the account's pages: no operation, no session; only how HTML is made, and what reads a cookie and an origin.
@@ -52,14 +53,8 @@ const walls: Readonly<Record<string, readonly string[]>> = {
   // Assistants get from REST only how a body is bounded and how a failure is answered, and from signing in what a challenge says.
   'coordinator/faces/assistant': [
     ...['coordinator/faces/rest/body.ts', 'coordinator/faces/rest/errors.ts', 'coordinator/faces/rest/server-options.ts'],
-    ...[
-      'coordinator/faces/oauth/resource.ts',
-      'coordinator/operations',
-      'coordinator/access',
-      'shared/assistants',
-      'shared/api',
-      'shared/base',
-    ],
+    ...['coordinator/faces/oauth/resource.ts', 'coordinator/operations', 'coordinator/access'],
+    ...['shared/assistants', 'shared/api', 'shared/base'],
   ],
   // A bus is made before there is a house.
   'coordinator/operator': ['coordinator/operations', 'coordinator/access', 'shared/bus/bus-setup.ts', 'shared/api', 'shared/base'],

@@ -1,3 +1,4 @@
+import { mostIdsIn } from './bounds.ts';
 import { array, boolean, dateTime, dict, integer, literal, maybe, nullable, number, object, optional, string, uuid } from './fields.ts';
 import { operation } from './operation.ts';
 import { nullableString, page, pageQuery } from './pagination.ts';
@@ -5,13 +6,17 @@ import { nullableString, page, pageQuery } from './pagination.ts';
 /** Who is told of outages, how, and when. */
 
 const Hours = object('ChannelHours', {
-  zone: maybe(string(), { description: "An IANA time zone; null means the organisation's." }),
+  zone: maybe(string({ maxLength: 64 }), { description: "An IANA time zone; null means the organisation's." }),
   spans: array(
     object('ChannelSpan', {
-      days: array(integer({ ge: 1, le: 7 }), { description: '1 is Monday.' }),
-      from: string({ description: 'Such as 09:00.' }),
-      to: string({ description: 'Such as 17:00; earlier than `from` means the next day.' }),
+      days: array(integer({ ge: 1, le: 7 }), { minItems: 1, maxItems: 7, description: '1 is Monday.' }),
+      from: string({ pattern: '^(?:[01][0-9]|2[0-3]):[0-5][0-9]$', description: 'Such as 09:00.' }),
+      to: string({
+        pattern: '^(?:(?:[01][0-9]|2[0-3]):[0-5][0-9]|24:00)$',
+        description: 'Such as 17:00; earlier than `from` means the next day.',
+      }),
     }),
+    { maxItems: 21 },
   ),
 });
 
@@ -48,7 +53,8 @@ export const ChannelMadeOut = object('ChannelMadeOut', {
 
 const ChannelPage = page('ChannelPage', ChannelOut);
 
-const monitors = { description: 'With `covers: chosen`.' };
+const mostIds = { maxItems: mostIdsIn.body };
+const monitors = { ...mostIds, description: 'With `covers: chosen`.' };
 const delay = integer({ ge: 0, le: 86_400 });
 const reminder = { ge: 0, le: 86_400 };
 
@@ -73,8 +79,8 @@ const ChannelPatch = object(
     config: maybe(dict(), { description: 'The whole of it. `***` keeps a secret, as long as its host stays.' }),
     enabled: maybe(boolean()),
     covers: maybe(literal(['all', 'chosen'])),
-    monitors: maybe(array(uuid())),
-    groups: maybe(array(uuid())),
+    monitors: maybe(array(uuid(), mostIds)),
+    groups: maybe(array(uuid(), mostIds)),
     delay_s: maybe(delay),
     reminder_s: maybe(integer(reminder), { description: '0 ends reminders.' }),
     hours: maybe(Hours, { description: 'Without spans: at any hour.' }),

@@ -1,8 +1,14 @@
+import { mostIdsIn } from './bounds.ts';
 import { array, dateTime, maybe, moment, object, optional, string, uuid } from './fields.ts';
 import { operation } from './operation.ts';
 import { nullableString, page, pageQuery } from './pagination.ts';
 
-const local = { description: 'As 2026-11-24T02:00 a local time of the organisation; with Z or an offset an instant.' };
+/** A form that every clock can be written in. Others are taken as well, as ever: seconds since 1970, say. */
+const written = {
+  pattern: '^[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:[.][0-9]{1,9})?)?(?:Z|[+-][0-9]{2}:?[0-9]{2})?$',
+};
+
+const local = { ...written, description: 'As 2026-11-24T02:00 a local time of the organisation; with Z or an offset an instant.' };
 
 const localTime = string({ description: 'What the clock of the window shows then, as 2026-11-24T02:00:00.' });
 
@@ -33,16 +39,18 @@ export const MaintenanceOut = object('MaintenanceOut', {
 
 const MaintenancePage = page('MaintenancePage', MaintenanceOut);
 
+const mostIds = { maxItems: mostIdsIn.largeBody };
+
 const MaintenanceIn = object('MaintenanceIn', {
   name: maybe(string()),
   starts_at: moment(local),
   ends_at: moment(local),
   rrule: maybe(string(), { description: 'An RFC 5545 RRULE value without DTSTART; occurrences keep the local time.' }),
-  monitors: optional(array(uuid()), []),
-  groups: optional(array(uuid()), []),
+  monitors: optional(array(uuid(), mostIds), []),
+  groups: optional(array(uuid(), mostIds), []),
 });
 
-const ofWindow = { description: 'As 2026-11-24T02:00 a local time of the window; with Z or an offset an instant.' };
+const ofWindow = { ...written, description: 'As 2026-11-24T02:00 a local time of the window; with Z or an offset an instant.' };
 
 const MaintenancePatch = object(
   'MaintenancePatch',
@@ -51,8 +59,8 @@ const MaintenancePatch = object(
     starts_at: maybe(moment(ofWindow)),
     ends_at: maybe(moment(ofWindow)),
     rrule: maybe(string(), { description: 'An empty one: it no longer repeats.' }),
-    monitors: maybe(array(uuid())),
-    groups: maybe(array(uuid())),
+    monitors: maybe(array(uuid(), mostIds)),
+    groups: maybe(array(uuid(), mostIds)),
   },
   { description: 'A field that is not sent, or null, stays as it is. What the window covered until now stays covered.' },
 );

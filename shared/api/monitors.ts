@@ -39,11 +39,14 @@ export const MonitorOut = object('MonitorOut', {
 });
 
 const tagWords = 'Up to 20 words of up to 50 characters, kept in small letters.';
+const tags = array(string({ minLength: 1, maxLength: 50, pattern: '^[^,\\s]+$' }), { maxItems: 20 });
+/** Not an enumeration: programs that were generated from the document know a text here, and there may be other types later. */
+const types = { pattern: '^(?:https|dns|heartbeat)$' };
 
 const MonitorPage = page('MonitorPage', MonitorOut);
 
 export const MonitorIn = object('MonitorIn', {
-  type: string({ description: '`https`, `dns` or `heartbeat`.' }),
+  type: string({ ...types, description: '`https`, `dns` or `heartbeat`.' }),
   target: optional(string({ description: 'An address for https, a name for dns, nothing for a heartbeat.' }), ''),
   name: optional(string({ description: 'When empty, the host of the target.' }), ''),
   interval_s: maybe(integer(), { description: 'Seconds; 60 or the floor of the plan when not given.' }),
@@ -53,7 +56,7 @@ export const MonitorIn = object('MonitorIn', {
   external_id: maybe(string(), {
     description: 'What your program calls it by, up to 200 characters. Where a monitor has it already, that one is changed.',
   }),
-  tags: maybe(array(string()), { description: tagWords }),
+  tags: maybe(tags, { description: tagWords }),
 });
 
 const MonitorPatch = object(
@@ -68,7 +71,7 @@ const MonitorPatch = object(
     ungroup: optional(boolean({ description: 'True takes the monitor out of its group; not together with `group`.' }), false),
     affects_group_status: maybe(boolean()),
     external_id: maybe(string(), { description: 'An empty one takes it away.' }),
-    tags: maybe(array(string()), { description: `All of them from now on; an empty list takes them away. ${tagWords}` }),
+    tags: maybe(tags, { description: `All of them from now on; an empty list takes them away. ${tagWords}` }),
   },
   { description: 'A field that is not sent, or null, stays as it is.' },
   ({ group, ungroup }, place) =>
@@ -135,7 +138,7 @@ export const listMonitors = operation({
     enabled: maybe(boolean(), { description: 'True: only those that are checked; false: only paused ones.' }),
     tag: maybe(string(), { description: 'Only monitors with this tag.' }),
     external_id: maybe(string(), { description: 'Only the monitor of this external id.' }),
-    text: maybe(string(), { description: 'Only monitors with each of these words in their name, target or group.' }),
+    text: maybe(string({ maxLength: 1_000 }), { description: 'Only monitors with each of these words in their name, target or group.' }),
     sort: optional(literal(['created', 'name', 'changed'], {}), 'created'),
     ...pageQuery,
   },

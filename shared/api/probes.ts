@@ -1,3 +1,4 @@
+import { continents } from '../base/continents.ts';
 import { dateTime, nullable, object, string, uuid } from './fields.ts';
 import { operation } from './operation.ts';
 import { page, pageQuery } from './pagination.ts';
@@ -25,7 +26,10 @@ export const ProbeInvitationMadeOut = object('ProbeInvitationMadeOut', {
 });
 
 /** What an invitation says of the probe that is to be. */
-export const invited = { name: string(), continent: string({ description: 'Where it stands, such as `Europe` or `North America`.' }) };
+export const invited = {
+  name: string(),
+  continent: string({ pattern: `^(?:${continents.join('|')})$`, description: 'Where it stands, such as `Europe` or `North America`.' }),
+};
 
 export const inviteProbe = operation({
   id: 'inviteProbe',

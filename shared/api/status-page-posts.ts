@@ -17,7 +17,9 @@ const StatusPagePostPage = page('StatusPagePostPage', StatusPagePostOut);
 
 const StatusPagePostIn = object('StatusPagePostIn', {
   kind: literal(['investigating', 'identified', 'monitoring', 'resolved']),
-  text: maybe(string(), { description: 'The usual words of that kind, in the language of the page, when not given.' }),
+  text: maybe(string({ minLength: 1, maxLength: 2_000 }), {
+    description: 'The usual words of that kind, in the language of the page, when not given.',
+  }),
 });
 
 const SubscribersOut = object('StatusPageSubscribersOut', {

@@ -1,3 +1,4 @@
+import { mostIdsIn } from './bounds.ts';
 import { array, boolean, dateTime, integer, literal, maybe, nullable, object, optional, string, uuid } from './fields.ts';
 import { operation } from './operation.ts';
 import { nullableString, page, pageQuery } from './pagination.ts';
@@ -72,9 +73,11 @@ const StatusPagePatch = object(
     description: maybe(string(), { description: 'An empty one takes the old one away.' }),
     enabled: maybe(boolean(), { description: 'A page that is not enabled answers as if it did not exist.' }),
     language: maybe(languages),
-    accent: maybe(string(), { description: 'As `#rrggbb`, dark enough to be read on white; an empty one is the usual one.' }),
+    accent: maybe(string({ pattern: '^(?:#?(?:[0-9A-Fa-f]{3}|[0-9A-Fa-f]{6}))?$' }), {
+      description: 'As `#rrggbb`, dark enough to be read on white; an empty one is the usual one.',
+    }),
     access: maybe(accessKinds),
-    password: maybe(string(), { description: 'Whoever was let in with another is let in no more.' }),
+    password: maybe(string({ minLength: 8 }), { description: 'Whoever was let in with another is let in no more.' }),
     domain: maybe(string(), { description: 'It answers once it is proved; an empty one takes it away.' }),
   },
   { description: 'A field that is not sent, or null, stays as it is.' },
@@ -82,6 +85,7 @@ const StatusPagePatch = object(
 
 const StatusPageOrderIn = object('StatusPageOrderIn', {
   rows: array(uuid(), {
+    maxItems: mostIdsIn.body,
     description: 'The monitors and groups of the page from top to bottom, each once. Under a heading stand its own monitors.',
   }),
 });
@@ -89,7 +93,7 @@ const StatusPageOrderIn = object('StatusPageOrderIn', {
 const StatusPageMonitorIn = object('StatusPageMonitorIn', {
   monitor: uuid(),
   display_name: maybe(string(), { description: 'The name of the monitor when not given.' }),
-  position: maybe(integer(), { description: 'At the end when not given.' }),
+  position: maybe(integer({}, { minimum: 0, maximum: 1_000_000 }), { description: 'At the end when not given.' }),
 });
 
 const StatusPageGroupIn = object('StatusPageGroupIn', {

@@ -40,7 +40,8 @@ export const everyKindSchemas = {
   continents: z
     .array(z.enum(continents))
     .min(1)
-    .refine((list) => new Set(list).size === list.length),
+    .refine((list) => new Set(list).size === list.length)
+    .meta({ uniqueItems: true }),
   probe: z.uuid(),
   alert_after_s: z.int().min(0).max(3_600),
 } satisfies KeySchemas<keyof typeof everyKindKeys>;

@@ -12,7 +12,8 @@ const line = ([key, row]: readonly [string, ConfigKey]): string =>
 const everyKey = kinds.map((kind) => `Keys of \`${kind}\`:\n\n${Object.entries(configKeys[kind]).map(line).join('\n')}`).join('\n\n');
 
 const unused = 'Keys that the type does not know are kept and do nothing.';
-const elsewhere = 'Every key stands at `config` of `MonitorIn`.';
+const elsewhere =
+  'Every key stands at `config` of `MonitorIn`; as schemas they are `HttpsConfig`, `DnsConfig` and `HeartbeatConfig`, by the type.';
 
 /** Where a monitor is sent, every key is told of; where it is told or changed, where that stands. */
 const wordsAt: Readonly<Record<string, string>> = {

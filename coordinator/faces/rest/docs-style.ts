@@ -54,6 +54,10 @@ summary { cursor: pointer; font-weight: 600; padding: .2rem 0; }
   table:not(.keys) td:nth-child(3)::before { content: "required: "; color: var(--faint); }
   td:last-child { display: block; }
   .keys td { display: block; }
+  .plans thead { position: static; }
+  .plans tr { display: table-row; }
+  .plans th, .plans td, .plans td:last-child { display: table-cell; padding: .3rem .5rem .3rem 0; border-bottom: 1px solid var(--line); }
+  table.plans td:nth-child(3)::before { content: none; }
 }
 @media print { nav, .skip { display: none; } .page { display: block; } article { break-inside: avoid; } }
 `;

@@ -7,6 +7,7 @@ import { docsScript } from './docs-script.ts';
 import { docsStyle } from './docs-style.ts';
 import { escapeHtml, prose } from './docs-text.ts';
 import { type ApiDocument, type OperationEntry, type Parameter, type Response, responseIn } from './openapi.ts';
+import { plansChapter } from './plans-docs.ts';
 
 const hashOf = (text: string): string => `'sha256-${createHash('sha256').update(text).digest('base64')}'`;
 
@@ -25,6 +26,11 @@ type Listed = { readonly method: string; readonly path: string; readonly entry: 
 const refersTo = (schema: unknown): string | undefined =>
   isRecord(schema) && typeof schema.$ref === 'string' ? schema.$ref.replace('#/components/schemas/', '') : undefined;
 
+const lengthWords = ({ minLength, maxLength }: Record<string, unknown>): string =>
+  typeof maxLength !== 'number'
+    ? ''
+    : ` of ${typeof minLength === 'number' ? `${minLength} to` : 'up to'} ${maxLength.toLocaleString('en')}`;
+
 /** A schema in a few words, with links to the objects it names. */
 const typeWords = (schema: unknown): string => {
   const name = refersTo(schema);
@@ -32,9 +38,12 @@ const typeWords = (schema: unknown): string => {
   if (!isRecord(schema)) return 'anything';
   if (Array.isArray(schema.anyOf)) return schema.anyOf.map(typeWords).join(' or ');
   if (Array.isArray(schema.enum)) return schema.enum.map((value) => `<code>${escapeHtml(String(value))}</code>`).join(' or ');
-  if (schema.type === 'array') return `list of ${typeWords(schema.items)}`;
-  if (schema.type === 'object' && schema.additionalProperties === true) return 'object with free keys';
-  const bounds = schema.minimum === undefined ? '' : ` from ${schema.minimum} to ${schema.maximum}`;
+  if (schema.type === 'array') {
+    const most = typeof schema.maxItems === 'number' ? ` up to ${schema.maxItems.toLocaleString('en')}` : '';
+    return `list of${most} ${typeWords(schema.items)}`;
+  }
+  if (schema.type === 'object' && schema.properties === undefined) return 'object with free keys';
+  const bounds = schema.minimum === undefined ? lengthWords(schema) : ` from ${schema.minimum} to ${schema.maximum}`;
   return schema.type === undefined ? 'anything' : escapeHtml(`${schema.format ?? schema.type}${bounds}`);
 };
 
@@ -157,7 +166,7 @@ export const docsPage = (document: ApiDocument, baseUrl: string): string => {
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
 <title>Antipode API, version 1</title><style>${docsStyle}</style></head>
 <body><a class="skip" href="#content">Skip to the content</a><div class="page">
-<nav aria-label="Contents"><p><a href="#begin">How to begin</a></p>${contents}<p><a href="#config">Keys of a config</a></p><p><a href="#client">The client</a></p><p><a href="#assistants">Assistants</a></p><p><a href="#objects">Objects</a></p></nav>
+<nav aria-label="Contents"><p><a href="#begin">How to begin</a></p>${contents}<p><a href="#config">Keys of a config</a></p><p><a href="#plans">Plans</a></p><p><a href="#client">The client</a></p><p><a href="#assistants">Assistants</a></p><p><a href="#objects">Objects</a></p></nav>
 <main id="content"><h1>Antipode API</h1><p class="faint">Version 1, document ${escapeHtml(String(document.info.version))}. For machines: <a href="/api/v1/openapi.json">openapi.json</a></p>
-${about}${beginning(baseUrl)}${chapters}${configChapter()}${clientChapter(baseUrl)}${assistantsChapter(baseUrl)}<h2 id="objects">Objects</h2>${objects}</main></div><script>${docsScript}</script></body></html>`;
+${about}${beginning(baseUrl)}${chapters}${configChapter()}${plansChapter()}${clientChapter(baseUrl)}${assistantsChapter(baseUrl)}<h2 id="objects">Objects</h2>${objects}</main></div><script>${docsScript}</script></body></html>`;
 };

@@ -128,8 +128,12 @@ const most: Readonly<Record<string, JsonSchema>> = {
   rrule: { maxLength: 1_000 },
   password: { maxLength: 200 },
   domain: { maxLength: 240 },
+  slug: { maxLength: 60, pattern: '^[a-z0-9]+(?:-[a-z0-9]+)*$' },
+  external_id: { maxLength: 200 },
+  tag: { maxLength: 50 },
   interval_s: { minimum: 10, maximum: 31_536_000 },
   cursor: { maxLength: 1_000 },
+  after: { maxLength: 1_000 },
 };
 
 /** The bounds stand where a value does: not at null. */

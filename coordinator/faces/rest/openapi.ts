@@ -4,6 +4,7 @@ import { restOperations } from '../../../shared/api/index.ts';
 import type { RestOperation } from '../../../shared/api/operation.ts';
 import type { RefusalCode } from '../../../shared/base/refusal.ts';
 import { withConfigKeys } from './config-docs.ts';
+import { configComponents, withConfigSchemas } from './config-schemas.ts';
 import { told, toldObject } from './document-words.ts';
 import { examples, validationExample } from './examples.ts';
 import { hasPlace } from './place.ts';
@@ -176,7 +177,7 @@ const entryOf = (operation: RestOperation): OperationEntry => ({
 /** Every named object that the operations speak of, and those inside them. */
 const componentsOf = (named: readonly NamedSchema[]): readonly (readonly [string, JsonSchema])[] =>
   named.flatMap(({ name, schema, components }) => [
-    [name, withConfigKeys(name, toldObject(name, schema))] as const,
+    [name, withConfigSchemas(name, withConfigKeys(name, toldObject(name, schema)))] as const,
     ...componentsOf(components),
   ]);
 
@@ -216,6 +217,7 @@ const components = (): ApiDocument['components'] => ({
     [
       ...componentsOf([...restOperations.flatMap(({ body, response }) => [...(body?.components ?? []), ...(response?.components ?? [])])]),
       ...componentsOf(ErrorOut.components),
+      ...configComponents(),
       ...Object.entries(validationSchemas).map(([name, schema]) => [name, toldObject(name, schema)] as const),
     ].toSorted(([one], [other]) => (one < other ? -1 : 1)),
   ),

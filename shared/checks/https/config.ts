@@ -45,7 +45,12 @@ const jsonAssertion = z
   })
   .refine((one) => jsonOperators.some((operator) => one[operator] !== undefined));
 
-const headerMap = (most: number) => z.record(headerName, headerValue).refine((map) => Object.keys(map).length <= most);
+/** What a refinement asks is told beside it, for the document. */
+const headerMap = (most: number) =>
+  z
+    .record(headerName, headerValue)
+    .refine((map) => Object.keys(map).length <= most)
+    .meta({ maxProperties: most });
 
 /** The shapes of the keys. `expected_status` and `json` are read once more when the check is prepared. */
 const schemas = {
@@ -60,7 +65,9 @@ const schemas = {
   body_contains: texts,
   body_not_contains: texts,
   json: z.array(jsonAssertion).min(1).max(20),
-  header_contains: headerMap(20).refine((map) => Object.keys(map).length > 0),
+  header_contains: headerMap(20)
+    .refine((map) => Object.keys(map).length > 0)
+    .meta({ minProperties: 1, maxProperties: 20 }),
   verify_tls: z.boolean(),
   tls_expires_within_days: z.int().min(0).max(365),
   ip_family: z.union([z.enum(ipFamilies), z.literal([4, 6])]),
@@ -68,8 +75,7 @@ const schemas = {
     username: z
       .string()
       .max(256)
-      .regex(/^[^:]*$/)
-      .regex(noLineBreak),
+      .regex(/^[^:\r\n\0]*$/),
     password: z.string().max(1_024).regex(noLineBreak),
   }),
   bearer_token: z

@@ -12,8 +12,14 @@ const bounds = (entry: string | number): readonly [number, number] | undefined =
   return from !== undefined && to !== undefined && Number(from) <= Number(to) ? [Number(from), Number(to)] : undefined;
 };
 
+/** The same for the document, whose readers cannot ask `bounds`. */
+const told = z.union([
+  z.number().meta({ minimum: 100, maximum: 599 }),
+  z.string().meta({ pattern: '^[1-5](?:[0-9]{2}(?: ?- ?[1-5][0-9]{2})?|[xX]{2})$' }),
+]);
+
 export const expectedStatusSchema = z
-  .array(z.union([z.number(), z.string()]).refine((entry) => bounds(entry) !== undefined))
+  .array(told.refine((entry) => bounds(entry) !== undefined))
   .min(1)
   .max(30);
 

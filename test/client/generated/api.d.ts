@@ -774,6 +774,15 @@ export interface components {
             /** @description Who acknowledged it; null when nobody has. */
             acknowledged_by: string;
         };
+        /** @description The config of a channel of the kind `apprise`. Your own Apprise API server, which hands on to a hundred other services. */
+        AppriseChannelConfig: {
+            /** @description Apprise API server. Like https://apprise.example.org. */
+            url: string;
+            /** @description Configuration key. The key under which the server keeps its addresses. Stored encrypted, and shown as `***`. */
+            key: string;
+            /** @description Tag. Only addresses with this tag; all of them without it. */
+            tag?: string | null;
+        };
         ChannelHours: {
             /** @description An IANA time zone; null means the organisation's. */
             zone?: string | null;
@@ -966,6 +975,87 @@ export interface components {
             /** @description The points, in their order. */
             points: components["schemas"]["PointOut"][];
         };
+        /** @description The config of a channel of the kind `discord`. A channel of a Discord server, by a webhook. */
+        DiscordChannelConfig: {
+            /** @description Webhook address. Discord → the channel’s settings → Integrations → Webhooks → Copy Webhook URL. Stored encrypted, and shown as `***`. */
+            url: string;
+        };
+        /** @description The keys of a config of `dns`. Others are kept and do nothing. At most 16 KiB of JSON, 8 levels deep. */
+        DnsConfig: {
+            /**
+             * @description How long a check may take, in milliseconds; after that it has failed. Give a whole number of milliseconds from 1,000 to 60,000, below the interval. Not given: the smaller of 10,000 and half the interval.
+             * @example 5000
+             */
+            timeout_ms?: number | null;
+            /**
+             * @description The continents that check and confirm. Give a list with at least one of Africa, Antarctica, Asia, Europe, North America, Oceania, South America, none twice. Not given: all that have probes.
+             * @example [
+             *       "Europe",
+             *       "Asia"
+             *     ]
+             */
+            continents?: ("Africa" | "Antarctica" | "Asia" | "Europe" | "North America" | "Oceania" | "South America")[] | null;
+            /**
+             * @description The one private probe that checks, and nobody else; it wins over `continents`. Give the id (a UUID) of a private probe of your organisation. Not given: the public probes check.
+             * @example 0190a7c4-5b1e-7c3d-9f42-6a8b1c2d3e4f
+             */
+            probe?: string | null;
+            /**
+             * @description How long an outage must last after it is confirmed before anybody is alerted, in seconds. Give a whole number of seconds from 0 to 3,600. Not given: `0`.
+             * @default 0
+             * @example 120
+             */
+            alert_after_s: number | null;
+            /**
+             * @description The type of the records that are asked for. Give one of A, NS, CNAME, SOA, PTR, MX, TXT, AAAA, SRV, DS, DNSKEY, TLSA, SVCB, HTTPS, CAA. Not given: `"A"`.
+             * @default A
+             * @example MX
+             */
+            record_type: ("A" | "NS" | "CNAME" | "SOA" | "PTR" | "MX" | "TXT" | "AAAA" | "SRV" | "DS" | "DNSKEY" | "TLSA" | "SVCB" | "HTTPS" | "CAA") | null;
+            /**
+             * @description The name server that is asked. Give an IP address, with a port if it is not 53, such as "192.0.2.53" or "[2001:db8::53]:5353". Not given: the probe's own.
+             * @example 192.0.2.53
+             */
+            resolver?: string | null;
+            /**
+             * @description How it is asked; what does not fit into UDP is asked again over TCP. Give "udp" or "tcp". Not given: `"udp"`.
+             * @default udp
+             * @example tcp
+             */
+            transport: ("udp" | "tcp") | null;
+            /**
+             * @description Values that the records must have, written as `dig` prints them. Give a list of at most 100 texts of 1 to 4,096 characters. Not given: any record will do.
+             * @example [
+             *       "192.0.2.1"
+             *     ]
+             */
+            expected_values?: (string | string[]) | null;
+            /**
+             * @description How the records must agree with `expected_values`. Give "any" (one of the values is enough), "all" (each must be there) or "exact" (these and no others). Not given: `"any"`.
+             * @default any
+             * @example exact
+             */
+            match: ("any" | "all" | "exact") | null;
+            /**
+             * @description The answer code that is right; NXDOMAIN watches that a name does not exist. Give one of NOERROR, FORMERR, SERVFAIL, NXDOMAIN, NOTIMP, REFUSED, YXDOMAIN, YXRRSET, NXRRSET, NOTAUTH, NOTZONE, BADVERS, BADCOOKIE. Not given: `"NOERROR"`.
+             * @default NOERROR
+             * @example NXDOMAIN
+             */
+            expected_rcode: ("NOERROR" | "FORMERR" | "SERVFAIL" | "NXDOMAIN" | "NOTIMP" | "REFUSED" | "YXDOMAIN" | "YXRRSET" | "NXRRSET" | "NOTAUTH" | "NOTZONE" | "BADVERS" | "BADCOOKIE") | null;
+            /**
+             * @description Fails when the lowest TTL on the way to the records is lower, in seconds. Give a whole number of seconds from 0 to 2,147,483,647. Not given: any TTL will do.
+             * @example 300
+             */
+            min_ttl?: number | null;
+            /**
+             * @description Whether the resolver must say that it verified the answer by DNSSEC (the AD flag). Give true or false. Not given: `false`.
+             * @default false
+             * @example true
+             */
+            require_authenticated_data: boolean | null;
+        } & {
+            [key: string]: unknown;
+        };
         EffectOut: {
             /** @description So many days back from now. */
             days: number;
@@ -975,6 +1065,11 @@ export interface components {
             percent: number | null;
             /** @description The same without what is named. */
             percent_without: number | null;
+        };
+        /** @description The config of a channel of the kind `email`. A mailbox; an outage and its end stand in one thread. */
+        EmailChannelConfig: {
+            /** @description Address. It is told once somebody has confirmed there that it may be. */
+            address: string;
         };
         ErrorDetail: {
             /** @description Stable; branch on it. */
@@ -1046,6 +1141,18 @@ export interface components {
                 [key: string]: unknown;
             } | null;
         };
+        /** @description The config of a channel of the kind `google_chat`. A space of Google Chat, by a webhook; what ends an outage answers in its thread. */
+        GoogleChatChannelConfig: {
+            /** @description Webhook address. Google Chat → the space → Apps & integrations → Webhooks. Stored encrypted, and shown as `***`. */
+            url: string;
+        };
+        /** @description The config of a channel of the kind `gotify`. Your own Gotify server. */
+        GotifyChannelConfig: {
+            /** @description Server. Like https://gotify.example.org. */
+            url: string;
+            /** @description Token of the application. Gotify → Apps: it begins with A. Stored encrypted, and shown as `***`. */
+            token: string;
+        };
         GroupIn: {
             /** @description What it is called. */
             name: string;
@@ -1105,6 +1212,212 @@ export interface components {
             /** @description Every fault. */
             detail?: components["schemas"]["ValidationError"][];
         };
+        /** @description The keys of a config of `heartbeat`. Others are kept and do nothing. At most 16 KiB of JSON, 8 levels deep. */
+        HeartbeatConfig: {
+            /**
+             * @description How long a check may take, in milliseconds; after that it has failed. Give a whole number of milliseconds from 1,000 to 60,000, below the interval. Not given: the smaller of 10,000 and half the interval.
+             * @example 5000
+             */
+            timeout_ms?: number | null;
+            /**
+             * @description The continents that check and confirm. Give a list with at least one of Africa, Antarctica, Asia, Europe, North America, Oceania, South America, none twice. Not given: all that have probes.
+             * @example [
+             *       "Europe",
+             *       "Asia"
+             *     ]
+             */
+            continents?: ("Africa" | "Antarctica" | "Asia" | "Europe" | "North America" | "Oceania" | "South America")[] | null;
+            /**
+             * @description The one private probe that checks, and nobody else; it wins over `continents`. Give the id (a UUID) of a private probe of your organisation. Not given: the public probes check.
+             * @example 0190a7c4-5b1e-7c3d-9f42-6a8b1c2d3e4f
+             */
+            probe?: string | null;
+            /**
+             * @description How long an outage must last after it is confirmed before anybody is alerted, in seconds. Give a whole number of seconds from 0 to 3,600. Not given: `0`.
+             * @default 0
+             * @example 120
+             */
+            alert_after_s: number | null;
+            /**
+             * @description How much later than agreed a ping may come, in seconds. Give a whole number of seconds from 0 to 31,536,000. Not given: a fifth of the interval, at least 30.
+             * @example 600
+             */
+            grace_s?: number | null;
+            /**
+             * @description When pings are due, instead of the interval. Give a cron expression of five fields, such as "30 2 * * *". Not given: every interval.
+             * @example 30 2 * * *
+             */
+            schedule?: string | null;
+            /**
+             * @description The time zone of the `schedule`. Give a zone of the IANA database, such as "Europe/Berlin". Not given: UTC.
+             * @example Europe/Berlin
+             */
+            timezone?: string | null;
+            /**
+             * @description How long a run may take from its `/start` to its end, in seconds; one that has not ended by then has failed. Give a whole number of seconds from 1 to 2,592,000 (30 days). Not given: any time.
+             * @example 3600
+             */
+            max_run_s?: number | null;
+        } & {
+            [key: string]: unknown;
+        };
+        /** @description The keys of a config of `https`. Others are kept and do nothing. At most 16 KiB of JSON, 8 levels deep. */
+        HttpsConfig: {
+            /**
+             * @description How long a check may take, in milliseconds; after that it has failed. Give a whole number of milliseconds from 1,000 to 60,000, below the interval. Not given: the smaller of 10,000 and half the interval.
+             * @example 5000
+             */
+            timeout_ms?: number | null;
+            /**
+             * @description The continents that check and confirm. Give a list with at least one of Africa, Antarctica, Asia, Europe, North America, Oceania, South America, none twice. Not given: all that have probes.
+             * @example [
+             *       "Europe",
+             *       "Asia"
+             *     ]
+             */
+            continents?: ("Africa" | "Antarctica" | "Asia" | "Europe" | "North America" | "Oceania" | "South America")[] | null;
+            /**
+             * @description The one private probe that checks, and nobody else; it wins over `continents`. Give the id (a UUID) of a private probe of your organisation. Not given: the public probes check.
+             * @example 0190a7c4-5b1e-7c3d-9f42-6a8b1c2d3e4f
+             */
+            probe?: string | null;
+            /**
+             * @description How long an outage must last after it is confirmed before anybody is alerted, in seconds. Give a whole number of seconds from 0 to 3,600. Not given: `0`.
+             * @default 0
+             * @example 120
+             */
+            alert_after_s: number | null;
+            /**
+             * @description The method of the request. Give one of GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS. Not given: `"GET"`.
+             * @default GET
+             * @example HEAD
+             */
+            method: ("GET" | "HEAD" | "POST" | "PUT" | "PATCH" | "DELETE" | "OPTIONS") | null;
+            /**
+             * @description Headers that are sent besides those of the check itself; after a redirect to another host only those that say nothing about who asks. Values of such as Authorization, Cookie and X-Api-Key are stored encrypted, and shown as `***`. Give an object of at most 50 header names with texts of at most 4,096 characters as values, without line breaks; the check itself writes connection, content-length, expect, http2-settings, keep-alive, proxy-authorization, proxy-connection, te, trailer, transfer-encoding, upgrade, user-agent. Not given: none.
+             * @example {
+             *       "Accept": "application/json"
+             *     }
+             */
+            headers?: {
+                [key: string]: string;
+            } | null;
+            /**
+             * @description Names of further headers whose values are stored encrypted, and shown as `***`. Give a list of at most 50 names of headers that `headers` has. Not given: none.
+             * @example [
+             *       "X-Api-Key"
+             *     ]
+             */
+            secret_headers?: string[] | null;
+            /**
+             * @description The body of the request. Give a text. Not given: none.
+             * @example ping=1
+             */
+            body?: string | null;
+            /**
+             * @description The statuses that are right; of redirects that are followed the last answer counts. Give a list of at most 30 numbers (200), ranges ("200-299") and classes ("2xx") between 100 and 599. Not given: `["2xx"]`.
+             * @default [
+             *       "2xx"
+             *     ]
+             * @example [
+             *       200,
+             *       "301-303",
+             *       "4xx"
+             *     ]
+             */
+            expected_status: (number | string)[] | null;
+            /**
+             * @description Whether redirects are followed. Give true or false. Not given: `true`.
+             * @default true
+             * @example false
+             */
+            follow_redirects: boolean | null;
+            /**
+             * @description How many redirects are followed. Give a whole number from 0 to 10. Not given: `5`.
+             * @default 5
+             * @example 1
+             */
+            max_redirects: number | null;
+            /**
+             * @description What the body must contain; upper and lower case count. Give a text of 1 to 1,024 characters, or a list of at most 20 (all must be there). Not given: nothing.
+             * @example [
+             *       "Welcome",
+             *       "</html>"
+             *     ]
+             */
+            body_contains?: (string | string[]) | null;
+            /**
+             * @description What the body must not contain. Give a text of 1 to 1,024 characters, or a list of at most 20 (none may be there). Not given: nothing.
+             * @example Fatal error
+             */
+            body_not_contains?: (string | string[]) | null;
+            /**
+             * @description What the body, read as JSON, must have at a path. Give a list of at most 20 objects, each with a `path` such as "$.items[0].state" (at most 512 characters) and at least one of `equals`, `contains` (texts of at most 1,024), `gt`, `lt` (numbers), `exists` (true or false). Not given: nothing.
+             * @example [
+             *       {
+             *         "path": "$.status",
+             *         "equals": "ok"
+             *       }
+             *     ]
+             */
+            json?: {
+                path: string;
+                equals?: string | number | boolean | null;
+                contains?: string;
+                gt?: number;
+                lt?: number;
+                exists?: boolean;
+            }[] | null;
+            /**
+             * @description What headers of the answer must contain. Give an object of at most 20 header names with the text of at most 4,096 characters that each must contain ("" if the header must only be there). Not given: nothing.
+             * @example {
+             *       "Content-Type": "text/html"
+             *     }
+             */
+            header_contains?: {
+                [key: string]: string;
+            } | null;
+            /**
+             * @description Whether the certificate must be valid for the name. Give true or false. Not given: `true`.
+             * @default true
+             * @example false
+             */
+            verify_tls: boolean | null;
+            /**
+             * @description Fails when the certificate ends within so many days. Give a whole number of days from 0 to 365. Not given: fails only when it has ended.
+             * @example 14
+             */
+            tls_expires_within_days?: number | null;
+            /**
+             * @description Which addresses of the target are tried. Give "any", "4" or "6". Not given: `"any"`.
+             * @default any
+             * @example 6
+             */
+            ip_family: (("4" | "6" | "any") | (4 | 6)) | null;
+            /**
+             * @description User name and password; the password is stored encrypted, and shown as `***`. Give an object with `username` (at most 256 characters, without a colon) and `password` (at most 1,024). Not given: none.
+             * @example {
+             *       "username": "monitor",
+             *       "password": "secret"
+             *     }
+             */
+            basic_auth?: {
+                username: string;
+                password: string;
+            } | null;
+            /**
+             * @description Sent as `Authorization: Bearer …`; stored encrypted, and shown as `***`. Give a text of 1 to 4,096 characters without blanks. Not given: none.
+             * @example eyJhbGciOi
+             */
+            bearer_token?: string | null;
+            /**
+             * @description Fails when the whole check took longer, in milliseconds. Give a whole number of milliseconds from 1 to 60,000, at most the time limit. Not given: fails only at the time limit.
+             * @example 2000
+             */
+            max_response_ms?: number | null;
+        } & {
+            [key: string]: unknown;
+        };
         IncidentEvidenceOut: {
             /**
              * Format: uuid
@@ -1156,6 +1469,13 @@ export interface components {
             /** @description The link that shows it to others, while there is one. */
             share: components["schemas"]["ShareOut"] | null;
             effect: components["schemas"]["EffectOut"];
+        };
+        /** @description The config of a channel of the kind `incident_io`. An HTTP alert source of incident.io: an outage fires an alert, its end resolves it. */
+        IncidentIoChannelConfig: {
+            /** @description Address of the alert source. incident.io → Alerts → Sources → HTTP. */
+            url: string;
+            /** @description Token. Shown beside the address, after “Bearer”. Stored encrypted, and shown as `***`. */
+            token: string;
         };
         IncidentOut: {
             /**
@@ -1317,6 +1637,20 @@ export interface components {
             /** @description Those that are not over, the next ten at most. */
             next_occurrences: components["schemas"]["OccurrenceOut"][];
         };
+        /** @description The config of a channel of the kind `matrix`. A room of Matrix, by an account of yours; an outage and its end stand in one thread. */
+        MatrixChannelConfig: {
+            /** @description Homeserver. Like https://matrix.example.org. */
+            url: string;
+            /** @description Access token. Of the account that writes; in Element: Settings → Help & About → Advanced. Stored encrypted, and shown as `***`. */
+            token: string;
+            /** @description Room. The internal ID of the room, like !abc:example.org; in Element: the room’s settings → Advanced. */
+            room: string;
+        };
+        /** @description The config of a channel of the kind `mattermost`. A channel of a Mattermost server, by an incoming webhook. */
+        MattermostChannelConfig: {
+            /** @description Webhook address. Mattermost → Integrations → Incoming Webhooks: an address with /hooks/ in it. Stored encrypted, and shown as `***`. */
+            url: string;
+        };
         MeOut: {
             organisation: components["schemas"]["OrganisationOut"];
             /** @description `owner`, `admin`, `member` or `viewer`; all but `viewer` may write. */
@@ -1465,7 +1799,7 @@ export interface components {
             interval_s: number;
             /** @description False while paused. */
             enabled: boolean;
-            /** @description Settings of the type. Secret values come back as `***`; sending `***` leaves them as they are. Every key stands at `config` of `MonitorIn`. */
+            /** @description Settings of the type. Secret values come back as `***`; sending `***` leaves them as they are. Every key stands at `config` of `MonitorIn`; as schemas they are `HttpsConfig`, `DnsConfig` and `HeartbeatConfig`, by the type. */
             config: {
                 [key: string]: unknown;
             };
@@ -1506,7 +1840,7 @@ export interface components {
             target?: string | null;
             /** @description Seconds between two checks: 10 to 86,400, heartbeats 30 to 31,536,000, and no shorter than the plan allows. */
             interval_s?: number | null;
-            /** @description Settings of the type. Secret values come back as `***`; sending `***` leaves them as they are. What is sent replaces the whole: a key that is left out is gone; null, or no config at all, leaves it as it is. `***` keeps a stored secret, unless the target moves to another scheme, host or port. Keys that the type does not know are kept and do nothing. Every key stands at `config` of `MonitorIn`. */
+            /** @description Settings of the type. Secret values come back as `***`; sending `***` leaves them as they are. What is sent replaces the whole: a key that is left out is gone; null, or no config at all, leaves it as it is. `***` keeps a stored secret, unless the target moves to another scheme, host or port. Keys that the type does not know are kept and do nothing. Every key stands at `config` of `MonitorIn`; as schemas they are `HttpsConfig`, `DnsConfig` and `HeartbeatConfig`, by the type. */
             config?: {
                 [key: string]: unknown;
             } | null;
@@ -1542,6 +1876,17 @@ export interface components {
             /** @description What is written there. */
             text: string;
         };
+        /** @description The config of a channel of the kind `ntfy`. A topic of ntfy.sh or of your own ntfy server; acknowledged with one tap. */
+        NtfyChannelConfig: {
+            /** @description Server. https://ntfy.sh, or the address of your own. */
+            url: string;
+            /** @description Topic. Whoever knows it can read it on a public server: choose one that nobody guesses. */
+            topic: string;
+            /** @description Access token. Where the topic asks for one: tk_…. Stored encrypted, and shown as `***`. */
+            token?: string | null;
+            /** @description Priority of an outage. ntfy’s own: urgent rings through “do not disturb” where the app may. */
+            priority?: ("high" | "urgent" | "default") | null;
+        };
         OccurrenceOut: {
             /**
              * Format: date-time
@@ -1572,6 +1917,13 @@ export interface components {
             plan: string;
             /** @description The IANA time zone that times without an offset are read in. */
             time_zone?: string;
+        };
+        /** @description The config of a channel of the kind `pagerduty`. A service of PagerDuty: an outage opens an incident there, its end resolves it. */
+        PagerdutyChannelConfig: {
+            /** @description Integration key. PagerDuty → the service → Integrations → Events API V2. Stored encrypted, and shown as `***`. */
+            key: string;
+            /** @description Service region. Where your PagerDuty account lives. */
+            region?: ("us" | "eu") | null;
         };
         PointOut: {
             /**
@@ -1676,6 +2028,17 @@ export interface components {
             /** @description The continent of the probe. */
             continent: string;
         };
+        /** @description The config of a channel of the kind `pushover`. Phones by Pushover; as an emergency it repeats until somebody confirms it or the outage is over. */
+        PushoverChannelConfig: {
+            /** @description Token of the application. pushover.net → Your Applications. Stored encrypted, and shown as `***`. */
+            token: string;
+            /** @description User or group key. On the front page of pushover.net. Stored encrypted, and shown as `***`. */
+            user: string;
+            /** @description Device. The name of one device; all of them without it. */
+            device?: string | null;
+            /** @description Priority of an outage. An emergency repeats every minute for an hour until it is confirmed. */
+            priority?: ("high" | "emergency" | "normal") | null;
+        };
         ResultSeriesOut: {
             /**
              * Format: uuid
@@ -1724,6 +2087,11 @@ export interface components {
              * @description When it was.
              */
             at: string;
+        };
+        /** @description The config of a channel of the kind `slack`. A channel of a Slack workspace, by an incoming webhook. */
+        SlackChannelConfig: {
+            /** @description Webhook address. Slack → Apps → Incoming Webhooks → Add to Slack: the address that begins with https://hooks.slack.com/services/. Stored encrypted, and shown as `***`. */
+            url: string;
         };
         StatusOut: {
             /**
@@ -2002,6 +2370,22 @@ export interface components {
             /** @description What the maintenance window is called; null where it is none, or has no name. */
             window_name: string | null;
         };
+        /** @description The config of a channel of the kind `teams`. A channel or chat of Teams, by a workflow. */
+        TeamsChannelConfig: {
+            /** @description Workflow address. Teams → the channel → … → Workflows → “Send webhook alerts to a channel”: the long address. Old connectors (webhook.office.com) are no more. Stored encrypted, and shown as `***`. */
+            url: string;
+            /** @description What the workflow expects. Most take a message; a flow that posts its input as a card takes the card alone. */
+            form?: ("message" | "card") | null;
+        };
+        /** @description The config of a channel of the kind `telegram`. A chat, group or channel of Telegram, by a bot of yours; what ends an outage replies to it. */
+        TelegramChannelConfig: {
+            /** @description Token of the bot. From @BotFather, like 110201543:AAHdq…. Stored encrypted, and shown as `***`. */
+            token: string;
+            /** @description Chat. The chat’s number (groups have a minus before it), or the @name of a public channel. The bot must be a member. */
+            chat: string;
+            /** @description Topic. The number of a topic, in a group that has topics. */
+            thread?: string | null;
+        };
         ToldOut: {
             /** @description `down`, `up` or `closed`. */
             event: string;
@@ -2013,6 +2397,17 @@ export interface components {
             due_at: string | null;
             /** @description When it was taken, or given up; null before. */
             settled_at: string | null;
+        };
+        /** @description The config of a channel of the kind `twilio_sms`. A text message, by your Twilio account; one message each time, in 160 letters. */
+        TwilioSmsChannelConfig: {
+            /** @description Account SID. Twilio Console → Account Info: it begins with AC. */
+            account: string;
+            /** @description Auth token. Beside the account SID. Stored encrypted, and shown as `***`. */
+            token: string;
+            /** @description From. A number of yours at Twilio (+15005550006), or a messaging service (MG…). */
+            from: string;
+            /** @description To. The phone’s number with its country: +4915112345678. */
+            to: string;
         };
         UptimeOut: {
             /** @description So many days back from now. */
@@ -2051,6 +2446,35 @@ export interface components {
             input?: unknown;
             /** @description What the words of the fault are made of. */
             ctx?: Record<string, never>;
+        };
+        /** @description The config of a channel of the kind `web_push`. On the device that you look at now, by its browser, also while no page of ours is open. */
+        WebPushChannelConfig: {
+            /** @description Address of the browser. Stored encrypted, and shown as `***`. */
+            endpoint: string;
+            /** @description Key of the browser. Stored encrypted, and shown as `***`. */
+            p256dh: string;
+            /** @description Secret of the browser. Stored encrypted, and shown as `***`. */
+            auth: string;
+        };
+        /** @description The config of a channel of the kind `webhook`. An address of yours that takes signed JSON (Standard Webhooks). */
+        WebhookChannelConfig: {
+            /** @description Address. Gets a POST with JSON for every message. */
+            url: string;
+            /** @description Secret. Made here and shown once: check signatures with it. Stored encrypted, and shown as `***`. Made for you where it is left out, and answered once. */
+            secret?: string;
+            /** @description Authorization. What the header of this name says, where your address asks for one. Stored encrypted, and shown as `***`. */
+            authorization?: string | null;
+        };
+        /** @description The config of a channel of the kind `zulip`. A channel of a Zulip server, by a bot; each monitor has its topic. */
+        ZulipChannelConfig: {
+            /** @description Zulip server. Like https://example.zulipchat.com. */
+            url: string;
+            /** @description E-mail of the bot. Zulip → Settings → Bots: a bot of the kind “incoming webhook” or “generic”. */
+            bot: string;
+            /** @description API key of the bot. Beside the bot’s e-mail. Stored encrypted, and shown as `***`. */
+            key: string;
+            /** @description Channel. The name of the channel to write to. */
+            channel: string;
         };
     };
     responses: {

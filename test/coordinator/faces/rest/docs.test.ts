@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
+import { planNames, plans } from '../../../../coordinator/domain/plan.ts';
 import { docsPage, docsSecurityPolicy } from '../../../../coordinator/faces/rest/docs.ts';
 import { apiDocument } from '../../../../coordinator/faces/rest/openapi.ts';
 import { configKeys, kinds } from '../../../../shared/api/config-keys.ts';
@@ -30,6 +31,18 @@ describe('The page of the API document', () => {
         for (const words of [key, meaning, allowed]) expect(chapter).toContain(words.replaceAll('`', ''));
     }
     expect(page.split('<a href="#config">Every key</a>')).toHaveLength(4);
+  });
+
+  it('tells every number of every plan, from the one table that has them', () => {
+    const table = /<table class="plans">([\s\S]*?)<\/table>/.exec(page)?.[1] ?? '';
+    const rows = [...table.matchAll(/<tr><th scope="row">[^<]+<\/th>(.*?)<\/tr>/g)].map(([, cells = '']) =>
+      [...cells.matchAll(/<td>([^<]*)<\/td>/g)].map(([, cell]) => cell),
+    );
+    const words = (value: number) => (Number.isFinite(value) ? value.toLocaleString('en') : 'no limit');
+    const columns = planNames.map((plan) =>
+      Object.entries(plans[plan]).map(([key, value]) => (key === 'min_interval_s' && value === 0 ? '10' : words(value))),
+    );
+    expect(columns.map((_, plan) => rows.map((row) => row[plan]))).toEqual(columns);
   });
 
   it('shows every operation as a call to copy, with curl and as a command', () => {

@@ -1,0 +1,39 @@
+import { z } from 'zod';
+import { keySchemas } from './config.ts';
+import type { ConfigKey } from './config-key.ts';
+import { configKeys, defaultWords } from './config-keys.ts';
+import type { Kind } from './kinds.ts';
+
+/** The keys of a config as JSON Schema: the shapes that a config is judged by, with the words that people read of them. */
+
+type JsonSchema = { readonly [key: string]: unknown };
+
+/** A config has at most 16 KiB, and so has a text in it. */
+const longestText = 16_384;
+
+const shapeOf = (schema: z.ZodType, { choices }: ConfigKey): JsonSchema => {
+  const { $schema: _draft, ...shape } = z.toJSONSchema(schema, { unrepresentable: 'any', io: 'input' });
+  // A shape that asks a table of its own for its values says nothing of them here; the words have them.
+  if (Object.keys(shape).length === 0 && choices !== undefined) return { type: 'string', enum: choices };
+  return shape.type === 'string' && shape.enum === undefined ? { maxLength: longestText, ...shape } : shape;
+};
+
+/** A key that is null counts as not given. */
+const keySchema = (schema: z.ZodType, row: ConfigKey): JsonSchema => ({
+  anyOf: [shapeOf(schema, row), { type: 'null' }],
+  description: `${row.meaning} Give ${row.allowed}. Not given: ${defaultWords(row)}.`,
+  ...(row.initial === undefined ? {} : { default: row.initial }),
+  examples: [row.example],
+});
+
+export const configSchema = (kind: Kind): JsonSchema => {
+  const schemas = keySchemas(kind);
+  return {
+    type: 'object',
+    description: `The keys of a config of \`${kind}\`. Others are kept and do nothing. At most 16 KiB of JSON, 8 levels deep.`,
+    properties: Object.fromEntries(
+      Object.entries(configKeys[kind]).map(([key, row]) => [key, keySchema(schemas[key] ?? z.never(), row)] as const),
+    ),
+    additionalProperties: true,
+  };
+};
