@@ -11,26 +11,34 @@ const longestTag = 50;
 // With a comma, which stands between tags wherever people write several.
 const unfit = /[,\s]/;
 
-const saidBy = (text: string, code: 'external_id_invalid' | 'tags_invalid', key: string): string => {
+/** As names are, refused in words of its own. */
+const oneLine = (text: string, refusal: (error: Refusal) => Refusal, key = 'external_id'): string => {
   try {
     return nameFrom(text, key);
   } catch (error) {
-    if (error instanceof Refusal) throw new Refusal(code, error.message);
-    throw error;
+    throw error instanceof Refusal ? refusal(error) : error;
   }
 };
 
 /** One line of up to 200 characters; an empty one is none. @throws Refusal `external_id_invalid`. */
 export const externalIdFrom = (text: string): string | null =>
-  text.trim() === '' ? null : saidBy(text, 'external_id_invalid', 'external_id');
+  text.trim() === '' ? null : oneLine(text, (error) => new Refusal('external_id_invalid', error.message));
+
+const noTag = (text: string): Refusal =>
+  new Refusal(
+    'tags_invalid',
+    `tags: ${JSON.stringify(text.slice(0, longestTag))} is no tag; each is 1 to ${longestTag} characters without blanks and commas.`,
+  );
+
+const tagFrom = (text: string): string => {
+  const tag = oneLine(text, () => noTag(text), 'tags').toLowerCase();
+  if (tag.length > longestTag || unfit.test(tag)) throw noTag(tag);
+  return tag;
+};
 
 /** In small letters, each once, in their order. @throws Refusal `tags_invalid`. */
 export const tagsFrom = (given: readonly string[]): readonly string[] => {
-  const tags = [...new Set(given.map((tag) => saidBy(tag, 'tags_invalid', 'tags').toLowerCase()))].toSorted();
-  const refuse = (fault: string) => new Refusal('tags_invalid', `tags: ${fault}`);
-  if (tags.length > mostTags) throw refuse(`there are ${tags.length}; ${mostTags} are the most.`);
-  const wrong = tags.find((tag) => tag.length > longestTag || unfit.test(tag));
-  if (wrong !== undefined)
-    throw refuse(`"${wrong.slice(0, longestTag)}" is no tag; each is 1 to ${longestTag} characters without blanks and commas.`);
+  const tags = [...new Set(given.map(tagFrom))].toSorted();
+  if (tags.length > mostTags) throw new Refusal('tags_invalid', `tags: there are ${tags.length}; ${mostTags} are the most.`);
   return tags;
 };

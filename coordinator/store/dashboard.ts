@@ -1,7 +1,7 @@
 import type { Cause } from '../../shared/checks/cause.ts';
 import type { Status } from '../domain/status.ts';
 import type { Queryable } from './database.ts';
-import { literally, wordsOf } from './search-words.ts';
+import { literally, lookedFor, wordsOf } from './search-words.ts';
 
 /** What a dashboard asks: counts by status, and one page of monitors, filtered and sorted by the database (monitor_status, migration 018). */
 
@@ -60,7 +60,7 @@ const matching = (sql: Queryable, organisation: string, { status, search, group,
           : sql`and s.status = ${status} and not ${isCovered}`;
   const ofWords = wordsOf(search).map((word) => sql`and s.words like ${`%${literally(word)}%`}`);
   return sql`s.organisation_id = ${organisation} ${ofStatus} ${group === null ? sql`` : sql`and s.group_id = ${group}`}
-    ${tag === null ? sql`` : sql`and s.monitor_id in (select id from monitors where organisation_id = ${organisation} and tags @> array[${tag}::text])`}
+    ${tag === null ? sql`` : sql`and s.monitor_id in (select id from monitors where organisation_id = ${organisation} and tags @> array[${lookedFor(tag)}::text])`}
     ${ofWords.reduce((all, each) => sql`${all} ${each}`, sql``)}`;
 };
 

@@ -4,7 +4,7 @@ import type { Status } from '../domain/status.ts';
 import { ms } from './cover.ts';
 import type { Queryable } from './database.ts';
 import type { ShownMonitor } from './monitors.ts';
-import { literally, wordsOf } from './search-words.ts';
+import { literally, lookedFor, wordsOf } from './search-words.ts';
 import { utcText } from './utc-text.ts';
 
 /** Monitors with how they are: what a row keeps, and the newest that was seen, from one reading. */
@@ -51,7 +51,7 @@ export type MonitorFilter = {
   readonly enabled: boolean | null;
   readonly tag: string | null;
   readonly external_id: string | null;
-  /** Every word of it stands in name, target or group. */
+  /** Every word of it stands in name, target or group, or in a tag. */
   readonly text: string;
 };
 
@@ -94,13 +94,17 @@ const from = (sql: Queryable, organisation: string) => sql`
 
 const matching = (sql: Queryable, { organisation, filter }: MonitorList) => {
   const { status, type, group, enabled, tag, external_id, text } = filter;
-  const words = wordsOf(text).map((word) => sql`and s.words like ${`%${literally(word)}%`}`);
+  // Most monitors have no tags, and theirs are not put together.
+  const words = wordsOf(text).map((word) => {
+    const part = `%${literally(word)}%`;
+    return sql`and (s.words like ${part} or (m.tags <> '{}' and array_to_string(m.tags, ' ') like ${part}))`;
+  });
   return sql`m.organisation_id = ${organisation} and s.organisation_id = ${organisation}
     ${status === null ? sql`` : sql`and s.status = ${status}`}
     ${type === null ? sql`` : sql`and m.type = ${type}`}
     ${group === null ? sql`` : sql`and m.group_id = ${group}`}
-    ${tag === null ? sql`` : sql`and m.tags @> array[${tag}::text]`}
-    ${external_id === null ? sql`` : sql`and m.external_id = ${external_id}`}
+    ${tag === null ? sql`` : sql`and m.tags @> array[${lookedFor(tag)}::text]`}
+    ${external_id === null ? sql`` : sql`and m.external_id = ${lookedFor(external_id)}`}
     ${enabled === null ? sql`` : enabled ? sql`and m.enabled` : sql`and not m.enabled and s.status = 'paused'`}
     ${words.reduce((all, each) => sql`${all} ${each}`, sql``)}`;
 };

@@ -1,5 +1,5 @@
 import type { Queryable } from './database.ts';
-import { literally, wordsOf } from './search-words.ts';
+import { literally, lookedFor, wordsOf } from './search-words.ts';
 
 export type FoundRow = {
   readonly kind: 'monitor' | 'group' | 'incident' | 'status_page';
@@ -20,7 +20,7 @@ export const findAnything = async (sql: Queryable, organisation: string, text: s
       where s.organisation_id = ${organisation} and s.status in ('down', 'verifying') order by s.status, s.since desc limit ${most.monitors}`;
   const all = (column: string) =>
     words.map((word) => sql`${sql.unsafe(column)} like ${`%${literally(word)}%`}`).reduce((so, each) => sql`${so} and ${each}`);
-  const begins = `${literally(text.trim().toLowerCase())}%`;
+  const begins = `${literally(lookedFor(text.trim().toLowerCase()))}%`;
   const [monitors, groups, incidents, statusPages] = await Promise.all([
     sql<FoundRow[]>`
       select 'monitor' as kind, m.id, m.name, m.target as detail, s.status from monitor_status s join monitors m on m.id = s.monitor_id

@@ -138,7 +138,9 @@ export const listMonitors = operation({
     enabled: maybe(boolean(), { description: 'True: only those that are checked; false: only paused ones.' }),
     tag: maybe(string(), { description: 'Only monitors with this tag.' }),
     external_id: maybe(string(), { description: 'Only the monitor of this external id.' }),
-    text: maybe(string({ maxLength: 1_000 }), { description: 'Only monitors with each of these words in their name, target or group.' }),
+    text: maybe(string({ maxLength: 1_000 }), {
+      description: 'Only monitors with each of these words in their name, target, group or tags.',
+    }),
     sort: optional(literal(['created', 'name', 'changed'], {}), 'created'),
     ...pageQuery,
   },

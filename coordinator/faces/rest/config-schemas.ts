@@ -50,15 +50,20 @@ export const configComponents = (): readonly (readonly [string, JsonSchema])[] =
 
 const reference = (name: string): JsonSchema => ({ $ref: `#/components/schemas/${name}` });
 
+/** Said at each part: judges of examples take a part that does not say it for the whole object, and wonder at its other members. */
+const open = { additionalProperties: true } as const;
+
 /** "If this member says so, then the config is that." All of it below `then`, where programs that make clients do not look. */
 const byMember = (member: string, rows: readonly (readonly [string, JsonSchema])[]): JsonSchema => ({
-  if: { required: [member] },
+  if: { type: 'object', ...open },
   // biome-ignore lint/suspicious/noThenProperty: a word of JSON Schema.
   then: {
+    ...open,
     allOf: rows.map(([value, config]) => ({
-      if: { properties: { [member]: { const: value } } },
+      ...open,
+      if: { properties: { [member]: { const: value } }, ...open },
       // biome-ignore lint/suspicious/noThenProperty: a word of JSON Schema.
-      then: { properties: { config } },
+      then: { properties: { config }, ...open },
     })),
   },
 });

@@ -11,7 +11,7 @@ import { docsPage, docsSecurityPolicy } from './docs.ts';
 import { answerOf } from './errors.ts';
 import { figuresText, figuresType } from './figures.ts';
 import { countAddress, identify, noteCount } from './identify.ts';
-import { methodsOf, openPaths } from './methods.ts';
+import { isNameAlone, methodsOf, openPaths } from './methods.ts';
 import { apiDocument } from './openapi.ts';
 import type { RestParts, TokenCaller } from './parts.ts';
 import { placeOf } from './place.ts';
@@ -55,12 +55,13 @@ export const restRoutes = <Caller extends TokenCaller>(app: FastifyInstance, par
         request.setDecorator('sentMediaType', request.raw.headers['content-type'] ?? '');
         delete request.raw.headers['content-type'];
         const { authorization } = request.headers;
-        const open = request.is404 || openPaths.some((path) => path === request.routeOptions.url);
+        const astray = request.is404 || isNameAlone(request.url, request.method);
+        const open = astray || openPaths.some((path) => path === request.routeOptions.url);
         if (request.raw.headers.host === undefined && request.raw.httpVersion === '1.1')
           throw new Refusal('request_malformed', 'The header Host is missing; HTTP/1.1 wants it.');
         if (open && authorization === undefined) {
           await countAddress(parts, request.ip, reply);
-          if (request.is404) refuseRoute(request, reply);
+          if (astray) refuseRoute(request, reply);
           return undefined;
         }
         const caller = await identify(parts, { authorization, address: request.ip }, reply).catch((error: unknown) => {
@@ -69,7 +70,7 @@ export const restRoutes = <Caller extends TokenCaller>(app: FastifyInstance, par
           throw error;
         });
         // Before Fastify judges the body: a method that it has no word for, such as QUERY, would else be called unreadable.
-        if (request.is404) refuseRoute(request, reply);
+        if (astray) refuseRoute(request, reply);
         request.setDecorator('caller', caller);
         return undefined;
       });

@@ -1,6 +1,7 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { createGroup, getGroup, listGroups, updateGroup } from '../../../shared/api/groups.ts';
 import { listDashboard } from '../../../shared/api/inner/dashboard.ts';
+import { search } from '../../../shared/api/inner/search.ts';
 import { createMonitor, getMonitor, listMonitors, updateMonitor } from '../../../shared/api/monitors.ts';
 import { gateBench } from '../../support/gate.ts';
 import { createHouse, type House } from '../../support/people.ts';
@@ -74,6 +75,30 @@ describe('tags', () => {
     expect((await bench.call(listDashboard, stranger.viewer, { tag: 'night' })).items).toEqual([]);
     expect((await bench.call(updateMonitor, house.owner, { monitor_id: id, tags: [] })).tags).toEqual([]);
     expect(await listed({ tag: 'night' })).toEqual([]);
+  });
+
+  test('are found as words are, whole and in part, together with names and targets', async () => {
+    const of = await createHouse(bench.sql);
+    const found = async (text: string) => (await bench.call(listMonitors, of.viewer, { text })).items.map(({ name }) => name);
+    await bench.call(createMonitor, of.owner, { ...https, name: 'Checkout', tags: ['payments', '100%'] });
+    await bench.call(createMonitor, of.owner, { ...https, name: 'Payments API' });
+    await bench.call(createMonitor, of.owner, { ...https, name: 'Blog', tags: ['night', 'shift'] });
+    expect(await found('PAYMENTS')).toEqual(['Checkout', 'Payments API']);
+    expect(await found('pay till check')).toEqual(['Checkout']);
+    expect(await found('100%')).toEqual(['Checkout']);
+    // Each word is of one tag: two that stand side by side are no third.
+    expect(await found('nightshift')).toEqual([]);
+    expect(await found('shift night')).toEqual(['Blog']);
+    expect((await bench.call(listMonitors, house.viewer, { text: '100%' })).items).toEqual([]);
+  });
+
+  test('and ids that nobody can have are on no monitor, wherever they are looked for', async () => {
+    for (const text of ['a\u0000', '\u0000']) {
+      expect(await listed({ tag: text })).toEqual([]);
+      expect(await listed({ external_id: text })).toEqual([]);
+      expect((await bench.call(listDashboard, house.viewer, { tag: text })).items).toEqual([]);
+      expect((await bench.call(search, house.viewer, { q: `${text}\u0000 zzz` })).items).toEqual([]);
+    }
   });
 
   test('are few, short and of one word', async () => {

@@ -168,6 +168,16 @@ describe('Answers of the REST face', () => {
   it('names the methods of a known path, and knows no other path', async () => {
     const wrong = await ask({ method: 'PUT', url: `/api/v1/monitors/${id}` });
     expect([wrong.statusCode, codeOf(wrong), wrong.headers.allow]).toEqual([405, 'method_not_allowed', 'GET, HEAD, PATCH, DELETE']);
+    // What has a name of its own where others have an id is no id: its methods are its own.
+    for (const [method, path, allow] of [
+      ['GET', 'monitors/batch', 'POST'],
+      ['PATCH', 'monitors/batch', 'POST'],
+      ['OPTIONS', 'monitors/batch', 'POST'],
+      ['DELETE', 'maintenance/preview', 'GET, HEAD'],
+    ] as const) {
+      const one = await ask({ method, url: `/api/v1/${path}` });
+      expect([method, one.statusCode, codeOf(one), one.headers.allow]).toEqual([method, 405, 'method_not_allowed', allow]);
+    }
     const { app } = await start();
     await app.listen({ port: 0, host: '127.0.0.1' });
     const body = '{"a":1}';
