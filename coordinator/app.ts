@@ -224,7 +224,7 @@ export const createApp = (config: Config, overrides: Overrides = {}): App => {
       ...{ sql, clock, log, version },
       owner: newId(),
       signal: leaving.signal,
-      untilDatabase: () => untilDatabase(readTime),
+      untilDatabase,
       databaseClock,
       timing: { ...usualTiming, ...overrides.timing },
       kept: { rawDays: config.KEEP_RAW_DAYS, rollupDays: config.KEEP_ROLLUP_DAYS, ledgerDays: config.KEEP_LEDGER_DAYS },
@@ -255,7 +255,10 @@ export const createApp = (config: Config, overrides: Overrides = {}): App => {
     if (telling.mail !== undefined) {
       const sender = telling.mail;
       const everyMs = overrides.timing?.lookAgainMs ?? usualTiming.lookAgainMs;
-      const mail = await startMail({ ...{ sql, clock, log, sender, accountSecrets, everyMs }, baseUrl: () => baseUrl });
+      const mail = await startMail({
+        ...{ sql, clock, log, sender, accountSecrets, everyMs, signal: leaving.signal },
+        baseUrl: () => baseUrl,
+      });
       ends.push(mail.stop, startTellingSubscribers({ sql, clock, log, everyMs }).stop);
     }
     log.info({ url, version }, 'the coordinator is at work');

@@ -5,8 +5,6 @@ import type { Log } from '../shared/base/log.ts';
 import { type Key, keyFromSeed } from '../shared/bus/identity.ts';
 import type { Bus } from '../shared/bus/nats.ts';
 import { createPingRecords } from '../shared/bus/ping-records.ts';
-import { serverFault } from '../shared/bus/server-version.ts';
-import { partitionCount } from '../shared/bus/subjects.ts';
 import { createAlerter } from './alerts/alerter.ts';
 import type { Teller } from './alerts/teller.ts';
 import type { Standing } from './faces/health.ts';
@@ -38,7 +36,7 @@ import { createDigestCheck } from './probes/digest-check.ts';
 import { createDirectory } from './probes/directory.ts';
 import { watchConnections } from './probes/displacer.ts';
 import { createDroppedResults } from './probes/dropped-results.ts';
-import { type BusPlace, enterBus } from './probes/enter-bus.ts';
+import { type BusPlace, enterBus, untilBus } from './probes/enter-bus.ts';
 import { createProbeKeeper, ensureStreams } from './probes/keeper.ts';
 import { createNetworkKeys } from './probes/network-keys.ts';
 import { hearPresence } from './probes/presence.ts';
@@ -49,10 +47,11 @@ import { createTrials, type Trials } from './probes/trials.ts';
 import { createProbeTrust } from './probes/trust.ts';
 import { createTwins } from './probes/twins.ts';
 import { createUncheckable } from './probes/uncheckable.ts';
+import { standingOf } from './standing.ts';
 import { alertsChannel } from './store/alerts-release.ts';
-import { type Sql, wayOf } from './store/database.ts';
+import { type Sql, timeOf, wayOf } from './store/database.ts';
 import { installationId } from './store/installation.ts';
-import { ownedPartitions } from './store/leases.ts';
+import { listenTo } from './store/listening.ts';
 import { outboxChannel } from './store/outbox.ts';
 import type { ProbeRow } from './store/probes.ts';
 import type { WrappedKey } from './store/secret-keys.ts';
@@ -81,8 +80,8 @@ export type EngineOptions = {
   readonly kept: Kept;
   readonly nats: BusPlace & { readonly account: string; readonly operatorSeed: string; readonly publicUrl: string | undefined };
   readonly databaseClock: Pick<DatabaseClock, 'observe' | 'differenceMs'>;
-  /** Waits until the database answers. */
-  readonly untilDatabase: () => Promise<unknown>;
+  /** Begins something anew until the database lets it be done. */
+  readonly untilDatabase: <Done>(work: () => Promise<Done>) => Promise<Done>;
   /** Ends all waiting at the start. */
   readonly signal: AbortSignal;
   /** The SECRET_KEY in force, which the keys of the network are derived from, by the newest key that secrets lie under. */
@@ -109,7 +108,7 @@ export const startEngine = async (options: EngineOptions): Promise<Engine> => {
 };
 
 const putTogether = async (options: EngineOptions, ends: End[]): Promise<Engine> => {
-  const { owner, version, sql, clock, log, timing, kept, nats, baseUrl, anchors, figures } = options;
+  const { owner, version, sql, clock, log, timing, kept, nats, baseUrl, anchors, figures, signal, untilDatabase } = options;
   const every = (name: string, everyMs: number, tick: () => Promise<unknown>) => {
     const ticker = createPatientTicker({ name, everyMs, tick, log });
     ends.push(ticker.stop);
@@ -118,9 +117,9 @@ const putTogether = async (options: EngineOptions, ends: End[]): Promise<Engine>
 
   ends.push(watchDatabase({ sql, log, onTime: options.databaseClock.observe }).stop);
   const operator: Key = keyFromSeed(nats.operatorSeed, 'operator');
-  const { bus, system } = await enterBus({ place: nats, owner, log, ends, signal: options.signal });
+  const { bus, system } = await enterBus({ place: nats, owner, log, ends, signal });
   // It may have gone while the bus was waited for.
-  await options.untilDatabase();
+  await untilDatabase(async () => options.databaseClock.observe(await timeOf(sql)));
   const streamWatch = watchStreams({ bus, log });
   await streamWatch.tick();
   every('streams', timing.lookAgainMs, streamWatch.tick);
@@ -128,14 +127,15 @@ const putTogether = async (options: EngineOptions, ends: End[]): Promise<Engine>
   const patient = wayOf(sql).openPatient();
   ends.push(() => patient.end({ timeout: 0 }));
   const housekeeper = createHousekeeper({ sql: patient, clock, log, kept, isLeader: () => isLeader(), secrets: options.secrets });
-  await housekeeper.prepare();
-  const directory = await createDirectory({ sql, log });
+  await untilDatabase(housekeeper.prepare);
+  const directory = await untilDatabase(() => createDirectory({ sql, log }));
   const refusals = createRefusals({ sql, log, figures });
-  const keys = await createNetworkKeys({ sql, masterOf: options.masterOf });
+  const keys = await untilDatabase(() => createNetworkKeys({ sql, masterOf: options.masterOf }));
 
   const isLeader = (): boolean => partitions.owns(0);
   const allHeard = Promise.withResolvers<void>();
-  const network = await createNetwork({ sql, bus, clock, log, timing, directory, isLeader, onAllHeard: allHeard.resolve });
+  const onAllHeard = allHeard.resolve;
+  const network = await untilDatabase(() => createNetwork({ sql, bus, clock, log, timing, directory, isLeader, onAllHeard }));
   const { roster } = network;
   const records = createPingRecords(bus);
   const plain = createAssignments({ bus, directory, openSecrets: options.secrets.open, keys });
@@ -152,19 +152,19 @@ const putTogether = async (options: EngineOptions, ends: End[]): Promise<Engine>
   const trust = createProbeTrust({ sql, clock, log, directory, roster, owner, aliveMs: timing.leaseMs, targetsOf });
   const writer = createWriter({ sql, owner, clock, log, figures });
   // Some thirty questions one after the other, which nobody here waits for: far from the database they take as long as all the rest.
-  const prepared = Promise.all([writer.prepare(), looks.prepare()]);
+  const prepared = untilDatabase(() => Promise.all([writer.prepare(), looks.prepare()]));
   prepared.catch(() => undefined); // It is waited for at the end.
   const receipts = createReceipts({ bus });
   const parts: PartitionParts = {
     ...{ sql, bus, clock, log, timing, figures, writer, directory, refusals, receipts, assignments, loaded, roster },
-    installation: await installationId(sql),
+    installation: await untilDatabase(() => installationId(sql)),
     loading: pLimit(3),
     askLooks: looks.ask,
     observe: trust.observe,
     attends: trust.attends,
     oldestKept: (now) => oldestKept(kept, now),
   };
-  const partitions = createPartitions({ owner, version, parts, words: network.words });
+  const partitions = createPartitions({ owner, version, parts, words: network.words, signal });
   const keeper = createProbeKeeper({ sql, bus, system, account: nats.account, operator, clock, log, directory });
 
   const matters = (probe: string): boolean => directory.byId(probe)?.revoked_at === null;
@@ -193,13 +193,15 @@ const putTogether = async (options: EngineOptions, ends: End[]): Promise<Engine>
   every('movement', timing.movementMs, movement.tick);
 
   tellChangesOfProbes({ directory, assignments, partitions });
-  await partitions.start();
-  if (isLeader()) await keeper.ensureAll();
-  const pings = await startPings({
-    ...{ sql, bus, records, clock, log, refusals, directory, partitions, isLeader },
-    spoolFile: options.pingSpool,
-    lookAgainMs: timing.lookAgainMs,
-  });
+  await untilDatabase(partitions.start);
+  if (isLeader()) await untilBus(keeper.ensureAll, { log, signal });
+  const pings = await untilDatabase(() =>
+    startPings({
+      ...{ sql, bus, records, clock, log, refusals, directory, partitions, isLeader, signal },
+      spoolFile: options.pingSpool,
+      lookAgainMs: timing.lookAgainMs,
+    }),
+  );
   ends.push(pings.close);
   let wasLeader = isLeader();
   const status = bus.onStatus((now) => {
@@ -219,10 +221,11 @@ const putTogether = async (options: EngineOptions, ends: End[]): Promise<Engine>
     if (grew) partitions.reconcile();
     await network.tick();
   };
-  const listening = await sql.listen(outboxChannel, (line) => {
+  const hearOutbox = (line: string): void => {
     if (line === 'probe')
       onProbes().catch((error: unknown) => log.error({ err: error }, 'a change of a probe could not be applied; it is tried again'));
-  });
+  };
+  const listening = await listenTo(sql, outboxChannel, hearOutbox, { log, signal });
   ends.push(() => listening.unlisten());
 
   const digests = createDigestCheck({
@@ -263,12 +266,13 @@ const putTogether = async (options: EngineOptions, ends: End[]): Promise<Engine>
   const alerterTicker = every('alerter', timing.alertTickMs, alerter.tick);
   const teller = options.startTeller({ everyMs: timing.alertTickMs, rescueMs: timing.lookAgainMs, figures });
   ends.push(teller.close);
-  const hearing = await sql.listen(alertsChannel, (table) => {
+  const hearAlerts = (table: string): void => {
     teller.hurry();
     if (table !== 'alerts') return;
     alerter.wake();
     alerterTicker.hurry();
-  });
+  };
+  const hearing = await listenTo(sql, alertsChannel, hearAlerts, { log, signal });
   ends.push(() => hearing.unlisten());
   every('refusals', timing.lookAgainMs, refusals.flush);
   ends.push(() => refusals.flush().catch((error: unknown) => log.error({ err: error }, 'counts of refusals are lost')));
@@ -282,19 +286,8 @@ const putTogether = async (options: EngineOptions, ends: End[]): Promise<Engine>
     seenProbes: () => seenProbes({ roster: roster(), directory, presentOf: network.presentOf }),
     takePing: pings.take,
     takeForwardedPings: pings.takeKept,
-    health: async () => {
-      const standing = movement.standing();
-      const stands = (what: string) => standing.some((name) => name.startsWith(what));
-      return {
-        bus: bus.isConnected(),
-        busFault: serverFault(bus.serverVersion(), [nats.entrance.url, nats.publicUrl ?? nats.entrance.url]),
-        partitions: (await ownedPartitions(sql)) === partitionCount && !stands('partition'),
-        streams: streamWatch.areLed() && !stands('stream'),
-        probes: roster()
-          .probes.filter(({ organisation }) => organisation === null)
-          .map(({ name, continent, healthy }) => ({ name, continent, present: healthy })),
-      };
-    },
+    health: () =>
+      standingOf({ sql, bus, movement, streamWatch, roster, entrances: [nats.entrance.url, nats.publicUrl ?? nats.entrance.url] }),
     close: () => endAll(ends),
   };
 };

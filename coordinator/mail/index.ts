@@ -3,6 +3,7 @@ import type { Clock } from '../../shared/base/clock.ts';
 import type { Log } from '../../shared/base/log.ts';
 import type { AccountSecrets } from '../access/account-secrets.ts';
 import type { Sql } from '../store/database.ts';
+import { listenTo } from '../store/listening.ts';
 import { mailChannel } from '../store/mails.ts';
 import { createMailer } from './mailer.ts';
 import type { MailSender } from './sender.ts';
@@ -16,16 +17,23 @@ export const startMail = async (parts: {
   readonly accountSecrets: AccountSecrets;
   readonly baseUrl: () => string;
   readonly everyMs: number;
+  /** Ends the waiting of its start. */
+  readonly signal: AbortSignal;
 }): Promise<{ readonly stop: () => Promise<void> }> => {
-  const { sql, log, everyMs } = parts;
+  const { sql, log, everyMs, signal } = parts;
   const mailer = createMailer(parts);
   const onFailure = (error: unknown): void => log.error({ err: error }, 'mails could not be looked for; it is tried again');
   const ticker = createTicker({ everyMs, tick: mailer.tick, onFailure });
-  const listening = await sql.listen(mailChannel, ticker.hurry);
-  return {
-    stop: async () => {
-      await listening.unlisten();
-      await ticker.stop();
-    },
-  };
+  try {
+    const listening = await listenTo(sql, mailChannel, ticker.hurry, { log, signal });
+    return {
+      stop: async () => {
+        await listening.unlisten();
+        await ticker.stop();
+      },
+    };
+  } catch (error) {
+    await ticker.stop();
+    throw error;
+  }
 };

@@ -6,6 +6,7 @@ import { fairShare } from '../domain/fair-share.ts';
 import type { Word } from '../domain/handover.ts';
 import { answersSoon } from '../store/database.ts';
 import { beAlive, type Lease, leasesChannel, releaseLeases, renewLeases, sayGoodbye, takeLeases } from '../store/leases.ts';
+import { listenTo } from '../store/listening.ts';
 import { outboxChannel, partitionsWaiting } from '../store/outbox.ts';
 import type { PartitionMessage } from './partition.ts';
 import type { PartitionParts } from './partition-parts.ts';
@@ -37,14 +38,16 @@ type Options = {
   readonly version: string;
   readonly parts: PartitionParts;
   readonly words: () => readonly Word[];
+  /** Ends the waiting of its start. */
+  readonly signal?: AbortSignal;
 };
 
-export const createPartitions = ({ owner, version, parts, words }: Options): Partitions => {
+export const createPartitions = ({ owner, version, parts, words, signal }: Options): Partitions => {
   const { sql, bus, log, timing } = parts;
   const running = new Map<number, RunningPartition>();
   const stopping = new Set<number>();
   let validUntil = 0;
-  let stops: { readonly stop: () => Promise<void> | void }[] = [];
+  const stops: { readonly stop: () => Promise<void> | void }[] = [];
   let closing = false;
   let balancing: Promise<void> = Promise.resolve();
   /** Since when there is no bus; undefined while there is one. */
@@ -123,6 +126,7 @@ export const createPartitions = ({ owner, version, parts, words }: Options): Par
   return {
     start: async () => {
       await balanceSoon();
+      if (closing) return;
       const ticker = createTicker({ everyMs: timing.renewMs, tick: balanceSoon, onFailure });
       const again = createTicker({
         everyMs: timing.lookAgainMs,
@@ -131,16 +135,20 @@ export const createPartitions = ({ owner, version, parts, words }: Options): Par
         },
         onFailure,
       });
-      const listening = await sql.listen(outboxChannel, (line) => {
-        const [topic, partition] = line.split(':');
-        if ((topic === 'monitor' || topic === 'set_aside') && partition !== undefined) running.get(Number(partition))?.wakeOutbox();
-      });
-      const leases = await sql.listen(leasesChannel, () => void balanceSoon().catch(onFailure));
       const status: Subscription = bus.onStatus((now) => {
         if (now === 'disconnected' || now === 'connected') for (const partition of running.values()) partition.holdAgain();
         if (now === 'connected') for (const partition of running.values()) partition.wakeOutbox();
       });
-      stops = [ticker, again, status, { stop: () => listening.unlisten() }, { stop: () => leases.unlisten() }];
+      // First of all: until there is a connection to hear the database on, leases are renewed all the same.
+      stops.push(ticker, again, status);
+      const hear = (line: string): void => {
+        const [topic, partition] = line.split(':');
+        if ((topic === 'monitor' || topic === 'set_aside') && partition !== undefined) running.get(Number(partition))?.wakeOutbox();
+      };
+      const listening = await listenTo(sql, outboxChannel, hear, { log, signal });
+      stops.push({ stop: listening.unlisten });
+      const leases = await listenTo(sql, leasesChannel, () => void balanceSoon().catch(onFailure), { log, signal });
+      stops.push({ stop: leases.unlisten });
     },
     owns: (partition) => mayWork() && running.has(partition),
     known: () => (mayWork() ? [...running.values()].map((held) => held.known()) : []),

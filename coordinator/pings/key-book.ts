@@ -11,6 +11,7 @@ import { lastTokenOf, subjects } from '../../shared/bus/subjects.ts';
 import { mergePings } from '../../shared/checks/heartbeat/state.ts';
 import { doAlone } from '../store/advisory-locks.ts';
 import type { Sql } from '../store/database.ts';
+import { listenTo } from '../store/listening.ts';
 import { markDone, outboxChannel, waitingLines } from '../store/outbox.ts';
 import { allPingKeys, allStates, countHeartbeats, endOldPingKeys, type PingKeyRow, pingKey } from '../store/pings.ts';
 import { inTransaction } from '../store/transactions.ts';
@@ -40,6 +41,8 @@ type Parts = {
   readonly clock: Clock;
   readonly log: Log;
   readonly lookAgainMs: number;
+  /** Ends the waiting of its start. */
+  readonly signal?: AbortSignal;
 };
 
 const most = 500;
@@ -51,7 +54,7 @@ const bounds = { mostPerSecond: 20, patienceMs: 1_000 };
 
 const knownOf = ({ organisation, monitor, until }: PingKeyRow): KnownKey => ({ organisation, monitor, until: until?.getTime() ?? null });
 
-export const openPingBook = async ({ sql, bus, records, clock, log, lookAgainMs }: Parts): Promise<PingBook> => {
+export const openPingBook = async ({ sql, bus, records, clock, log, lookAgainMs, signal }: Parts): Promise<PingBook> => {
   const keys = createKeyRing();
   const lookUp = createKeyLookup({ ask: (key) => pingKey(sql, key), log, ...bounds });
 
@@ -148,6 +151,13 @@ export const openPingBook = async ({ sql, bus, records, clock, log, lookAgainMs 
       .catch(onFailure('heartbeat keys could not be published'));
   };
 
+  const hear = (topic: string): void => {
+    if (topic === 'beat_key') drainSoon();
+  };
+  const listening = await listenTo(sql, outboxChannel, hear, { log, signal }).catch((error: unknown) => {
+    heard.stop();
+    throw error;
+  });
   await checkSoon().catch(onFailure('the last beats on the bus could not be looked after'));
   const again = createTicker({
     everyMs: lookAgainMs,
@@ -155,9 +165,6 @@ export const openPingBook = async ({ sql, bus, records, clock, log, lookAgainMs 
     onFailure: onFailure('the last beats on the bus could not be looked after'),
   });
   const rereading = createTicker({ everyMs: 60_000, tick: reread, onFailure: onFailure('heartbeat keys could not be read') });
-  const listening = await sql.listen(outboxChannel, (topic) => {
-    if (topic === 'beat_key') drainSoon();
-  });
   const status = bus.onStatus((now) => {
     if (now === 'connected') void checkSoon().catch(onFailure('the last beats on the bus could not be looked after'));
   });

@@ -35,6 +35,8 @@ type Parts = {
   /** The file that keeps pings while the bus is away. */
   readonly spoolFile: string;
   readonly lookAgainMs: number;
+  /** Ends the waiting of its start. */
+  readonly signal: AbortSignal;
 };
 
 /** A probe that lacks keys, and the same ones, says so twice before everything is sent to it anew: what is under way shall arrive first. */
@@ -45,8 +47,8 @@ const noKey = '0'.repeat(64);
 const nobody = '00000000-0000-0000-0000-000000000000';
 
 export const startPings = async (parts: Parts): Promise<Pings> => {
-  const { sql, bus, records, clock, log, refusals, directory, partitions, isLeader, lookAgainMs } = parts;
-  const book = await openPingBook({ sql, bus, records, clock, log, lookAgainMs });
+  const { sql, bus, records, clock, log, refusals, directory, partitions, isLeader, lookAgainMs, signal } = parts;
+  const book = await openPingBook({ sql, bus, records, clock, log, lookAgainMs, signal });
   const spool = await openPingSpool(parts.spoolFile, log);
   const pingBus = createPingBus(bus, records, 'coordinator');
   const intake = createPingIntake({ pingBus: () => pingBus, spool, findKey: book.findKey, ear: 'coordinator', clock, log });

@@ -17,13 +17,16 @@ type Parts = { readonly place: BusPlace; readonly owner: string; readonly log: L
 
 const againMs = 1_000;
 
-/** A server that has just started, or a cluster without a leader, lets us in and takes no stream yet. */
-const untilStreams = async (bus: Bus, log: Log, signal: AbortSignal): Promise<void> => {
+/** Begins it anew until it is done: a server that has just started, or a cluster without a leader, lets us in and takes no stream yet. */
+export const untilBus = async (
+  work: () => Promise<void>,
+  { log, signal }: { readonly log: Log; readonly signal: AbortSignal },
+): Promise<void> => {
   let said: string | undefined;
   for (;;) {
     signal.throwIfAborted();
     try {
-      await ensureStreams(bus);
+      await work();
       return;
     } catch (error) {
       const why = String(error);
@@ -41,6 +44,6 @@ export const enterBus = async ({ place, owner, log, ends, signal }: Parts): Prom
   ends.push(bus.close);
   const system = await connectBus({ ...entrance, credentials: systemCredentials, name: `coordinator-system ${owner}`, log, signal });
   ends.push(system.close);
-  await untilStreams(bus, log, signal);
+  await untilBus(() => ensureStreams(bus), { log, signal });
   return { bus, system };
 };

@@ -1,5 +1,3 @@
-import { once } from 'node:events';
-import { createServer, type Server } from 'node:net';
 import { join } from 'node:path';
 import { afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { type App, createApp } from '../../coordinator/app.ts';
@@ -9,6 +7,7 @@ import { createLog } from '../../shared/base/log.ts';
 import { startChildProgram } from '../support/child-program.ts';
 import { startCoordinatorProcess } from '../support/coordinator-process.ts';
 import { eventually } from '../support/eventually.ts';
+import { createFickleDatabase } from '../support/fickle-database.ts';
 import { ownDatabase } from '../support/own-database.ts';
 import { createHouse, type House, testSecretKey } from '../support/people.ts';
 import { createAccount, environmentOf, freePort } from '../support/services.ts';
@@ -61,24 +60,15 @@ const begin = async (also: Readonly<Record<string, string>>): Promise<Begun> => 
   return { app, url: `http://127.0.0.1:${port}`, said: () => said, isUp: () => isUp, up };
 };
 
+const startRecovering = async (): Promise<string> => {
+  const recovering = await createFickleDatabase(database.url, () => true);
+  ends.push(recovering.close);
+  return recovering.url;
+};
+
 const partsOf = async (url: string): Promise<unknown> => {
   const answer = await fetch(`${url}/health`);
   return [answer.status, ((await answer.json()) as { parts: unknown }).parts];
-};
-
-/** What a Postgres says that still recovers from a crash. */
-const startRecovering = async (): Promise<string> => {
-  const fields = Buffer.from('SFATAL\0VFATAL\0C57P03\0Mthe database system is starting up\0\0');
-  const head = Buffer.alloc(5, 'E');
-  head.writeUInt32BE(fields.length + 4, 1);
-  const server: Server = createServer((socket) => {
-    socket.on('error', () => socket.destroy());
-    socket.once('data', () => socket.end(Buffer.concat([head, fields])));
-  }).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  ends.push(async () => server.close());
-  const address = server.address();
-  return `postgres://127.0.0.1:${typeof address === 'object' ? address?.port : 0}`;
 };
 
 describe('a coordinator whose database is not there yet', () => {
@@ -141,6 +131,15 @@ describe('a coordinator whose database is not there yet', () => {
     url.pathname = '/no_such_database';
     const other: unknown = await (await begin({ DATABASE_URL: url.href })).up.catch((error: unknown) => error);
     expect(other).toMatchObject({ message: expect.stringContaining('has no database no_such_database') });
+  });
+
+  test('and refuses every second connection comes up, and nobody has to start it again', async () => {
+    const fickle = await createFickleDatabase(database.url, (call) => call % 2 === 1);
+    ends.push(fickle.close);
+    const begun = await begin({ DATABASE_URL: fickle.url });
+    await begun.up;
+    expect(fickle.refused()).toBeGreaterThan(3);
+    await eventually(async () => (await fetch(`${begun.url}/health`)).ok);
   });
 
   test('and is a quarter of a second away comes up', async () => {
