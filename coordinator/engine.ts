@@ -47,6 +47,7 @@ import { createTrials, type Trials } from './probes/trials.ts';
 import { createProbeTrust } from './probes/trust.ts';
 import { createTwins } from './probes/twins.ts';
 import { createUncheckable } from './probes/uncheckable.ts';
+import { createWhereabouts } from './probes/whereabouts.ts';
 import { standingOf } from './standing.ts';
 import { alertsChannel } from './store/alerts-release.ts';
 import { type Sql, timeOf, wayOf } from './store/database.ts';
@@ -177,11 +178,16 @@ const putTogether = async (options: EngineOptions, ends: End[]): Promise<Engine>
   const twins = createTwins({ log, onTwice });
   const displacer = await watchConnections({ system, account: nats.account, clock, log, directory, isLeader, onTwice });
   ends.push(displacer.stop);
+  const { addressOf } = displacer;
+  const whereabouts = createWhereabouts({ sql, bus, clock, log, directory, roster, isLeader, addressOf });
   const presence = hearPresence({
     ...{ sql, bus, clock, log, directory, refusals, baseUrl, anchors, keyOf: keys.keyOf, renew: options.renew },
     rosterEpoch: () => roster().epoch,
     session: twins.hear,
-    onTrialAnswer: trials.answered,
+    onTrialAnswer: (answer) => {
+      trials.answered(answer);
+      whereabouts.answered(answer);
+    },
     onPresent: (present) => {
       dropped.hear(present);
       network.hear(present);
@@ -256,6 +262,7 @@ const putTogether = async (options: EngineOptions, ends: End[]): Promise<Engine>
   every('digests', timing.digestMs, async () => (isLeader() ? digests.tick() : undefined));
   every('stranded', timing.lookAgainMs, createUncheckable({ sql, directory, isLeader }).tick);
   every('trust', timing.networkTickMs, trust.settle);
+  every('whereabouts', timing.lookAgainMs, whereabouts.tick);
   const alerter = createAlerter({ sql, clock, log, owner, known: partitions.known });
   every('clock', timing.lookAgainMs, createClockNotice({ sql, owner, clock: options.databaseClock, isLeader }).tick);
   every('zones', timing.lookAgainMs, createZoneNotice({ sql, owner, clock, version: process.versions.tz, isLeader }).tick);

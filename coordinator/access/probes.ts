@@ -23,6 +23,9 @@ export type ListedProbe = {
   readonly version: string | null;
   readonly quarantined_at: Date | null;
   readonly quarantine_reason: string | null;
+  readonly doubted_at: Date | null;
+  readonly doubt_reason: string | null;
+  readonly place_trusted_as: string | null;
   readonly clock_offset_ms: number | null;
 };
 

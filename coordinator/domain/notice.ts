@@ -3,6 +3,8 @@ const noticeRemedies = {
   probe_lost: 'Start the probe again with the same data folder, or end it for good with "probe revoke".',
   bus_silent: 'Look at the bus (nats-server) and the way to it; nobody is taken for lost meanwhile.',
   probe_quarantined: "Look at the probe's network: resolver, firewall, IPv6. It returns by itself after clean checks.",
+  continent_doubted:
+    'Look where the probe stands. If not where it says: "probe revoke", and invite it anew for its continent. If there: "probe trust". Until then it confirms nothing.',
   probe_twice:
     'Stop one of the two processes. If nobody started a second one, the credentials have leaked: "probe revoke", and create the probe anew.',
   continent_alone: 'Bring probes of another continent back; until then incidents stay unconfirmed.',

@@ -17,6 +17,7 @@ import { invitePublicProbe, listAllProbeInvitations, revokeAnyProbeInvitation } 
 import { listProbes } from './probes/list-probes.ts';
 import { revokeProbe } from './probes/revoke-probe.ts';
 import { rotateProbe } from './probes/rotate-probe.ts';
+import { trustProbe } from './probes/trust-probe.ts';
 
 /** What an operator may do at the browser, too: nothing that lets somebody in. */
 export const operatorHandlers: { readonly [Id in keyof typeof operatorOperations]: Bound<object> } = {
@@ -40,6 +41,7 @@ export const installationHandlers: { readonly [Id in keyof typeof installationOp
   createProbe: bind(installationOperations.createProbe, createProbe),
   rotateProbe: bind(installationOperations.rotateProbe, rotateProbe),
   revokeProbe: bind(installationOperations.revokeProbe, revokeProbe),
+  trustProbe: bind(installationOperations.trustProbe, trustProbe),
   invitePublicProbe: bind(installationOperations.invitePublicProbe, invitePublicProbe),
   listAllProbeInvitations: bind(installationOperations.listAllProbeInvitations, listAllProbeInvitations),
   revokeAnyProbeInvitation: bind(installationOperations.revokeAnyProbeInvitation, revokeAnyProbeInvitation),

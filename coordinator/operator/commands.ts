@@ -93,6 +93,16 @@ export const commands: readonly Command[] = [
   },
   {
     ...today,
+    words: ['probe', 'trust'],
+    what: 'Say that a probe stands on the continent that it claims: a doubt ends, and comes up no more',
+    flags: { id: id('probe'), 'take-back': { what: 'say it no more: the probe is measured again', alone: true } },
+    run: async ({ gate }, given) => {
+      const flat = { probe_id: given.get('id'), is_trusted: !given.has('take-back') };
+      return (await gate.executeForInstallation(installationOperations.trustProbe, rawInput(installationOperations.trustProbe, flat))).body;
+    },
+  },
+  {
+    ...today,
     words: ['probe', 'list'],
     what: 'List probes, revoked ones included',
     flags: {},

@@ -11,7 +11,11 @@ import type { Directory } from './directory.ts';
  * that it had gone. Two that keep displacing each other hold the same credentials; then the operator is told, and they are left in peace for
  * a while. A server of 2.9 cannot end connections and ends a dead one by itself; of two that live, presence tells the older (twins.ts).
  */
-export type Displacer = { readonly stop: () => void };
+export type Displacer = {
+  /** The address that a key's newest connection comes from, as the server sees it. */
+  readonly addressOf: (key: string) => string | undefined;
+  readonly stop: () => void;
+};
 
 type Parts = {
   /** On the system account, which hears who connects. */
@@ -24,12 +28,17 @@ type Parts = {
   readonly onTwice: (probe: ProbeRow) => void;
 };
 
-type Connection = { readonly server: string; readonly client: number };
+type Connection = { readonly server: string; readonly client: number; readonly address: string | undefined };
 
-const event = z.object({ server: z.object({ id: z.string() }), client: z.object({ id: z.number(), user: z.string().default('') }) });
+const event = z.object({
+  server: z.object({ id: z.string() }),
+  client: z.object({ id: z.number(), user: z.string().default(''), host: z.string().optional() }),
+});
 const listed = z.object({
   server: z.object({ id: z.string() }),
-  data: z.object({ connections: z.array(z.object({ cid: z.number(), authorized_user: z.string().default('') })).nullish() }),
+  data: z.object({
+    connections: z.array(z.object({ cid: z.number(), authorized_user: z.string().default(''), ip: z.string().optional() })).nullish(),
+  }),
 });
 
 /** After so many within a minute two are taken to share their credentials. */
@@ -73,7 +82,7 @@ export const watchConnections = async (parts: Parts): Promise<Displacer> => {
     if (!heard.success) return;
     const { server, client } = heard.data;
     const older = connections.get(client.user);
-    connections.set(client.user, { server: server.id, client: client.id });
+    connections.set(client.user, { server: server.id, client: client.id, address: client.host });
     const probe = older && isLeader() ? await probeOf(client.user) : undefined;
     if (probe && older) await end(probe, older);
   });
@@ -82,17 +91,32 @@ export const watchConnections = async (parts: Parts): Promise<Displacer> => {
     if (heard.success && connections.get(heard.data.client.user)?.client === heard.data.client.id)
       connections.delete(heard.data.client.user);
   });
-  // Those who were there before us; of several servers the first to answer, the others' are learnt when they come anew.
-  const before = await system
-    .request(`$SYS.REQ.ACCOUNT.${account}.CONNZ`, JSON.stringify({ auth: true, limit: 10_000 }))
-    .then((message) => listed.safeParse(jsonOf(message.data)))
-    .catch((error: unknown) => void log.info({ err: error }, 'who is connected already cannot be told'));
-  if (before?.success)
-    for (const { cid, authorized_user } of before.data.data.connections ?? [])
-      if (!connections.has(authorized_user)) connections.set(authorized_user, { server: before.data.server.id, client: cid });
+  /** Those who were there before us. */
+  const learnt = new Set<string>();
+  const learn = async (subject: string): Promise<void> => {
+    const before = await system
+      .request(subject, JSON.stringify({ acc: account, auth: true, limit: 10_000 }))
+      .then((message) => listed.safeParse(jsonOf(message.data)))
+      .catch((error: unknown) => void log.info({ err: error }, 'who is connected already cannot be told'));
+    if (!before?.success) return;
+    const { server, data } = before.data;
+    learnt.add(server.id);
+    for (const { cid, authorized_user, ip } of data.connections ?? [])
+      if (!connections.has(authorized_user)) connections.set(authorized_user, { server: server.id, client: cid, address: ip });
+  };
+  // Of several servers one answers here; each of the others is asked when it first says that it is there, as all do every few seconds.
+  await learn(`$SYS.REQ.ACCOUNT.${account}.CONNZ`);
+  const servers = system.subscribe('$SYS.SERVER.*.STATSZ', async ({ subject }) => {
+    const [, , id = ''] = subject.split('.');
+    if (learnt.has(id)) return;
+    learnt.add(id);
+    await learn(`$SYS.REQ.SERVER.${id}.CONNZ`);
+  });
 
   return {
+    addressOf: (key) => connections.get(key)?.address,
     stop: () => {
+      servers.stop();
       connected.stop();
       gone.stop();
     },

@@ -90,6 +90,9 @@ export const createProbeIdentities = ({ account, clock, natsUrl, tlsFirst = fals
         version: row.version,
         quarantined_at: row.quarantined_at,
         quarantine_reason: row.quarantine_reason,
+        doubted_at: row.doubted_at,
+        doubt_reason: row.doubt_reason,
+        place_trusted_as: row.place_trusted_as,
         clock_offset_ms: row.clock_offset_ms,
       })),
   };

@@ -67,7 +67,7 @@ export const createProbeTrust = ({ sql, clock, log, directory, roster, owner, al
     const known = trusts.get(probe);
     // What we found out ourselves is on its way to the database.
     if (known && changed.has(probe)) return known;
-    return asWritten(known, directory.byId(probe)?.quarantined_at?.getTime() ?? null);
+    return asWritten(known, directory.byId(probe)?.sick_at?.getTime() ?? null);
   };
 
   const believe = (probe: string, then: Trust, now: Trust): void => {
@@ -95,7 +95,8 @@ export const createProbeTrust = ({ sql, clock, log, directory, roster, owner, al
       if (!state || state.watched.probe !== null || state.watched.kind === 'heartbeat') return;
       const name = String(target());
       const reach = reachOf(state.watched, roster());
-      const isSick = (probe: string) => trustOf(probe).sick_since !== null;
+      // Who is held because of its place refutes nobody either; only the operator's word ends that.
+      const isSick = (probe: string) => trustOf(probe).sick_since !== null || (directory.byId(probe)?.doubted_at ?? null) !== null;
       for (const { probe, shown } of shownBy(result, { state, reach, isSick })) {
         const then = trustOf(probe);
         const observed = { targets: targetsNow(probe).targets, isOnly: isOnlyOne(probe, roster()), isAll: pool.isAlone() };

@@ -236,7 +236,7 @@ export type DashboardProbe = { readonly name: string; readonly continent: string
 /** Who checks for this organisation, and whether they are heard. */
 export const dashboardProbes = (sql: Queryable, organisation: string): Promise<DashboardProbe[]> =>
   sql<DashboardProbe[]>`
-    select p.name, p.continent, p.quarantined_at is null and not exists (
+    select p.name, p.continent, p.quarantined_at is null and p.doubted_at is null and not exists (
       select 1 from notices n where n.kind = 'probe_lost' and n.subject = p.id::text and n.ended_at is null) as well
     from probes p
     where p.revoked_at is null and p.last_seen_at is not null and (p.organisation_id is null or p.organisation_id = ${organisation})

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import type { Continent } from '../../shared/base/continents.ts';
 import { type Share, together } from '../domain/refuted-share.ts';
 import type { Queryable } from './database.ts';
+import { notBelieved } from './probes.ts';
 
 /** What there is to know of probes by whom they check for: their health, and why to believe them or not. */
 
@@ -36,6 +37,9 @@ export type CheckerRow = {
   readonly is_lost: boolean;
   readonly quarantined_at: Date | null;
   readonly quarantine_reason: string | null;
+  readonly doubted_at: Date | null;
+  readonly doubt_reason: string | null;
+  readonly place_trusted_as: string | null;
   readonly clock_offset_ms: number | null;
   /** Distinct monitors of the organisation that it looked at since then, and how often. */
   readonly monitors: number;
@@ -48,8 +52,8 @@ export const checkersFor = (sql: Queryable, organisation: string, since: Date): 
     select r.probe_key, count(distinct r.monitor_key) as monitors, count(*) as checks
     from monitors m join results r on r.monitor_key = m.key and r.at > ${since}
     where m.organisation_id = ${organisation} group by r.probe_key)
-  select p.id, p.name, p.continent, p.organisation_id is not null as is_private, p.version, p.created_at, p.last_seen_at, p.quarantined_at,
-    p.quarantine_reason, p.clock_offset_ms, coalesce(l.monitors, 0) as monitors, coalesce(l.checks, 0) as checks,
+  select p.id, p.name, p.continent, p.organisation_id is not null as is_private, p.version, p.created_at, p.last_seen_at,
+    ${notBelieved(sql)}, p.doubted_at, p.doubt_reason, p.place_trusted_as, p.clock_offset_ms, coalesce(l.monitors, 0) as monitors, coalesce(l.checks, 0) as checks,
     exists (select 1 from notices n where n.kind = 'probe_lost' and n.subject = p.id::text and n.ended_at is null) as is_lost
   from probes p left join looked l on l.probe_key = p.key
   where p.revoked_at is null and (p.organisation_id = ${organisation} or p.organisation_id is null and p.last_seen_at is not null)

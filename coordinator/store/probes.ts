@@ -22,8 +22,16 @@ export type ProbeRow = {
   readonly created_at: Date;
   readonly revoked_at: Date | null;
   readonly last_seen_at: Date | null;
+  /** Since when it is not believed, and why: it is sick, or its place is doubted. */
   readonly quarantined_at: Date | null;
   readonly quarantine_reason: string | null;
+  /** Since when too much of what it saw was refuted. */
+  readonly sick_at: Date | null;
+  /** Since when it is known that it cannot be where it says, and how. */
+  readonly doubted_at: Date | null;
+  readonly doubt_reason: string | null;
+  /** The continent that the operator knows it to be on. */
+  readonly place_trusted_as: string | null;
   /** By how much it corrects the clock of its host. */
   readonly clock_offset_ms: number | null;
 };
@@ -32,11 +40,15 @@ export type ProbeKey = { readonly key: string; readonly until: number | null };
 
 const keysShape = z.array(z.object({ key: z.string(), until: z.number().nullable() }));
 
+/** A probe that is sick and one whose place is doubted are held alike. */
+export const notBelieved = (sql: Queryable) =>
+  sql`coalesce(quarantined_at, doubted_at) as quarantined_at, coalesce(quarantine_reason, doubt_reason) as quarantine_reason`;
+
 /** All of them, revoked ones included, because old results and watermarks refer to them; oldest first. */
 export const allProbes = async (sql: Queryable, organisation?: string): Promise<ProbeRow[]> => {
   const rows = await sql<ProbeRow[]>`
     select id, key, organisation_id, name, continent, keys, allowed_cidrs, seal_key, ear, version, created_at, revoked_at, last_seen_at,
-      quarantined_at, quarantine_reason, clock_offset_ms
+      ${notBelieved(sql)}, quarantined_at as sick_at, doubted_at, doubt_reason, place_trusted_as, clock_offset_ms
     from probes ${organisation === undefined ? sql`` : sql`where organisation_id = ${organisation}`} order by key`;
   return rows.map((row) => ({ ...row, keys: keysShape.parse(row.keys) }));
 };
@@ -156,6 +168,24 @@ export const writeSeen = async (sql: Queryable, seen: readonly Seen[]): Promise<
 
 export const setQuarantine = async (sql: Queryable, id: string, reason: string | null): Promise<void> => {
   await sql`update probes set quarantined_at = ${reason === null ? null : sql`coalesce(quarantined_at, now())`}, quarantine_reason = ${reason} where id = ${id}`;
+};
+
+/** It cannot be where it says. False when the operator has said that it is there, or this is known already. */
+export const doubtPlace = async (sql: Queryable, id: string, reason: string): Promise<boolean> => {
+  const rows = await sql`update probes set doubted_at = now(), doubt_reason = ${reason}
+    where id = ${id} and revoked_at is null and doubted_at is null and place_trusted_as is distinct from continent returning 1`;
+  if (rows.length > 0) await sql`select pg_notify(${outboxChannel}, 'probe')`;
+  return rows.length > 0;
+};
+
+/** The operator's word on where it is, or its end. Undefined when there is no such probe. */
+export const trustPlace = async (sql: Queryable, id: string, isTrusted: boolean): Promise<NamedProbe | undefined> => {
+  const [row] = await sql<NamedProbe[]>`
+    update probes set place_trusted_as = ${isTrusted ? sql`continent` : null},
+      doubted_at = ${isTrusted ? null : sql`doubted_at`}, doubt_reason = ${isTrusted ? null : sql`doubt_reason`}
+    where id = ${id} and revoked_at is null returning name, continent, organisation_id as organisation`;
+  if (row) await sql`select pg_notify(${outboxChannel}, 'probe')`;
+  return row;
 };
 
 /** What a probe says it has dropped since it was started; true when that is more than was known. */

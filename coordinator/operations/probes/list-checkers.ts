@@ -5,9 +5,15 @@ import type { Answer, InOrganisation } from '../context.ts';
 import { trustOut } from './trust-out.ts';
 
 /** What keeps it from being believed comes before whether it is heard. */
-const stateOf = ({ quarantined_at, last_seen_at, is_lost }: CheckerRow): 'well' | 'lost' | 'quarantined' | 'unseen' => {
+const stateOf = ({
+  quarantined_at,
+  doubted_at,
+  last_seen_at,
+  is_lost,
+}: CheckerRow): 'well' | 'lost' | 'doubted' | 'quarantined' | 'unseen' => {
   if (last_seen_at === null) return 'unseen';
   if (is_lost) return 'lost';
+  if (doubted_at !== null) return 'doubted';
   return quarantined_at === null ? 'well' : 'quarantined';
 };
 

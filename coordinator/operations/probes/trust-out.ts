@@ -9,7 +9,16 @@ type Row = {
   readonly last_seen_at: Date | null;
   readonly quarantined_at: Date | null;
   readonly quarantine_reason: string | null;
+  readonly doubted_at: Date | null;
+  readonly doubt_reason: string | null;
+  readonly place_trusted_as: string | null;
   readonly clock_offset_ms: number | null;
+};
+
+/** Nothing proves that a probe is where it says; it can only be shown that it is not, or be known otherwise. */
+const placeOf = ({ doubted_at, place_trusted_as, continent }: Row): 'doubted' | 'trusted' | 'not_proven' => {
+  if (doubted_at !== null) return 'doubted';
+  return place_trusted_as === continent ? 'trusted' : 'not_proven';
 };
 
 /** A probe as whoever relies on it may know it. */
@@ -21,6 +30,7 @@ export const trustOut = (row: Row, shares: ReadonlyMap<string, Refuted>) => {
     created_at: row.created_at.toISOString(),
     last_seen_at: row.last_seen_at?.toISOString() ?? null,
     quarantined: row.quarantined_at !== null,
+    ...{ place: placeOf(row), doubt: row.doubt_reason },
     refuted: share?.refuted ?? 0,
     targets: share?.targets ?? null,
   };

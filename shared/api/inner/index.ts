@@ -52,6 +52,7 @@ import {
   revokeAnyProbeInvitation,
   revokeProbe,
   rotateProbe,
+  trustProbe,
 } from './probes.ts';
 import { search } from './search.ts';
 import { endSecondFactor, proposeSecondFactor, replaceRecoveryCodes, showSecondFactor, startSecondFactor } from './second-factor.ts';
@@ -223,6 +224,7 @@ export const installationOperations = {
   createProbe,
   rotateProbe,
   revokeProbe,
+  trustProbe,
   invitePublicProbe,
   listAllProbeInvitations,
   revokeAnyProbeInvitation,

@@ -1,4 +1,4 @@
-import { array, boolean, dateTime, integer, maybe, nullable, object, string, uuid } from '../fields.ts';
+import { array, boolean, dateTime, integer, maybe, nullable, object, optional, string, uuid } from '../fields.ts';
 import { innerOperation } from '../operation.ts';
 import { invited, ProbeInvitationMadeOut, ProbeInvitationOut } from '../probes.ts';
 
@@ -38,6 +38,16 @@ export const revokeProbe = innerOperation({
   refusals: ['probe_not_found'],
 });
 
+export const trustProbe = innerOperation({
+  id: 'trustProbe',
+  access: 'manage',
+  summary: 'Say that a probe stands on the continent that it claims, or take that back; said, a doubt about it ends and comes up no more',
+  params: probeId,
+  body: object('TrustProbeIn', { is_trusted: optional(boolean(), true) }),
+  response: object('TrustedProbeOut', { id: uuid(), name: string(), continent: string(), is_trusted: boolean() }),
+  refusals: ['probe_not_found'],
+});
+
 /** What whoever relies on a probe may know of it: its health, and why to believe it or not. */
 const trust = {
   id: uuid(),
@@ -48,6 +58,11 @@ const trust = {
   last_seen_at: nullable(dateTime()),
   quarantined: boolean(),
   quarantine_reason: nullable(string()),
+  place: string({
+    description:
+      '`not_proven`: nothing speaks against the continent that it claims; `doubted`: it cannot be there; `trusted`: the operator knows that it is there.',
+  }),
+  doubt: nullable(string(), { description: 'Why it cannot be on the continent that it claims.' }),
   clock_offset_ms: nullable(integer(), { description: 'By how much it corrects the clock of its host.' }),
   refuted: integer({}, { description: 'Hosts that it saw failing while other continents saw them well.' }),
   targets: nullable(integer(), { description: 'Of how many hosts that is; null where nothing is refuted.' }),
@@ -76,7 +91,7 @@ export const listCheckers = innerOperation({
       object('CheckerOut', {
         ...trust,
         private: boolean({ description: 'It checks for this organisation alone.' }),
-        state: string({ description: '`well`, `lost`, `quarantined` or `unseen`.' }),
+        state: string({ description: '`well`, `lost`, `doubted`, `quarantined` or `unseen`.' }),
         monitors: integer({}, { description: 'How many monitors of the organisation it looked at in the last ten minutes.' }),
         checks: integer({}, { description: 'How often.' }),
       }),

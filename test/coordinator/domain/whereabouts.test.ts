@@ -1,7 +1,17 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { doubtedOf, isImpossible, leastDistanceKm, type Placed } from '../../../coordinator/domain/whereabouts.ts';
+import {
+  doubtedOf,
+  doubtSentence,
+  isImpossible,
+  leastDistanceKm,
+  measurable,
+  measurersOf,
+  type Placed,
+  roundTripOf,
+} from '../../../coordinator/domain/whereabouts.ts';
 import { continents } from '../../../shared/base/continents.ts';
+import { noPhases } from '../../../shared/checks/result.ts';
 
 const frankfurt: Placed = { id: 'frankfurt', continent: 'Europe' };
 const lagos: Placed = { id: 'lagos', continent: 'Africa' };
@@ -81,6 +91,52 @@ describe('where a probe can be', () => {
           expect([...doubtedOf([...all, liar], trips)].filter((id) => id !== 'liar')).toEqual([]);
         },
       ),
+    );
+  });
+});
+
+describe('what is measured', () => {
+  const at = (place: Placed, address?: string) => ({ ...place, address });
+
+  test('are probes at public addresses of their own', () => {
+    const addressed = [
+      ...[at(frankfurt, '198.41.0.4'), at(lagos, '10.0.0.7'), at(virginia, '127.0.0.1'), at(singapore), at(sydney, 'no address')],
+      at(saoPaulo, '2a00:1450:4001:80e::200e'),
+    ];
+    expect(measurable(addressed).map(({ id }) => id)).toEqual(['frankfurt', 'sao-paulo']);
+  });
+
+  test('is no address that probes of several continents come from, as through one gate', () => {
+    const second: Placed = { id: 'paris', continent: 'Europe' };
+    const shared = [at(frankfurt, '198.41.0.4'), at(second, '198.41.0.4'), at(lagos, '199.9.14.201'), at(sydney, '199.9.14.201')];
+    expect(measurable(shared).map(({ id }) => id)).toEqual(['frankfurt', 'paris']);
+  });
+
+  test('by one probe of each continent that could prove anything, another one each time', () => {
+    const able = [...all, { id: 'paris', continent: 'Europe' } as const];
+    const by = (round: number) => measurersOf(sydney, able, round).map(({ id }) => id);
+    expect(by(0)).toEqual(['frankfurt', 'lagos', 'virginia', 'sao-paulo']);
+    expect(by(1)).toEqual(['paris', 'lagos', 'virginia', 'sao-paulo']);
+    expect(measurersOf(sydney, [sydney, singapore], 0)).toEqual([]);
+  });
+
+  test('counts when the host itself took or refused the connection, and never when somebody on the way may have spoken', () => {
+    const phases = { ...noPhases, tcp: 12 };
+    const failed = (name: string) => roundTripOf({ outcome: 'fail', cause: { class: name, params: {} }, phases });
+    expect(roundTripOf({ outcome: 'ok', cause: null, phases })).toBe(12);
+    for (const name of ['connection_refused', 'tls_not_spoken', 'tls_closed', 'unexpected_status']) expect(failed(name)).toBe(12);
+    for (const name of ['host_unreachable', 'network_unreachable', 'connection_failed', 'connection_reset', 'timeout', 'of_tomorrow'])
+      expect(failed(name)).toBeUndefined();
+    expect(roundTripOf({ outcome: 'unknown', cause: { class: 'connection_refused', params: {} }, phases })).toBeUndefined();
+    expect(roundTripOf({ outcome: 'ok', cause: null, phases: null })).toBeUndefined();
+  });
+
+  test('a doubt says which ways are too short', () => {
+    const liar = { id: 'liar', name: 'Suva', continent: 'Oceania' } as const;
+    const named = [liar, ...all.map((one) => ({ ...one, name: one.id }))];
+    const trips = [trip('frankfurt', 'liar', 9), trip('liar', 'frankfurt', 3.2), trip('lagos', 'liar', 31), trip('virginia', 'liar', 90)];
+    expect(doubtSentence(liar, named, trips)).toBe(
+      'It answers frankfurt (Europe) in 4 ms and lagos (Africa) in 31 ms: no host in Oceania can be so near',
     );
   });
 });

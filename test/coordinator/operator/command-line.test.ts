@@ -37,7 +37,7 @@ test('nothing at all is no command', () => {
 
 test.each<[line: string, says: string]>([
   ['probe lst', 'Did you mean probe list?'],
-  ['probe', 'create, rotate, revoke, list'],
+  ['probe', 'create, rotate, revoke, trust, list'],
   ['prob list', 'Did you mean probe?'],
   ['probe create --nmae Oslo', 'Did you mean --name?'],
   ['probe create --name Oslo', '--continent (where it stands'],

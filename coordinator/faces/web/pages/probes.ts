@@ -16,6 +16,7 @@ type Checker = OutputOf<typeof listCheckers>['items'][number];
 const marks: Readonly<Record<string, readonly [state: State, words: string]>> = {
   well: ['up', 'Well'],
   lost: ['down', 'Not heard'],
+  doubted: ['verifying', 'Place doubted'],
   quarantined: ['verifying', 'Quarantined'],
   unseen: ['pending', 'Never heard yet'],
 };
@@ -40,9 +41,18 @@ export const refutedText = ({ refuted, targets }: Pick<Checker, 'refuted' | 'tar
 const checkedText = ({ monitors, checks }: Checker): string =>
   monitors === 0 ? 'nothing' : `${countText(monitors)} ${monitors === 1 ? 'monitor' : 'monitors'}, ${countText(checks)} looks`;
 
+const placeWords: Readonly<Record<string, string>> = {
+  not_proven: 'not proven',
+  doubted: 'doubted',
+  trusted: 'the operator’s word',
+};
+
+/** A private probe checks for those who know where it stands. */
+const placeText = (checker: Checker): string => (checker.private ? 'yours to know' : (placeWords[checker.place] ?? checker.place));
+
 const rowOf = (checker: Checker, { times }: MembersRequest): Html => {
-  const { id, name, version, last_seen_at, quarantine_reason, state, clock_offset_ms } = checker;
-  return html`<tr id="probe-${id}" data-row><td data-label="State"><span>${markOf(checker)}${state === 'quarantined' && html`<span class="window-near">${quarantine_reason ?? 'It is not believed for now'}. What it says counts as unknown.</span>`}</span></td><td data-label="Probe"><span><b>${name}</b>${checker.private && html` <span class="softer">· your own</span>`}</span></td><td data-label="Checked for you">${checkedText(checker)}</td><td data-label="Refuted">${refutedText(checker)}</td><td data-label="Clock">${clockText(clock_offset_ms)}</td><td data-label="Version">${version ?? '–'}</td><td data-label="Last heard" class="number">${last_seen_at === null ? 'never' : times.ago(last_seen_at)}</td></tr>`;
+  const { id, name, version, last_seen_at, quarantine_reason, doubt, state, clock_offset_ms } = checker;
+  return html`<tr id="probe-${id}" data-row><td data-label="State"><span>${markOf(checker)}${(state === 'quarantined' || state === 'doubted') && html`<span class="window-near">${(state === 'doubted' ? doubt : quarantine_reason) ?? 'It is not believed for now'}. What it says counts as unknown.</span>`}</span></td><td data-label="Probe"><span><b>${name}</b>${checker.private && html` <span class="softer">· your own</span>`}</span></td><td data-label="Place">${placeText(checker)}</td><td data-label="Checked for you">${checkedText(checker)}</td><td data-label="Refuted">${refutedText(checker)}</td><td data-label="Clock">${clockText(clock_offset_ms)}</td><td data-label="Version">${version ?? '–'}</td><td data-label="Last heard" class="number">${last_seen_at === null ? 'never' : times.ago(last_seen_at)}</td></tr>`;
 };
 
 const byContinent = (items: readonly Checker[]): ReadonlyMap<string, readonly Checker[]> => {
@@ -116,8 +126,8 @@ export const probesPage: Page = {
         ...continents,
       ].map(
         ([continent, own]) =>
-          html`<section><div class="section-head"><h2>${continent}</h2></div><div class="table-card"><table class="cards probes"><thead><tr><th scope="col">State</th><th scope="col">Probe</th><th scope="col">Checked for you</th><th scope="col">Refuted</th><th scope="col">Clock</th><th scope="col">Version</th><th scope="col" class="number">Last heard</th></tr></thead><tbody>${own.map((each) => rowOf(each, request))}</tbody></table></div></section>`,
-      )}${invitations}<section class="card stack"><h2>How to read this</h2><p class="soft">Checked for you: what it looked at in the last ${countedMinutes} minutes. Refuted: hosts that it saw failing while other continents saw them well; at 40 % of them, of three at least, it is quarantined, and comes back after a run of right looks. Clock: how wrong its host’s is; times are corrected by that, measured with every sign of life.</p></section></div>`,
+          html`<section><div class="section-head"><h2>${continent}</h2></div><div class="table-card"><table class="cards probes"><thead><tr><th scope="col">State</th><th scope="col">Probe</th><th scope="col">Place</th><th scope="col">Checked for you</th><th scope="col">Refuted</th><th scope="col">Clock</th><th scope="col">Version</th><th scope="col" class="number">Last heard</th></tr></thead><tbody>${own.map((each) => rowOf(each, request))}</tbody></table></div></section>`,
+      )}${invitations}<section class="card stack"><h2>How to read this</h2><p class="soft">Checked for you: what it looked at in the last ${countedMinutes} minutes. Refuted: hosts that it saw failing while other continents saw them well; at 40 % of them, of three at least, it is quarantined, and comes back after a run of right looks. Place: nothing proves that a probe is on its continent, but how soon its host answers probes elsewhere can show that it is not; one that is too near to two other continents is doubted, and confirms nothing until the operator says that it is there. Clock: how wrong its host’s is; times are corrected by that, measured with every sign of life.</p></section></div>`,
     });
   },
 };

@@ -90,7 +90,8 @@ const organisationsOf = ({ items, next_cursor }: Organisations, { times }: Opera
       html`<p class="actions pages-more"><a class="button" rel="next" href="${safeUrl(`/operator${query({ cursor: next_cursor })}`)}">More organisations</a></p>`,
   );
 
-const stateOf = ({ quarantined, last_seen_at }: Probe): readonly [State, string] => {
+const stateOf = ({ quarantined, place, last_seen_at }: Probe): readonly [State, string] => {
+  if (place === 'doubted') return ['verifying', 'Place doubted'];
   if (quarantined) return ['verifying', 'Quarantined'];
   return last_seen_at === null ? ['pending', 'Never heard yet'] : ['up', 'Believed'];
 };
@@ -105,7 +106,7 @@ const probesOf = (items: readonly Probe[], { times }: OperatorsRequest): Html =>
           ['State', 'Probe', 'Continent', 'Checks for', 'Version', 'Last heard'],
           inUse.map(
             (probe) =>
-              html`<tr><td data-label="State"><span>${stateMark(...stateOf(probe))}${probe.quarantined && html`<span class="window-near">${probe.quarantine_reason}</span>`}</span></td><td data-label="Probe"><b>${probe.name}</b></td><td data-label="Continent">${probe.continent}</td><td data-label="Checks for">${probe.organisation === null ? 'everybody' : 'one organisation'}</td><td data-label="Version">${probe.version ?? '–'}</td><td data-label="Last heard">${probe.last_seen_at === null ? 'never' : times.ago(probe.last_seen_at)}</td></tr>`,
+              html`<tr><td data-label="State"><span>${stateMark(...stateOf(probe))}${probe.quarantined && html`<span class="window-near">${probe.doubt ?? probe.quarantine_reason}</span>`}</span></td><td data-label="Probe"><b>${probe.name}</b></td><td data-label="Continent">${probe.continent}</td><td data-label="Checks for">${probe.organisation === null ? 'everybody' : 'one organisation'}</td><td data-label="Version">${probe.version ?? '–'}</td><td data-label="Last heard">${probe.last_seen_at === null ? 'never' : times.ago(probe.last_seen_at)}</td></tr>`,
           ),
           'probe list',
         ),
