@@ -114,6 +114,10 @@ const variables = z.object({
       (servers) => servers.every((server) => parseResolver(server) !== undefined),
       'must be addresses such as 192.0.2.1 or [2001:db8::1]:53, several with commas',
     ),
+  /** What `operator backups nightly` tells of each run: a heartbeat's address, best at another installation. */
+  BACKUP_HEARTBEAT_URL: z.url({ protocol: /^https?$/, error: 'must be an http:// or https:// address' }).optional(),
+  /** The server that its drill restores on; without it the database's own. */
+  BACKUP_TRIAL_URL: postgresAddress.optional(),
   KEEP_RAW_DAYS: days(7),
   KEEP_ROLLUP_DAYS: days(400),
   KEEP_LEDGER_DAYS: days(400),

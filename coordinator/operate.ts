@@ -1,6 +1,7 @@
 import { systemClock } from '../shared/base/clock.ts';
 import { createLog } from '../shared/base/log.ts';
 import { createOrganisationLookup } from './access/organisation-lookup.ts';
+import { createBackups } from './backups/nightly.ts';
 import { type Config, readConfig } from './config.ts';
 import { createEntrance } from './gate.ts';
 import { isAlone, runAlone, runUnderstood, type Streams, understand } from './operator/index.ts';
@@ -19,6 +20,12 @@ const keysOf = (config: Config): Readonly<Record<string, string>> => ({
   NATS_OPERATOR_SEED: config.NATS_OPERATOR_SEED,
   NATS_CREDENTIALS: config.NATS_CREDENTIALS,
   NATS_SYSTEM_CREDENTIALS: config.NATS_SYSTEM_CREDENTIALS,
+});
+
+const backupSettingsOf = (config: Config) => ({
+  databaseUrl: config.DATABASE_URL,
+  trialUrl: config.BACKUP_TRIAL_URL,
+  heartbeat: config.BACKUP_HEARTBEAT_URL,
 });
 
 /**
@@ -49,6 +56,7 @@ export const operate = async (
         organisations: createOrganisationLookup(sql),
         migrate: () => migrate(sql),
         backup: (file, progress, what) => writeBackup(sql, file, progress, what),
+        backups: createBackups({ sql, clock: systemClock, settings: backupSettingsOf(config), warn: streams.err }),
         restore: (file, replace, progress) => readBackup(sql, file, replace, progress),
         keys: keysOf(config),
         rotateKey: () => secrets.rotate(sql),

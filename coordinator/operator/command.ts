@@ -8,12 +8,24 @@ export type OperatorParts = {
   /** The names of the migrations that the schema was brought up to date with. */
   readonly migrate: () => Promise<readonly string[]>;
   readonly backup: (file: string, progress: Progress, what?: { readonly withResults: boolean }) => Promise<Copied>;
+  readonly backups: ScheduledBackups;
   readonly restore: (file: string, replace: boolean, progress: Progress) => Promise<Copied>;
   /** What must be kept beside backups, by the names of the variables that hold it. */
   readonly keys: Readonly<Record<string, string>>;
   readonly rotateKey: () => Promise<{ readonly id: string; readonly rewritten: number }>;
   /** Missing where no key before this one was named. */
   readonly replaceSecretKey?: ((progress: Progress) => Promise<{ readonly id: string; readonly rewritten: number }>) | undefined;
+};
+
+/** What stands in a folder of backups, and the drill that restores them on trial. */
+export type ScheduledBackups = {
+  readonly nightly: (wishes: {
+    readonly folder: string;
+    readonly keepDays: number;
+    readonly withResults: boolean;
+    readonly reserveBytes: number;
+  }) => Promise<unknown>;
+  readonly drillNewest: (folder: string, tells: boolean) => Promise<unknown>;
 };
 
 export type Progress = (table: string, rows: number) => void;

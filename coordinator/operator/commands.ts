@@ -4,6 +4,7 @@ import { rawInput } from '../../shared/api/operation.ts';
 import { operatorIn } from '../access/caller.ts';
 import { type Command, type HouseCommand, UsageFault } from './command.ts';
 import { configOf, days, id, input, oneOrAll, onInstallation, organisation, required, today, upon, within } from './command-parts.ts';
+import { commandsOfBackups } from './commands-of-backups.ts';
 import { commandsOfChannels } from './commands-of-channels.ts';
 import { commandsOfInvitations } from './commands-of-invitations.ts';
 import { commandsOfKeys } from './commands-of-keys.ts';
@@ -218,29 +219,7 @@ export const commands: readonly Command[] = [
     onToday: false,
     run: async ({ migrate }) => ({ applied: await migrate() }),
   },
-  {
-    ...today,
-    words: ['backup'],
-    what: 'Write everything to one file, as it is at this moment',
-    flags: {
-      file: required('where to write it'),
-      'without-results': { what: 'leave raw results out, which are nearly all of it; hourly figures stay', alone: true },
-    },
-    run: async ({ backup }, given, progress) => {
-      const file = given.get('file') ?? '';
-      return { file, ...(await backup(file, progress, { withResults: !given.has('without-results') })) };
-    },
-  },
-  {
-    ...today,
-    words: ['restore'],
-    what: 'Put a backup into an empty database, while no coordinator works on it',
-    flags: { file: required('the backup'), replace: { what: 'lose what the database holds now', alone: true } },
-    run: async ({ restore }, given, progress) => {
-      const file = given.get('file') ?? '';
-      return { file, ...(await restore(file, given.has('replace'), progress)) };
-    },
-  },
+  ...commandsOfBackups,
   {
     ...today,
     words: ['key', 'rotate'],

@@ -68,6 +68,9 @@ const faultsOf = (command: Command, { faults }: InvalidInput): string =>
 /** A file or a host that cannot be reached: nothing that a stack would explain. */
 const isOfSystem = (error: Error): boolean => 'syscall' in error || codeOf(error) === 'CONNECT_TIMEOUT';
 
+/** What backups refuse, in words. */
+const ownFaults: readonly string[] = ['NoBackup', 'NoRoom'];
+
 /** What a command gave, in the form that was asked for. */
 const print = (result: unknown, given: Given, { out, err }: Streams, text = asText): void => {
   out(`${given.has('json') ? JSON.stringify(result) : text(result)}\n`);
@@ -86,7 +89,8 @@ const ended = async (command: Command, streams: Streams, work: () => Promise<voi
       return misused;
     }
     if (error instanceof Refusal) err(`${error.message} (${error.code})\n`);
-    else if (error instanceof Error && (error.name === 'NoBackup' || isOfSystem(error))) err(`${commandName(command)}: ${error.message}\n`);
+    else if (error instanceof Error && (ownFaults.includes(error.name) || isOfSystem(error)))
+      err(`${commandName(command)}: ${error.message}\n`);
     else throw error;
     return failed;
   }

@@ -1,4 +1,4 @@
-import type { Transaction } from './database.ts';
+import { type Sql, type Transaction, wayOf } from './database.ts';
 
 /** Any numbers will do, as long as they differ and every version takes the same. */
 const numbers = {
@@ -9,9 +9,34 @@ const numbers = {
   pingKeys: 7_301,
   /** Two that replaced SECRET_KEY at once would each make a newest key. */
   secretKey: 7_405_023,
+  /** Two would sweep away what the other writes. */
+  backups: 7_405_024,
 } as const;
 
 /** Waits until no other transaction, of this coordinator or another, does the same; holds it until this one ends. */
 export const doAlone = async (transaction: Transaction, what: keyof typeof numbers): Promise<void> => {
   await transaction`select pg_advisory_xact_lock(${numbers[what]})`;
+};
+
+/** How often the lock's own transaction is heard of: the database ends one that says nothing. */
+const signOfLifeMs = 2_000;
+
+/** Does it while nobody else does, for as long as it takes; undefined where somebody does already. */
+export const holdAlone = async <Result>(sql: Sql, what: keyof typeof numbers, work: () => Promise<Result>): Promise<Result | undefined> => {
+  const own = wayOf(sql).openPatient();
+  try {
+    return (await own.begin(async (transaction) => {
+      const [row] = await transaction<{ mine: boolean }[]>`select pg_try_advisory_xact_lock(${numbers[what]}) as mine`;
+      if (!row?.mine) return undefined;
+      // A failure is heard of when the transaction ends.
+      const alive = setInterval(() => void transaction`select 1`.catch(() => undefined), signOfLifeMs);
+      try {
+        return await work();
+      } finally {
+        clearInterval(alive);
+      }
+    })) as Result | undefined;
+  } finally {
+    await own.end({ timeout: 5 });
+  }
 };

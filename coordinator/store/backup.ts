@@ -115,8 +115,36 @@ async function* backupBytes(
   yield recordBytes('Z', json({ rows: done.rows, sha256: sum.digest('hex') }));
 }
 
+/** So many bytes go to the disk between two looks at its room. */
+const lookEvery = 16 * 1024 * 1024;
+
+/** Passes everything on, and asks now and then whether there is room for more. */
+const watched = (demand: () => Promise<void>) =>
+  async function* (source: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+    let since = lookEvery;
+    for await (const chunk of source) {
+      since += chunk.length;
+      if (since >= lookEvery) {
+        await demand();
+        since = 0;
+      }
+      yield chunk;
+    }
+  };
+
+type How = {
+  readonly withResults?: boolean;
+  /** Throws where the disk has no room for more. */
+  readonly demand?: () => Promise<void>;
+};
+
 /** Writes everything as it was at one moment to a file; coordinators may go on working. The file is there whole or not at all. */
-export const writeBackup = async (sql: Sql, file: string, progress: Progress, { withResults = true } = {}): Promise<BackupDone> => {
+export const writeBackup = async (
+  sql: Sql,
+  file: string,
+  progress: Progress,
+  { withResults = true, demand = async () => undefined }: How = {},
+): Promise<BackupDone> => {
   const done = { tables: 0, rows: 0 };
   const partial = `${file}.partial`;
   try {
@@ -124,6 +152,7 @@ export const writeBackup = async (sql: Sql, file: string, progress: Progress, { 
       pipeline(
         Readable.from(backupBytes(transaction, createHash('sha256'), done, { progress, withResults })),
         createGzip(),
+        watched(demand),
         createWriteStream(partial, { mode: 0o600, flush: true }),
       ),
     );

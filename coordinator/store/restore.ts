@@ -146,6 +146,21 @@ const restoreAll = async (transaction: Transaction, source: Readable, replace: b
   return done;
 };
 
+/** What a backup says of itself, without all that comes behind. @throws NoBackup when it is none. */
+export const backupHeader = async (file: string): Promise<z.infer<typeof headerShape>> => {
+  await access(file, constants.R_OK);
+  const source = unpacked(file);
+  try {
+    const { value: first } = await recordsOf(source).next();
+    if (first?.kind !== 'H') throw new NoBackup('it does not begin with what it is');
+    return parsed(headerShape, first);
+  } catch (error) {
+    throw isOfZip(error) ? new NoBackup('it is damaged, or no backup at all') : error;
+  } finally {
+    source.destroy();
+  }
+};
+
 /** Puts a backup into a database with today's schema: all of it, or nothing. @throws NoBackup when the file or the database is unfit. */
 export const readBackup = async (sql: Sql, file: string, replace: boolean, progress: Progress): Promise<BackupDone> => {
   await access(file, constants.R_OK);

@@ -10,7 +10,7 @@ const folder = join(import.meta.dirname, '../../deploy/systemd');
 const isThere = spawnSync('systemd-analyze', ['--version']).status === 0;
 if (!isThere) process.stderr.write('SKIPPED: without systemd-analyze nobody judges the units\n');
 
-test.skipIf(!isThere).each(['antipode-coordinator', 'antipode-nats'])(
+test.skipIf(!isThere).each(['antipode-coordinator', 'antipode-nats', 'antipode-backup'])(
   '%s.service is a unit, and lets nothing out that need not be',
   (name) => {
     const scratch = mkdtempSync(join(tmpdir(), 'antipode-units-'));
@@ -31,3 +31,12 @@ test.skipIf(!isThere).each(['antipode-coordinator', 'antipode-nats'])(
     }
   },
 );
+
+test.skipIf(!isThere)('the timer of backups is one, and begins the unit of its name each night', () => {
+  const file = join(folder, 'antipode-backup.timer');
+  const verified = spawnSync('systemd-analyze', ['verify', '--man=no', file], { encoding: 'utf8' });
+  expect(`${verified.stdout}${verified.stderr}`.split('\n').filter((line) => line.includes('antipode-backup.timer'))).toEqual([]);
+  const when = /^OnCalendar=(.+)$/m.exec(readFileSync(file, 'utf8'))?.[1] ?? '';
+  const next = spawnSync('systemd-analyze', ['calendar', '--base-time=2026-11-23 12:00:00 UTC', when], { encoding: 'utf8' });
+  expect(next.stdout).toContain('Tue 2026-11-24 03:17:00 UTC');
+});

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { untilNext } from '../../../coordinator/operator/commands-of-backups.ts';
 import { understand } from '../../../coordinator/operator/index.ts';
 
 /** What is said of a line before any house is needed. */
@@ -48,4 +49,12 @@ test.each<[line: string, says: string]>([
   ['probe revoke --id=', '--id needs a value'],
 ])('%s is told what would be right', (line, says) => {
   expect(said(...line.split(' '))).toMatchObject({ code: 2, out: '', err: expect.stringContaining(says) });
+});
+
+test('what is done each day waits for the next time that clocks in UTC show it', () => {
+  const now = Date.UTC(2026, 10, 23, 3, 17);
+  expect(untilNext('03:18', now)).toBe(60_000);
+  expect(untilNext('03:17', now)).toBe(86_400_000);
+  expect(untilNext('03:16', now)).toBe(86_340_000);
+  for (const wrong of ['24:00', '3:17', '03:60', 'noon']) expect(() => untilNext(wrong, now)).toThrow('such as 03:17');
 });

@@ -13,6 +13,7 @@ const run = async (...argv: readonly string[]) => {
     migrate: async () => [],
     backup: unused,
     restore: unused,
+    backups: { nightly: unused, drillNewest: unused },
     keys: {},
     rotateKey: unused,
   };

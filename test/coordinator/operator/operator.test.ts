@@ -34,6 +34,7 @@ const parts = (): OperatorParts => ({
   organisations: createOrganisationLookup(bench.sql),
   migrate: () => migrate(bench.sql),
   backup: (file, progress) => writeBackup(bench.sql, file, progress),
+  backups: { nightly: async () => ({}), drillNewest: async () => ({}) },
   restore: (file, replace, progress) => readBackup(bench.sql, file, replace, progress),
   keys: { SECRET_KEY: testSecretKey, NATS_CREDENTIALS: '-----BEGIN NATS USER JWT-----\nx\n' },
   rotateKey: () => bench.secrets.rotate(bench.sql),
@@ -50,9 +51,8 @@ const run = async (...argv: readonly string[]): Promise<Said> => {
   const err = (text: string) => {
     said.err += text;
   };
-  const streams = { out, err, watched: false };
-  const understood = understand(argv, streams);
-  const code = typeof understood === 'number' ? understood : await runUnderstood(understood, parts(), streams);
+  const understood = understand(argv, { out, err, watched: false });
+  const code = typeof understood === 'number' ? understood : await runUnderstood(understood, parts(), { out, err, watched: false });
   return { code, ...said };
 };
 
