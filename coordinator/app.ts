@@ -176,6 +176,7 @@ export const createApp = (config: Config, overrides: Overrides = {}): App => {
     downloadRoutes(web, { onFailure: (error) => log.error({ err: error }, 'a download could not be bundled') });
     restRoutes(web, {
       ...{ limiter, log, baseUrl: () => baseUrl, corsOrigins: config.CORS_ORIGINS },
+      isAboutOpen: () => ownRecord.shown(false) !== undefined,
       execute: patiently(gate.execute),
       authenticate: patiently(tokens.authenticate),
     });

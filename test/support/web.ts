@@ -94,12 +94,15 @@ export const startWeb = async ({
   door,
   trials = noTrials,
   host = '127.0.0.1',
+  ownRecord = () => ownRecordOfTest,
   readDocument,
   ...overrides
 }: Partial<WebParts> & {
   readonly services?: Services;
   readonly door?: Door;
   readonly trials?: TrialsPart;
+  /** What the house tells of itself, and to whom; to everyone if not said. */
+  readonly ownRecord?: WebParts['instruments']['ownRecord'];
   /** Documents of clients that say who they are by an address. */
   readonly readDocument?: OauthParts['readDocument'];
   /** What browsers call it: passkeys want a name. */
@@ -149,7 +152,7 @@ export const startWeb = async ({
   const consents = oauthRoutes(app, { ...assistants, log, baseUrl });
   const pages = webRoutes(app, {
     ...{ clock, log, gate, onChange: changes.onChange, authenticate: sessions.authenticate },
-    instruments: { baseUrl, readShare: createShares(sql).read, consents, ownRecord: () => ownRecordOfTest },
+    instruments: { baseUrl, readShare: createShares(sql).read, consents, ownRecord },
     ...overrides,
   });
   refuseOutside(app, log, pages.answerNotFound);

@@ -134,7 +134,8 @@ const componentPart = (name: string, schema: unknown): string => {
 const anchor = (tag: string): string => `tag-${tag.toLowerCase().replaceAll(' ', '-')}`;
 
 /** The API document as one page for people: nothing from elsewhere, and without scripts only the buttons are missing. */
-export const docsPage = (document: ApiDocument, baseUrl: string): string => {
+/** `isAboutOpen`: the page about the installation itself is open to everyone. */
+export const docsPage = (document: ApiDocument, baseUrl: string, isAboutOpen = false): string => {
   const listed: readonly Listed[] = Object.entries(document.paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, entry]) => ({ method: method.toUpperCase(), path, entry })),
   );
@@ -167,6 +168,6 @@ export const docsPage = (document: ApiDocument, baseUrl: string): string => {
 <title>Antipode API, version 1</title><style>${docsStyle}</style></head>
 <body><a class="skip" href="#content">Skip to the content</a><div class="page">
 <nav aria-label="Contents"><p><a href="#begin">How to begin</a></p>${contents}<p><a href="#config">Keys of a config</a></p><p><a href="#plans">Plans</a></p><p><a href="#client">The client</a></p><p><a href="#assistants">Assistants</a></p><p><a href="#objects">Objects</a></p></nav>
-<main id="content"><h1>Antipode API</h1><p class="faint">Version 1, document ${escapeHtml(String(document.info.version))}. For machines: <a href="/api/v1/openapi.json">openapi.json</a></p>
+<main id="content"><h1>Antipode API</h1><p class="faint">Version 1, document ${escapeHtml(String(document.info.version))}. For machines: <a href="/api/v1/openapi.json">openapi.json</a>.${isAboutOpen ? ' How well this installation does: <a href="/about">/about</a>' : ''}</p>
 ${about}${beginning(baseUrl)}${chapters}${configChapter()}${plansChapter()}${clientChapter(baseUrl)}${assistantsChapter(baseUrl)}<h2 id="objects">Objects</h2>${objects}</main></div><script>${docsScript}</script></body></html>`;
 };

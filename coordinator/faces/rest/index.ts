@@ -112,7 +112,7 @@ export const restRoutes = <Caller extends TokenCaller>(app: FastifyInstance, par
       const texts = () => {
         if (made) return made;
         const document = apiDocument(parts.baseUrl());
-        made = { document: JSON.stringify(document), page: docsPage(document, parts.baseUrl()) };
+        made = { document: JSON.stringify(document), page: docsPage(document, parts.baseUrl(), parts.isAboutOpen?.()) };
         return made;
       };
       api.get('/openapi.json', { exposeHeadRoute: true }, (_request, reply) => reply.type(json).send(texts().document));

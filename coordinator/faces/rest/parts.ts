@@ -17,4 +17,6 @@ export type RestParts<Caller extends TokenCaller> = {
   readonly corsOrigins?: readonly string[];
   /** Where people reach the service, for the document; known only once the service listens. */
   readonly baseUrl: () => string;
+  /** Whether everyone may see the page about the installation itself. */
+  readonly isAboutOpen?: () => boolean;
 };

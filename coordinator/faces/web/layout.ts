@@ -108,7 +108,19 @@ const preferences = ({ request: { times, theme, address }, signedIn }: Frame): H
 <fieldset><legend>Light</legend>${light('', 'as the device')}${light('light', 'light')}${light('dark', 'dark')}</fieldset></form>`;
 };
 
-const foot = (frame: Frame): Html => html`<footer class="foot">${preferences(frame)}<p><a href="/api/v1/docs">API</a></p></footer>`;
+/** The page about ourselves, for whom the operator opened it. */
+const aboutLink = ({ request, signedIn }: Frame): Html | false =>
+  request.with.ownRecord(signedIn !== undefined) !== undefined && html`<a href="/about">How well we do</a>`;
+
+const foot = (frame: Frame): Html => {
+  const about = aboutLink(frame);
+  return html`<footer class="foot">${preferences(frame)}<p>${about && html`${about} · `}<a href="/api/v1/docs">API</a></p></footer>`;
+};
+
+const bareFoot = (frame: Frame): Html | false => {
+  const about = aboutLink(frame);
+  return about && !/^\/about\b/.test(frame.request.address) && html`<footer class="foot"><p>${about}</p></footer>`;
+};
 
 const message = (said: string | undefined): Html | null =>
   said === undefined ? null : html`<div class="notice notice-up" role="status" id="said">${icon('up')}<p>${said}</p></div>`;
@@ -153,7 +165,7 @@ export const documentOf = (shown: Shown, frame: Frame): Html => {
       ? html`<body class="whole"${typeof shown.live === 'string' ? html` data-live="${shown.live}"` : shown.live && html` data-live`}><a class="skip" href="#main">Skip to content</a>
 ${rail(shown, signedIn, caller, openIncidents)}
 <div class="beside"><main id="main" tabindex="-1">${ends(frame)}${muted(frame)}${message(said)}${shown.main}${later(shown)}</main>${foot(frame)}</div>${dialogs}</body>`
-      : html`<body class="bare"><header class="bare-head">${brand}</header><main id="main">${message(said)}${shown.main}${later(shown)}</main></body>`;
+      : html`<body class="bare"><header class="bare-head">${brand}</header><main id="main">${message(said)}${shown.main}${later(shown)}</main>${bareFoot(frame)}</body>`;
   return html`<!doctype html><html lang="en"${frame.request.theme !== undefined && html` data-theme="${frame.request.theme}"`}>${head(shown, frame)}${body}</html>`;
 };
 

@@ -17,6 +17,11 @@ describe('The page of the API document', () => {
     expect(page).toContain('plan_limit_monitors');
   });
 
+  it('leads to how well the installation does, where everyone may see that', () => {
+    expect(page).not.toContain('href="/about"');
+    expect(docsPage(document, 'https://antipode.example.org', true)).toContain('href="/about"');
+  });
+
   it('tells of every key of a config, under its type', () => {
     const text = (html: string) =>
       html

@@ -1,7 +1,7 @@
 import { operatorOperations } from '../../../../../shared/api/inner/index.ts';
 import type { OutputOf } from '../../../../../shared/api/operation.ts';
 import { type Html, html, type Part, query, safeUrl } from '../../html.ts';
-import { heading, notice } from '../../layout.ts';
+import { heading, linkButton, notice } from '../../layout.ts';
 import { type OperatorsRequest, type Page, show } from '../../page.ts';
 import { countText } from '../../parts/figures.ts';
 import { type State, stateMark } from '../../parts/states.ts';
@@ -173,6 +173,7 @@ export const operatorPage: Page = {
       main: html`${heading({
         sentence: sentenceOf(notices.open, aside.count),
         below: 'The whole installation, as only its operators see it.',
+        actions: request.with.ownRecord(true) !== undefined && linkButton('/about', 'How well we do'),
       })}${noticesOf(notices, request)}${figuresOf(figures, request)}${organisationsOf(organisations, request)}${probesOf(probes.items, request)}${refusedOf(refused, request)}${setAsideOf(aside, request)}`,
     });
   },
