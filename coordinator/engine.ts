@@ -160,12 +160,13 @@ const putTogether = async (options: EngineOptions, ends: End[]): Promise<Engine>
     ...{ sql, bus, clock, log, timing, figures, writer, directory, refusals, receipts, assignments, loaded, roster },
     installation: await untilDatabase(() => installationId(sql)),
     loading: pLimit(3),
+    words: network.words,
     askLooks: looks.ask,
     observe: trust.observe,
     attends: trust.attends,
     oldestKept: (now) => oldestKept(kept, now),
   };
-  const partitions = createPartitions({ owner, version, parts, words: network.words, signal });
+  const partitions = createPartitions({ owner, version, parts, signal });
   const keeper = createProbeKeeper({ sql, bus, system, account: nats.account, operator, clock, log, directory });
 
   const matters = (probe: string): boolean => directory.byId(probe)?.revoked_at === null;

@@ -1,10 +1,10 @@
 import type { Delivered } from '../../shared/bus/nats.ts';
 import { partitionConsumer, streams } from '../../shared/bus/streams.ts';
-import { type Awaited, awaitedBy, beginHandover, goOn, mustWait, type Word } from '../domain/handover.ts';
+import { type Awaited, awaitedBy, beginHandover, goOn } from '../domain/handover.ts';
 import { isPassing } from '../store/database.ts';
 import { Fenced } from '../store/leases.ts';
 import { createWaitingRoom, type WaitingRoom } from './ahead-of-handover.ts';
-import type { Kept, PartitionMessage } from './partition.ts';
+import type { PartitionAnswer, PartitionMessage } from './message.ts';
 import type { PartitionParts } from './partition-parts.ts';
 
 /**
@@ -29,19 +29,17 @@ export type PartitionDeliveries = {
 
 type Options = {
   readonly partition: number;
-  readonly parts: Pick<PartitionParts, 'bus' | 'log' | 'timing' | 'clock'>;
-  /** What healthy probes last said of themselves. */
-  readonly words: () => readonly Word[];
+  readonly parts: Pick<PartitionParts, 'bus' | 'log' | 'timing' | 'clock' | 'words'>;
   /** Whether the partition has been read from the database. */
   readonly isLoaded: () => boolean;
-  readonly tell: (message: PartitionMessage) => Promise<void>;
+  readonly tell: (message: PartitionMessage) => Promise<PartitionAnswer>;
 };
 
 const mostHeld = 200;
 const workingEveryMs = 2_000;
 
-export const createPartitionDeliveries = ({ partition, parts, words, isLoaded, tell }: Options): PartitionDeliveries => {
-  const { bus, log, timing, clock } = parts;
+export const createPartitionDeliveries = ({ partition, parts, isLoaded, tell }: Options): PartitionDeliveries => {
+  const { bus, log, timing, clock, words } = parts;
   // Whoever is heard all the while keeps nothing from us, whoever owned the partition before.
   let handover = beginHandover(performance.now(), Number.NEGATIVE_INFINITY, timing.catchUpMs);
   /** By the clock of results. */
@@ -76,16 +74,6 @@ export const createPartitionDeliveries = ({ partition, parts, words, isLoaded, t
     return handover.until !== null;
   };
 
-  /** The partition shows what it was given: it tells of a while ago, and others may have kept as much. */
-  const mayDecide = ({ ageMs, from }: Kept): boolean => {
-    const now = performance.now();
-    const since = now - ageMs;
-    if (!mustWait(handover, { since, from }, words(), now)) return true;
-    hold(since);
-    log.debug({ partition, from, age_ms: Math.round(ageMs) }, 'what was kept is handed over; those who may keep as much are waited for');
-    return false;
-  };
-
   /** What waits is shown to the partition, because some of it need not (rule 4). */
   const lookAhead = async (): Promise<void> => {
     if (!isLoaded() || handover.until === null) return;
@@ -115,17 +103,17 @@ export const createPartitionDeliveries = ({ partition, parts, words, isLoaded, t
     held = [];
     waiting = undefined;
     if (deliveries.length === 0) return;
-    let isLeft = false;
-    const isToWait = (kept: Kept): boolean => {
-      isLeft = !mayDecide(kept);
-      return isLeft;
-    };
+    const before = handover;
     try {
-      await tell({ is: 'deliveries', deliveries, isToWait });
-      if (isLeft) {
-        held = [...deliveries, ...held];
-        await lookAhead();
-      }
+      const answer = await tell({ is: 'deliveries', deliveries, handover: before });
+      if (answer.is !== 'waits') return;
+      const { since, from } = answer;
+      // If the bus was away in between, a hold has begun, and these are among what it holds.
+      if (handover === before) hold(since);
+      held = [...deliveries, ...held];
+      const age_ms = Math.round(performance.now() - since);
+      log.debug({ partition, from, age_ms }, 'what was kept is handed over; those who may keep as much are waited for');
+      await lookAhead();
     } catch (error) {
       for (const delivered of deliveries) delivered.nak(200);
       log.error({ err: error, partition, messages: deliveries.length }, 'results could not be worked on; they come again');

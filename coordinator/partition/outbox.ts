@@ -4,6 +4,7 @@ import { type OutboxLine, waitingLines } from '../store/outbox.ts';
 import { type MonitorRow, monitorsById, targetHash, watchedOf } from '../store/watched.ts';
 import { createDecisionBatch, type DecisionBatch } from './decision-batch.ts';
 import type { PartitionParts } from './partition-parts.ts';
+import { settle } from './settle.ts';
 import type { PartitionState } from './state.ts';
 import { askForFirst } from './unanswered-first-looks.ts';
 
@@ -45,7 +46,7 @@ const wantsLook = ({ payload: { change, what_is_checked_changed } }: OutboxLine<
 const isSlower = (known: Watched | undefined, row: MonitorRow): boolean =>
   known !== undefined && row.type !== 'heartbeat' && row.paused_at === null && watchedOf(row).interval_ms > known.interval_ms;
 
-export type OutboxDecisions = {
+type OutboxDecisions = {
   readonly decisions: DecisionBatch;
   readonly lines: readonly number[];
   readonly changes: readonly AssignmentChange[];
@@ -54,7 +55,7 @@ export type OutboxDecisions = {
 };
 
 /** What the outbox holds for this partition: decided, and ready to be published. Undefined when it holds nothing. */
-export const readOutbox = async (state: PartitionState, { sql, roster, clock }: PartitionParts): Promise<OutboxDecisions | undefined> => {
+const readOutbox = async (state: PartitionState, { sql, roster, clock }: PartitionParts): Promise<OutboxDecisions | undefined> => {
   const lines = await waitingLines(sql, 'monitor', state.lease.partition, most);
   if (lines.length === 0) return undefined;
   const ids = [...new Set(lines.map(({ payload }) => payload.monitor))];
@@ -77,4 +78,29 @@ export const readOutbox = async (state: PartitionState, { sql, roster, clock }: 
   const created = new Set(lines.filter(({ payload }) => payload.change === 'created').map(({ payload }) => payload.monitor));
   const changes = ids.map((monitor) => ({ monitor, row: rows.get(monitor) ?? null, isNew: created.has(monitor) && rows.has(monitor) }));
   return { decisions, lines: lines.map(({ id }) => id), changes, more: lines.length === most };
+};
+
+/** Decides about all that waits in the outbox, has the bus know it, and commits both. */
+export const drainOutbox = async (state: PartitionState, parts: PartitionParts, goesOn?: () => void): Promise<void> => {
+  for (;;) {
+    goesOn?.();
+    const found = await readOutbox(state, parts);
+    if (!found) return;
+    const { decisions, lines, changes, more } = found;
+    const publishing = parts.bus.isConnected() ? parts.assignments.publish(changes) : Promise.reject(new Error('the bus is away'));
+    const isPublished = await publishing.then(
+      () => true,
+      (error: unknown) => {
+        parts.log.warn({ err: error, lines: lines.length }, 'assignments could not be published; they wait in the outbox');
+        return false;
+      },
+    );
+    if (isPublished) for (const line of lines) decisions.done(line);
+    await settle(decisions, parts);
+    for (const line of lines) {
+      if (isPublished) state.unpublished.delete(line);
+      else state.unpublished.add(line);
+    }
+    if (!more || !isPublished) return;
+  }
 };

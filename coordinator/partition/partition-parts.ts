@@ -2,6 +2,7 @@ import type { Clock } from '../../shared/base/clock.ts';
 import type { Log } from '../../shared/base/log.ts';
 import type { Bus } from '../../shared/bus/nats.ts';
 import type { Roster } from '../../shared/checks/assignment.ts';
+import type { Word } from '../domain/handover.ts';
 import type { SeenResult } from '../domain/incident-types.ts';
 import type { Figures } from '../house/figures.ts';
 import type { Refusals } from '../house/refusals.ts';
@@ -34,6 +35,8 @@ export type PartitionParts = {
   /** Reading a partition from the database takes memory that is soon free again: only a few at a time. */
   readonly loading: <Result>(load: () => Promise<Result>) => Promise<Result>;
   readonly roster: () => Roster;
+  /** What healthy probes last said of themselves. */
+  readonly words: () => readonly Word[];
   /** Asks probes to look now. */
   readonly askLooks: (wishes: readonly LookWish[]) => void;
   /** A check counted: what it says about its probe is for the quarantine to judge. */

@@ -3,12 +3,11 @@ import type { Subscription } from '../../shared/bus/nats.ts';
 import { partitionCount } from '../../shared/bus/subjects.ts';
 import type { Known } from '../alerts/alerter.ts';
 import { fairShare } from '../domain/fair-share.ts';
-import type { Word } from '../domain/handover.ts';
 import { answersSoon } from '../store/database.ts';
 import { beAlive, type Lease, leasesChannel, releaseLeases, renewLeases, sayGoodbye, takeLeases } from '../store/leases.ts';
 import { listenTo } from '../store/listening.ts';
 import { outboxChannel, partitionsWaiting } from '../store/outbox.ts';
-import type { PartitionMessage } from './partition.ts';
+import type { PartitionMessage } from './message.ts';
 import type { PartitionParts } from './partition-parts.ts';
 import { type RunningPartition, startPartition } from './running-partition.ts';
 
@@ -37,12 +36,11 @@ type Options = {
   readonly owner: string;
   readonly version: string;
   readonly parts: PartitionParts;
-  readonly words: () => readonly Word[];
   /** Ends the waiting of its start. */
   readonly signal?: AbortSignal;
 };
 
-export const createPartitions = ({ owner, version, parts, words, signal }: Options): Partitions => {
+export const createPartitions = ({ owner, version, parts, signal }: Options): Partitions => {
   const { sql, bus, log, timing } = parts;
   const running = new Map<number, RunningPartition>();
   const stopping = new Set<number>();
@@ -75,7 +73,7 @@ export const createPartitions = ({ owner, version, parts, words, signal }: Optio
       log.error({ partition }, 'a partition stands: it is given up and begun anew, here or elsewhere');
       void giveUp(partition, mine).catch(onFailure);
     };
-    const mine = startPartition({ lease, isTaken, parts, mayWork, onFenced, onGivenUp, words });
+    const mine = startPartition({ lease, isTaken, parts, mayWork, onFenced, onGivenUp });
     running.set(partition, mine);
   };
 
@@ -152,8 +150,11 @@ export const createPartitions = ({ owner, version, parts, words, signal }: Optio
     },
     owns: (partition) => mayWork() && running.has(partition),
     known: () => (mayWork() ? [...running.values()].map((held) => held.known()) : []),
-    tell: (partition, message) =>
-      running.get(partition)?.tell(message) ?? Promise.reject(new Error(`partition ${partition} belongs to another coordinator`)),
+    tell: async (partition, message) => {
+      const held = running.get(partition);
+      if (!held) throw new Error(`partition ${partition} belongs to another coordinator`);
+      await held.tell(message);
+    },
     tellAll: (message) => {
       for (const [partition, held] of running)
         held

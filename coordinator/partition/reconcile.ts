@@ -4,7 +4,7 @@ import { jsonOf } from '../../shared/bus/message-json.ts';
 import type { Bus } from '../../shared/bus/nats.ts';
 import { streams } from '../../shared/bus/streams.ts';
 import { lastTokenOf, partitionCount, partitionOf, subjects } from '../../shared/bus/subjects.ts';
-import { type MonitorRow, monitorsOfPartition } from '../store/watched.ts';
+import { monitorsAfter, monitorsOfPartition } from '../store/watched.ts';
 import type { PartitionParts } from './partition-parts.ts';
 
 /**
@@ -19,7 +19,9 @@ const marker = z.object({
   sealed: z.record(z.string(), z.number()).default({}),
 });
 
-const readMarker = async (partition: number, { bus }: PartitionParts): Promise<z.infer<typeof marker> | undefined> => {
+type Marker = z.infer<typeof marker>;
+
+const readMarker = async (partition: number, { bus }: PartitionParts): Promise<Marker | undefined> => {
   const last = await bus.last(streams.assignments.name, subjects.marker(partition));
   if (!last || last.data.length === 0) return undefined;
   const read = marker.safeParse(jsonOf(last.data));
@@ -82,39 +84,67 @@ const queueOf = (bus: Bus): LimitFunction => {
   return queue;
 };
 
-/** Does it when nothing else is done with the partition, so that what it reads is not published after what a later change published. */
-export type InTurn = (work: () => Promise<void>) => Promise<void>;
+/**
+ * A part of it that is done when nothing else is done with the partition, so that what it reads is not published after what a later change
+ * published: a page of monitors, or at last the marker.
+ */
+export type ReconcileTurn = {
+  /** What stands there is of another database. */
+  readonly isStranger: boolean;
+} & (
+  | {
+      readonly is: 'page';
+      /** The key of the last monitor of the page before. */
+      readonly after: number;
+      /** Only what is sealed for one of these places, under a key that is out of use; all, when undefined. */
+      readonly outdated: ReadonlySet<string> | undefined;
+    }
+  | { readonly is: 'marker'; readonly marker: Marker }
+);
+
+/** How many were published, and after which monitor the next page begins; null when there is none. */
+export type ReconcileAnswer = { readonly published: number; readonly last: number | null };
+
+export const takeTurn = async (partition: number, turn: ReconcileTurn, parts: PartitionParts): Promise<ReconcileAnswer> => {
+  const { sql, bus, assignments } = parts;
+  const { isStranger } = turn;
+  if (turn.is === 'marker') {
+    if (isStranger) await buryStrangers(partition, await idsOf(partition, parts), parts);
+    await bus.store(subjects.marker(partition), JSON.stringify(turn.marker));
+    return { published: 0, last: null };
+  }
+  const { after, outdated } = turn;
+  const page = await monitorsAfter(sql, partition, after);
+  const last = page.at(-1);
+  if (!last) return { published: 0, last: null };
+  const rows = outdated ? page.filter((row) => assignments.sealedFor(row).some((place) => outdated.has(place))) : page;
+  // What is paused may still stand there from before; otherwise whatever stands there is replaced.
+  await assignments.publish(rows.map((row) => ({ monitor: row.id, row, isNew: row.paused_at === null && !isStranger })));
+  return { published: rows.length, last: last.key };
+};
+
+type InTurn = (turn: ReconcileTurn) => Promise<ReconcileAnswer>;
 
 /** A page in each turn: in between it is decided about what has come. True when something had to be published. @throws when the bus is away. */
 export const reconcile = async (partition: number, parts: PartitionParts, inTurn: InTurn): Promise<boolean> => {
-  const { sql, bus, assignments, installation, log } = parts;
+  const { bus, assignments, installation, log } = parts;
   const before = await readMarker(partition, parts);
-  const served = assignments.served();
-  const sealed = assignments.sealEpochs();
+  const served = [...assignments.served()];
+  const sealed = { ...assignments.sealEpochs() };
   const isKnown = before?.installation === installation && served.every((continent) => before.served.includes(continent));
   const outdated = new Set(Object.keys(sealed).filter((place) => (sealed[place] ?? 1) > (before?.sealed[place] ?? 1)));
   if (isKnown && outdated.size === 0) return false;
   const isStranger = before !== undefined && before.installation !== installation;
-  const isWanted = (row: MonitorRow): boolean => !isKnown || assignments.sealedFor(row).some((place) => outdated.has(place));
   let count = 0;
   const publishAll = async (): Promise<void> => {
-    const pages = monitorsOfPartition(sql, partition);
-    for (let isOver = false; !isOver; )
-      await inTurn(async () => {
-        const next = await pages.next();
-        isOver = next.done === true;
-        if (next.done) return;
-        // What is paused may still stand there from before; otherwise whatever stands there is replaced.
-        const rows = next.value.filter(isWanted);
-        await assignments.publish(rows.map((row) => ({ monitor: row.id, row, isNew: row.paused_at === null && !isStranger })));
-        count += rows.length;
-      });
+    for (let after: number | null = 0; after !== null; ) {
+      const answer: ReconcileAnswer = await inTurn({ is: 'page', after, isStranger, outdated: isKnown ? outdated : undefined });
+      count += answer.published;
+      after = answer.last;
+    }
   };
   await queueOf(bus)(publishAll);
-  await inTurn(async () => {
-    if (isStranger) await buryStrangers(partition, await idsOf(partition, parts), parts);
-    await bus.store(subjects.marker(partition), JSON.stringify({ installation, served, sealed }));
-  });
+  await inTurn({ is: 'marker', isStranger, marker: { installation, served, sealed } });
   if (count > 0) log.info({ partition, monitors: count, served, outdated: [...outdated] }, 'assignments published anew');
   return true;
 };

@@ -4,12 +4,10 @@ import { isPassing } from '../store/database.ts';
 import { Fenced } from '../store/leases.ts';
 import { markDone, waitingLines } from '../store/outbox.ts';
 import { dropSetAside, keepSetAside, setAsideById } from '../store/set-aside.ts';
-import type { DecisionBatch } from './decision-batch.ts';
 import type { PartitionParts } from './partition-parts.ts';
 import { find, receiveBatches } from './results.ts';
+import { settle } from './settle.ts';
 import type { PartitionState } from './state.ts';
-
-type Settle = (decisions: DecisionBatch, parts: PartitionParts) => Promise<void>;
 
 /**
  * The generation that a message counts under when it is worked on again: its own says already that it is over and done with. One for each
@@ -18,7 +16,7 @@ type Settle = (decisions: DecisionBatch, parts: PartitionParts) => Promise<void>
 const generationOf = (id: number): string => `00000000-0000-4000-8000-${id.toString(16).padStart(12, '0')}`;
 
 /** Who sent it was judged when it came; what it says is decided about as any late result. @throws why it cannot be. */
-const workOnBatch = async (state: PartitionState, id: number, data: Uint8Array, parts: PartitionParts, settle: Settle): Promise<void> => {
+const workOnBatch = async (state: PartitionState, id: number, data: Uint8Array, parts: PartitionParts): Promise<void> => {
   const batch = readBatch(strictJsonOf(data));
   if (!batch || batch.partition !== state.lease.partition) throw new Error('it is no batch of results of this partition');
   const probe = await parts.directory.find(batch.probe);
@@ -33,7 +31,7 @@ const workOnBatch = async (state: PartitionState, id: number, data: Uint8Array, 
 };
 
 /** Works once more on what the operator asked for. What cannot be worked on this time either stays set aside. */
-export const retryAsked = async (state: PartitionState, parts: PartitionParts, settle: Settle): Promise<void> => {
+export const retryAsked = async (state: PartitionState, parts: PartitionParts): Promise<void> => {
   const { sql, bus, log } = parts;
   for (const line of await waitingLines(sql, 'set_aside', state.lease.partition, 100)) {
     const { id } = line.payload;
@@ -45,7 +43,7 @@ export const retryAsked = async (state: PartitionState, parts: PartitionParts, s
       try {
         // A ping that comes twice is one ping, so it may simply come again.
         if (isPing) await bus.store(subject, data);
-        else await workOnBatch(state, id, data, parts, settle);
+        else await workOnBatch(state, id, data, parts);
         await dropSetAside(sql, id);
         log.info({ id, subject }, 'a message that was set aside is worked on after all');
       } catch (error) {

@@ -1,14 +1,14 @@
-import { type Actor, createActor } from '../../shared/actor/actor.ts';
+import { createActor } from '../../shared/actor/actor.ts';
 import { createPump } from '../../shared/actor/pump.ts';
 import type { Pull } from '../../shared/bus/nats.ts';
 import { partitionConsumer, streams } from '../../shared/bus/streams.ts';
 import type { Known } from '../alerts/alerter.ts';
-import type { Word } from '../domain/handover.ts';
 import { Fenced, type Lease, renewEpoch } from '../store/leases.ts';
 import { createPartitionDeliveries } from './deliveries.ts';
-import { createPartition, isTickDue, type PartitionMessage } from './partition.ts';
+import type { PartitionAnswer, PartitionMessage } from './message.ts';
+import { createPartition, isTickDue } from './partition.ts';
 import type { PartitionParts } from './partition-parts.ts';
-import { type InTurn, reconcile } from './reconcile.ts';
+import { type ReconcileAnswer, type ReconcileTurn, reconcile } from './reconcile.ts';
 import type { PartitionState } from './state.ts';
 
 /**
@@ -20,7 +20,7 @@ export type RunningPartition = {
   readonly lease: () => Lease;
   /** Its epoch in the database may be ahead of what `lease` says. */
   readonly isRenewing: () => boolean;
-  readonly tell: (message: PartitionMessage) => Promise<void>;
+  readonly tell: (message: PartitionMessage) => Promise<PartitionAnswer>;
   /** There may be lines in the outbox; one look at them at a time is enough. */
   readonly wakeOutbox: () => void;
   /** Looks whether the bus has all assignments. */
@@ -45,8 +45,6 @@ type Options = {
   readonly onFenced: () => void;
   /** A message stands: nothing comes of this one any more. */
   readonly onGivenUp: () => void;
-  /** What healthy probes last said of themselves. */
-  readonly words: () => readonly Word[];
 };
 
 const pollBatch = 16;
@@ -54,7 +52,7 @@ const capacity = 1_000;
 /** After a failure, so that a database that is away is not asked ten times a second for each partition. */
 const restMs = 1_000;
 
-export const startPartition = ({ lease: first, isTaken, parts, mayWork, onFenced, onGivenUp, words }: Options): RunningPartition => {
+export const startPartition = ({ lease: first, isTaken, parts, mayWork, onFenced, onGivenUp }: Options): RunningPartition => {
   const { bus, log, timing, clock, sql } = parts;
   const { partition } = first;
   const consumer = partitionConsumer(partition);
@@ -71,7 +69,7 @@ export const startPartition = ({ lease: first, isTaken, parts, mayWork, onFenced
     isUnused = false;
     return lease;
   };
-  const actor: Actor<PartitionMessage> = createActor<PartitionState, PartitionMessage>(createPartition(partition, leaseToRead, parts), {
+  const actor = createActor<PartitionState, PartitionMessage, PartitionAnswer>(createPartition(partition, leaseToRead, parts), {
     capacity,
     onFailure: (error) => {
       if (error instanceof Fenced) onFenced();
@@ -84,14 +82,14 @@ export const startPartition = ({ lease: first, isTaken, parts, mayWork, onFenced
   let nextCheckpoint = performance.now() + timing.checkpointMs * (0.5 + partition / 64);
   let restUntil = 0;
   let pull: Pull | undefined;
-  const deliveries = createPartitionDeliveries({ partition, parts, words, isLoaded: () => loaded, tell: actor.tell });
+  const deliveries = createPartitionDeliveries({ partition, parts, isLoaded: () => loaded, tell: actor.tell });
 
   const failed = (what: string) => (error: unknown) => {
     restUntil = performance.now() + restMs;
     if (!stopped && !(error instanceof Fenced))
       log.error({ err: error, partition, what }, 'a partition failed and starts again from the database');
   };
-  const tell = (message: PartitionMessage): Promise<void> => actor.tell(message).catch(failed(message.is));
+  const tell = (message: PartitionMessage): Promise<unknown> => actor.tell(message).catch(failed(message.is));
 
   const onTick = () => {
     if (!mayWork()) return;
@@ -112,16 +110,11 @@ export const startPartition = ({ lease: first, isTaken, parts, mayWork, onFenced
   };
   const ticker = setInterval(onTick, timing.tickMs);
 
-  /** What fails in its turn takes no state with it. */
-  const inTurn: InTurn = async (work) => {
+  const inTurn = async (turn: ReconcileTurn): Promise<ReconcileAnswer> => {
     if (stopped || !mayWork()) throw new Error(`partition ${partition} is not ours any more`);
-    let fault: { readonly error: unknown } | undefined;
-    const tried = () =>
-      work().catch((error: unknown) => {
-        fault = { error };
-      });
-    await actor.tell({ is: 'meanwhile', work: tried });
-    if (fault) throw fault.error;
+    const answer = await actor.tell({ is: 'reconcile', turn });
+    if (answer.is === 'reconciled') return answer;
+    throw answer.is === 'failed' ? answer.error : new Error(`partition ${partition} answered ${answer.is}`);
   };
 
   /** A bus that is away is looked at again when it is back. */
@@ -175,7 +168,7 @@ export const startPartition = ({ lease: first, isTaken, parts, mayWork, onFenced
     holdAgain: deliveries.holdAgain,
     pass: async () => {
       await began;
-      await actor.tell({ is: 'meanwhile', work: async () => undefined });
+      await actor.tell({ is: 'warm' });
     },
     known: () => ({ lease, isCaughtUp: deliveries.isCaughtUp(), isAhead: (monitor) => deliveries.ahead()?.has(monitor) === true }),
     stop: async (leaveCheckpoint) => {

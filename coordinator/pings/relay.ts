@@ -9,7 +9,7 @@ import { partitionCount } from '../../shared/bus/subjects.ts';
 import { foldPing, mergePings, notAfter, type PingState } from '../../shared/checks/heartbeat/state.ts';
 import type { SeenPing } from '../domain/incident-types.ts';
 import type { Refusals } from '../house/refusals.ts';
-import type { PartitionMessage } from '../partition/partition.ts';
+import type { PartitionMessage } from '../partition/message.ts';
 import { isPassing, type Sql } from '../store/database.ts';
 import {
   keptPingsOf,

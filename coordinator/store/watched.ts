@@ -30,13 +30,17 @@ const columns = 'id, key, organisation_id, partition, type, target, interval_s, 
 /** Rows that are gone again before they have grown old: longer pages are kept for the greater, rarer collection of garbage. */
 const pageLength = 250;
 
+/** A page of the monitors of a partition: those after the one with this key. */
+export const monitorsAfter = (sql: Queryable, partition: number, after: number) =>
+  sql<MonitorRow[]>`
+    select ${sql.unsafe(columns)} from monitors where partition = ${partition} and key > ${after} order by key limit ${pageLength}`;
+
 /** All monitors of a partition, in pages. */
 export const monitorsOfPartition = (sql: Queryable, partition: number): AsyncGenerator<MonitorRow[]> =>
   inPages(
     0,
     ({ key }) => key,
-    (after) => sql<MonitorRow[]>`
-      select ${sql.unsafe(columns)} from monitors where partition = ${partition} and key > ${after} order by key limit ${pageLength}`,
+    (after) => monitorsAfter(sql, partition, after),
   );
 
 export const monitorsById = (sql: Queryable, ids: readonly string[]) =>

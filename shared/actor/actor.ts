@@ -5,18 +5,21 @@
  * `closed` (refuses everything) from either, once the messages already taken are done; `given up` (refuses everything) from either, when a
  * message stands: what it waits for may never come, and all behind it would wait, too.
  */
-export type Behaviour<State, Message> = {
+export type Behaviour<State, Message, Answer = void> = {
   readonly name: string;
   readonly init: () => Promise<State>;
   /** Work that takes many steps says after each that it goes on. */
-  readonly receive: (state: State, message: Message, goesOn: () => void) => Promise<State>;
+  readonly receive: (state: State, message: Message, goesOn: () => void) => Promise<Received<State, Answer>>;
   readonly close?: (state: State) => Promise<void>;
 };
 
-export type Actor<Message> = {
+/** The state after a message, and what whoever told it hears. Both are data: a message never carries a function, nor does its answer. */
+export type Received<State, Answer = void> = { readonly state: State; readonly answer: Answer };
+
+export type Actor<Message, Answer = void> = {
   readonly name: string;
-  /** Settles when the message has been processed; rejects when the mailbox is full or closed, or when the work failed. */
-  readonly tell: (message: Message) => Promise<void>;
+  /** Settles with the answer when the message has been processed; rejects when the mailbox is full or closed, or when the work failed. */
+  readonly tell: (message: Message) => Promise<Answer>;
   readonly waiting: () => number;
   readonly close: () => Promise<void>;
 };
@@ -30,8 +33,8 @@ type Mode<State> = { is: 'cold' } | { is: 'ready'; state: State } | { is: 'close
 /** A message that says for so long neither that it is done nor that it goes on stands. */
 const usualPatienceMs = 30_000;
 
-export const createActor = <State, Message>(
-  behaviour: Behaviour<State, Message>,
+export const createActor = <State, Message, Answer = void>(
+  behaviour: Behaviour<State, Message, Answer>,
   options: {
     readonly capacity: number;
     readonly onFailure?: (error: unknown) => void;
@@ -39,7 +42,7 @@ export const createActor = <State, Message>(
     readonly onGivenUp?: () => void;
     readonly patienceMs?: number;
   },
-): Actor<Message> => {
+): Actor<Message, Answer> => {
   const { patienceMs = usualPatienceMs } = options;
   let mode: Mode<State> = { is: 'cold' };
   let closing = false;
@@ -48,7 +51,7 @@ export const createActor = <State, Message>(
 
   const givenUp = () => new ActorGivenUp(`${behaviour.name} was given up: a message stood for ${patienceMs} ms`);
 
-  const receive = async (state: State, message: Message): Promise<State> => {
+  const receive = async (state: State, message: Message): Promise<Received<State, Answer>> => {
     const standing = Promise.withResolvers<never>();
     const timer = setTimeout(() => {
       mode = { is: 'given up' };
@@ -62,13 +65,15 @@ export const createActor = <State, Message>(
     }
   };
 
-  const process = async (message: Message): Promise<void> => {
+  const process = async (message: Message): Promise<Answer> => {
     if (mode.is === 'given up') throw givenUp();
     try {
       const state = mode.is === 'ready' ? mode.state : await behaviour.init();
       // Cold while working, so that a failure of any kind leaves nothing half-changed behind.
       mode = { is: 'cold' };
-      mode = { is: 'ready', state: await receive(state, message) };
+      const received = await receive(state, message);
+      mode = { is: 'ready', state: received.state };
+      return received.answer;
     } catch (error) {
       options.onFailure?.(error);
       throw error;

@@ -1,10 +1,11 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { usualTiming } from '../../../coordinator/house/timing.ts';
 import { createPartitionDeliveries } from '../../../coordinator/partition/deliveries.ts';
+import type { PartitionAnswer } from '../../../coordinator/partition/message.ts';
 import { systemClock } from '../../../shared/base/clock.ts';
 import { newId } from '../../../shared/base/ids.ts';
 import { createLog } from '../../../shared/base/log.ts';
-import { type Bus, connectBus } from '../../../shared/bus/nats.ts';
+import { type Bus, connectBus, type Delivered } from '../../../shared/bus/nats.ts';
 import { partitionConsumer, streams } from '../../../shared/bus/streams.ts';
 import { subjects } from '../../../shared/bus/subjects.ts';
 import { eventually, passed } from '../../support/eventually.ts';
@@ -26,10 +27,12 @@ afterAll(() => bus.close());
 const deliveriesOf = (partition: number) => {
   const deliveries = createPartitionDeliveries({
     partition,
-    parts: { bus, log, clock: systemClock, timing: usualTiming },
-    words: () => [{ probe, heard_at: performance.now(), handed_over: true }],
+    parts: {
+      ...{ bus, log, clock: systemClock, timing: usualTiming },
+      words: () => [{ probe, heard_at: performance.now(), handed_over: true }],
+    },
     isLoaded: () => true,
-    tell: () => Promise.resolve(),
+    tell: () => Promise.resolve({ is: 'done' }),
   });
   const ticker = setInterval(() => deliveries.tick(performance.now()), 20);
   return { ...deliveries, end: () => clearInterval(ticker) };
@@ -54,4 +57,48 @@ test('a partition is not caught up while the bus has something for it that has n
   await pull.stop();
   full.end();
   empty.end();
+});
+
+test('what the partition says that it waits is held, and decided when all have handed over', async () => {
+  const shown: string[][] = [];
+  const answers: PartitionAnswer[] = [{ is: 'waits', since: performance.now() - 5_000, from: ['another'] }];
+  let handedOver = false;
+  const deliveries = createPartitionDeliveries({
+    partition: 3,
+    parts: {
+      ...{ bus, log, clock: systemClock, timing: usualTiming },
+      words: () => [{ probe, heard_at: performance.now(), handed_over: handedOver }],
+    },
+    isLoaded: () => true,
+    tell: async (message) => {
+      if (message.is === 'deliveries')
+        shown.push([message.handover.until === null ? 'working' : 'holding', ...message.deliveries.map(({ subject }) => subject)]);
+      return (message.is === 'deliveries' && answers.shift()) || { is: 'done' };
+    },
+  });
+  const delivered: Delivered = {
+    ...{
+      subject: 'first',
+      data: new Uint8Array(),
+      header: () => undefined,
+      respond: () => false,
+      deliveries: 1,
+      delivery: 1,
+      storedAt: 0,
+      pending: 0,
+    },
+    ...{ ack: () => undefined, nak: () => undefined, working: () => undefined },
+  };
+  // Nobody is waited for any more since the partition was taken over.
+  handedOver = true;
+  await eventually(() => !deliveries.tick(performance.now()));
+  handedOver = false;
+  await deliveries.take([delivered]);
+  expect([shown, deliveries.tick(performance.now())]).toEqual([[['working', 'first']], true]);
+  await deliveries.take([{ ...delivered, subject: 'second' }]);
+  expect(shown).toHaveLength(1);
+  handedOver = true;
+  await eventually(() => !deliveries.tick(performance.now()) && shown.length === 2);
+  expect(shown[1]).toEqual(['working', 'first', 'second']);
+  await deliveries.close();
 });

@@ -20,7 +20,7 @@ test('messages are worked on one at a time, in the order in which they came', as
         seen.push(`${message} begins at ${count}`);
         if (message === 'a') await first.opened;
         seen.push(`${message} ends`);
-        return count + 1;
+        return { state: count + 1, answer: undefined };
       },
     },
     { capacity: 10 },
@@ -44,7 +44,7 @@ test('a failure rejects its own message, forgets the state, and the next message
       receive: async (state, word) => {
         state.words.push(word);
         if (word === 'bad') throw new Error('no');
-        return state;
+        return { state, answer: undefined };
       },
     },
     { capacity: 10, onFailure: (error) => failures.push(error) },
@@ -56,10 +56,18 @@ test('a failure rejects its own message, forgets the state, and the next message
   expect(failures).toHaveLength(1);
 });
 
+test('whoever tells hears the answer to this message', async () => {
+  const actor = createActor<number, number, string>(
+    { name: 'sum', init: async () => 0, receive: async (sum, more) => ({ state: sum + more, answer: `${sum} and ${more}` }) },
+    { capacity: 10 },
+  );
+  expect(await Promise.all([actor.tell(1), actor.tell(2), actor.tell(3)])).toEqual(['0 and 1', '1 and 2', '3 and 3']);
+});
+
 test('a full mailbox refuses at once, and takes again when there is room', async () => {
   const held = gate();
   const actor = createActor<null, string>(
-    { name: 'narrow', init: async () => null, receive: () => held.opened.then(() => null) },
+    { name: 'narrow', init: async () => null, receive: () => held.opened.then(() => ({ state: null, answer: undefined })) },
     { capacity: 1 },
   );
   const first = actor.tell('a');
@@ -72,7 +80,12 @@ test('a full mailbox refuses at once, and takes again when there is room', async
 test('closing finishes what was taken, hands the state to close, and refuses what comes after', async () => {
   const closed: number[] = [];
   const actor = createActor<number, null>(
-    { name: 'closing', init: async () => 0, receive: async (count) => count + 1, close: async (count) => void closed.push(count) },
+    {
+      name: 'closing',
+      init: async () => 0,
+      receive: async (count) => ({ state: count + 1, answer: undefined }),
+      close: async (count) => void closed.push(count),
+    },
     { capacity: 10 },
   );
   const told = actor.tell(null);
@@ -115,7 +128,7 @@ test('an actor that says that it goes on is not given up, however long its messa
           await new Promise((resolve) => setTimeout(resolve, 50));
           goesOn();
         }
-        return count + 1;
+        return { state: count + 1, answer: undefined };
       },
     },
     { capacity: 10, patienceMs: 300, onGivenUp: () => given.push(1) },
