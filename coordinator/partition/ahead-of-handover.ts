@@ -5,7 +5,7 @@ import type { Result } from '../../shared/checks/result.ts';
 import { goesAhead, isAwaited } from '../domain/ahead.ts';
 import { judge } from '../probes/sender-check.ts';
 import type { ProbeRow } from '../store/probes.ts';
-import { createDecisionBatch, type DecisionBatch } from './decision-batch.ts';
+import { beginDecisions, type DecisionBatch, goAhead, incidentOf, stateOf, termsOf } from './decision-batch.ts';
 import type { PartitionParts } from './partition-parts.ts';
 import { decideAbout, type Judged, reasonAgainst, seenBy } from './results.ts';
 import { type PartitionState, watermarkName } from './state.ts';
@@ -82,8 +82,8 @@ const mayGo = (room: WaitingRoom, monitor: string, decisions: DecisionBatch, ros
   const inHand = room.about.get(monitor) ?? [];
   // Nearly always nothing failed, and nobody need ask for the state.
   const isPrivate = inHand.some(({ probe }) => probe.organisation_id !== null);
-  if (!isPrivate && decisions.incidentOf(monitor) === null && !inHand.some(({ result }) => result.outcome === 'fail')) return false;
-  const known = decisions.stateOf(monitor);
+  if (!isPrivate && incidentOf(decisions, monitor) === null && !inHand.some(({ result }) => result.outcome === 'fail')) return false;
+  const known = stateOf(decisions, monitor);
   const seen = inHand.map(({ probe, result: { at, outcome } }) => ({ at, outcome, quarantined: probe.quarantined_at !== null }));
   if (known === undefined) return false;
   // What was not taken in may tell of anybody.
@@ -105,13 +105,13 @@ export const decideAhead = async (
   const { partition } = state.lease;
   const now = clock.now();
   const network = roster();
-  const decisions = createDecisionBatch(state, network, now);
+  const decisions = beginDecisions(state, network, now);
   const candidates = room.isFewer ? [...room.about.keys()] : [...touched];
   const monitors = new Set(candidates.filter((monitor) => mayGo(room, monitor, decisions, network)));
   const judged: Judged[] = [];
   const seqs = new Map<string, { readonly of: { readonly probe_key: number; readonly generation: string }; readonly seqs: number[] }>();
   for (const monitor of monitors) {
-    const known = decisions.termsOf(monitor);
+    const known = termsOf(decisions, monitor);
     for (const { probe, generation, result } of room.about.get(monitor) ?? []) {
       // What cannot count yet is judged again when the hold ends.
       if (!known || reasonAgainst(probe, result, known.terms, known.version, { now, oldest: oldestKept(now) })) continue;
@@ -124,7 +124,7 @@ export const decideAhead = async (
   }
   if (judged.length === 0) return undefined;
   decideAbout(decisions, judged, now);
-  for (const { of, seqs: gone } of seqs.values()) decisions.goAhead({ ...of, partition }, gone);
+  for (const { of, seqs: gone } of seqs.values()) goAhead(decisions, { ...of, partition }, gone);
   return { decisions, judged, monitors };
 };
 

@@ -6,7 +6,7 @@ import { type Accepted, judge } from '../probes/sender-check.ts';
 import { isPassing } from '../store/database.ts';
 import { Fenced } from '../store/leases.ts';
 import { setAside } from '../store/set-aside.ts';
-import { createDecisionBatch } from './decision-batch.ts';
+import { beginDecisions, passedTo, passTo } from './decision-batch.ts';
 import { done, type PartitionAnswer } from './message.ts';
 import type { Monitors } from './monitors.ts';
 import { drainOutbox } from './outbox.ts';
@@ -26,10 +26,10 @@ const putAside = async (
   const { sql, log, clock, roster } = parts;
   log.error({ err: error, subject: delivered.subject, results: batch.monitors.length }, 'a message cannot be worked on and is set aside');
   await setAside(sql, { subject: delivered.subject, reason: error instanceof Error ? error.message : String(error), data: delivered.data });
-  const decisions = createDecisionBatch(state, roster(), clock.now());
+  const decisions = beginDecisions(state, roster(), clock.now());
   const seq = lastSeqOf(batch);
-  if (seq > decisions.passed(probe.key, batch.generation))
-    decisions.pass({ probe_key: probe.key, generation: batch.generation, partition: state.lease.partition, seq });
+  if (seq > passedTo(decisions, probe.key, batch.generation))
+    passTo(decisions, { probe_key: probe.key, generation: batch.generation, partition: state.lease.partition, seq });
   await settle(decisions, parts);
   delivered.ack();
 };

@@ -2,7 +2,7 @@ import type { Watched } from '../domain/incident-types.ts';
 import type { AssignmentChange } from '../probes/assignments.ts';
 import { type OutboxLine, waitingLines } from '../store/outbox.ts';
 import { type MonitorRow, monitorsById, targetHash, watchedOf } from '../store/watched.ts';
-import { createDecisionBatch, type DecisionBatch } from './decision-batch.ts';
+import { addMonitor, beginDecisions, type DecisionBatch, decideOn, removeMonitor, stateOf } from './decision-batch.ts';
 import type { PartitionParts } from './partition-parts.ts';
 import { settle } from './settle.ts';
 import type { PartitionState } from './state.ts';
@@ -15,24 +15,24 @@ const apply = (decisions: DecisionBatch, line: OutboxLine<'monitor'>, row: Monit
   const { monitor, change, what_is_checked_changed } = line.payload;
   // Dated by the database, whose clock may be ahead of ours: what is looked at after this is seen after it.
   const at = Math.min(line.at, now);
-  const known = decisions.stateOf(monitor);
+  const known = stateOf(decisions, monitor);
   if (change === 'deleted' || !row) {
-    decisions.decide(monitor, { is: 'deleted', at });
-    decisions.remove(monitor);
+    decideOn(decisions, monitor, { is: 'deleted', at });
+    removeMonitor(decisions, monitor);
     return;
   }
   if (!known) {
     // The row may be paused already by a later line; that line says since when.
-    decisions.add(row.key, { ...watchedOf(row), paused_at: null }, targetHash(row));
+    addMonitor(decisions, row.key, { ...watchedOf(row), paused_at: null }, targetHash(row));
     if (change === 'created' && row.paused_at !== null && row.paused_at.getTime() <= at)
-      decisions.decide(monitor, { is: 'paused', at: row.paused_at.getTime() });
+      decideOn(decisions, monitor, { is: 'paused', at: row.paused_at.getTime() });
     return;
   }
-  if (change === 'paused') decisions.decide(monitor, { is: 'paused', at });
-  else if (change === 'resumed') decisions.decide(monitor, { is: 'resumed', at });
+  if (change === 'paused') decideOn(decisions, monitor, { is: 'paused', at });
+  else if (change === 'resumed') decideOn(decisions, monitor, { is: 'resumed', at });
   else if (change === 'edited') {
     const watched = { ...watchedOf(row), paused_at: known.watched.paused_at };
-    decisions.decide(monitor, { is: 'edited', at, watched, changed: what_is_checked_changed });
+    decideOn(decisions, monitor, { is: 'edited', at, watched, changed: what_is_checked_changed });
   }
 };
 
@@ -61,12 +61,12 @@ const readOutbox = async (state: PartitionState, { sql, roster, clock }: Partiti
   const ids = [...new Set(lines.map(({ payload }) => payload.monitor))];
   const rows = new Map((await monitorsById(sql, ids)).map((row) => [row.id, row]));
   const now = clock.now();
-  const decisions = createDecisionBatch(state, roster(), now);
+  const decisions = beginDecisions(state, roster(), now);
   const lookedAt = new Set<MonitorRow>();
   for (const line of lines) {
     if (state.unpublished.has(line.id)) continue;
     const row = rows.get(line.payload.monitor);
-    const known = decisions.stateOf(line.payload.monitor)?.watched;
+    const known = stateOf(decisions, line.payload.monitor)?.watched;
     apply(decisions, line, row, now);
     if (row && (wantsLook(line, row) || isSlower(known, row))) lookedAt.add(row);
   }
@@ -95,7 +95,7 @@ export const drainOutbox = async (state: PartitionState, parts: PartitionParts, 
         return false;
       },
     );
-    if (isPublished) for (const line of lines) decisions.done(line);
+    if (isPublished) for (const line of lines) decisions.rows.done.push(line);
     await settle(decisions, parts);
     for (const line of lines) {
       if (isPublished) state.unpublished.delete(line);

@@ -3,12 +3,12 @@ import type { Delivered } from '../../shared/bus/nats.ts';
 import type { Roster } from '../../shared/checks/assignment.ts';
 import type { Lease } from '../store/leases.ts';
 import { adoptAhead, decideAhead, type WaitingRoom } from './ahead-of-handover.ts';
-import { createDecisionBatch, type DecisionBatch } from './decision-batch.ts';
+import { beginDecisions, type DecisionBatch, decideOn } from './decision-batch.ts';
+import { unitWithCheckpoint } from './decision-commit.ts';
 import { takeDeliveries } from './intake.ts';
 import { loadPartition } from './load.ts';
 import { done, type PartitionAnswer, type PartitionMessage } from './message.ts';
 import { drainOutbox } from './outbox.ts';
-import { pack } from './packed-monitors.ts';
 import type { PartitionParts } from './partition-parts.ts';
 import { type ReconcileTurn, takeTurn } from './reconcile.ts';
 import { retryAsked } from './retry.ts';
@@ -49,11 +49,11 @@ const tick = async (state: PartitionState, parts: PartitionParts, only?: Readonl
   if (!only && wantsFirstLooks(state.unseen, roster, now))
     await decideEach(state, parts, (decisions) => askUnseen(state.unseen, decisions, roster, now));
   if (now < state.nextDue) return;
-  const decisions = createDecisionBatch(state, parts.roster(), now);
+  const decisions = beginDecisions(state, parts.roster(), now);
   const due = state.monitors.dueBy(now).filter((monitor) => only?.has(monitor) ?? true);
   for (const monitor of due.slice(0, mostTicks)) {
     try {
-      decisions.decide(monitor, { is: 'tick' });
+      decideOn(decisions, monitor, { is: 'tick' });
     } catch (error) {
       // One monitor that cannot be decided about must not stop the others.
       parts.log.error({ err: error, monitor }, 'a monitor cannot be decided about');
@@ -67,13 +67,13 @@ const tick = async (state: PartitionState, parts: PartitionParts, only?: Readonl
 const checkpoint = async (state: PartitionState, parts: PartitionParts): Promise<void> => {
   const takenAt = parts.clock.now();
   const began = performance.now();
-  const decisions = createDecisionBatch(state, parts.roster(), takenAt);
-  await parts.writer.commit(decisions.withCheckpoint(takenAt, pack));
+  const decisions = beginDecisions(state, parts.roster(), takenAt);
+  await parts.writer.commit(unitWithCheckpoint(decisions, takenAt));
   parts.figures.checkpointed(performance.now() - began);
 };
 
 const decideEach = async (state: PartitionState, parts: PartitionParts, each: (decisions: DecisionBatch) => void): Promise<void> => {
-  const decisions = createDecisionBatch(state, parts.roster(), parts.clock.now());
+  const decisions = beginDecisions(state, parts.roster(), parts.clock.now());
   each(decisions);
   await settle(decisions, parts);
 };
@@ -113,14 +113,14 @@ const receive = async (
       return done;
     case 'pings':
       await decideEach(state, parts, (decisions) => {
-        for (const { monitor, ping } of message.pings) decisions.decide(monitor, { is: 'ping', ping });
+        for (const { monitor, ping } of message.pings) decideOn(decisions, monitor, { is: 'ping', ping });
       });
       return done;
     case 'quarantined':
       await decideEach(state, parts, (decisions) => {
         const at = parts.clock.now();
         for (const monitor of state.monitors.seenBy(message.probe))
-          decisions.decide(monitor, { is: 'quarantined', at, probe: message.probe });
+          decideOn(decisions, monitor, { is: 'quarantined', at, probe: message.probe });
       });
       return done;
   }

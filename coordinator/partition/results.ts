@@ -10,7 +10,17 @@ import type { RefusedReason } from '../house/refusals.ts';
 import { observerOf } from '../probes/observers.ts';
 import type { Accepted } from '../probes/sender-check.ts';
 import type { ProbeRow } from '../store/probes.ts';
-import { createDecisionBatch, type DecisionBatch } from './decision-batch.ts';
+import {
+  beginDecisions,
+  chart,
+  type DecisionBatch,
+  decideOn,
+  incidentOf,
+  passedTo,
+  passTo,
+  takeQuietly,
+  wentAhead,
+} from './decision-batch.ts';
 import type { Monitors, Terms } from './monitors.ts';
 import type { PartitionParts } from './partition-parts.ts';
 import type { Passes } from './passes.ts';
@@ -75,7 +85,7 @@ export const reasonAgainst = (
 
 /** Of the looks that one check answered, the one that its incident waits for. */
 const lookAnswered = ({ monitor, look, other_looks = [] }: SeenResult, decisions: DecisionBatch): string | null => {
-  const awaited = decisions.incidentOf(monitor)?.progress.matrix?.look;
+  const awaited = incidentOf(decisions, monitor)?.progress.matrix?.look;
   return other_looks.find((other) => other === awaited) ?? look;
 };
 
@@ -91,14 +101,17 @@ export const seenBy = (probe: ProbeRow, result: Result, now: number, lateMs: num
 export const decideAbout = (decisions: DecisionBatch, judged: readonly Judged[], now: number): void => {
   const late = new Set<string>();
   for (const { key, probe, seen } of judged.toSorted((a, b) => byStart(a.seen, b.seen))) {
-    decisions.decide(seen.monitor, { is: 'result', result: seen.look === null ? seen : { ...seen, look: lookAnswered(seen, decisions) } });
+    decideOn(decisions, seen.monitor, {
+      is: 'result',
+      result: seen.look === null ? seen : { ...seen, look: lookAnswered(seen, decisions) },
+    });
     const outcome = countsAs(seen, now);
     const { at, took_ms, phases } = seen;
-    decisions.chart({ monitor_key: key, probe_key: probe.key, at, took_ms, outcome, cause_class: seen.cause?.class ?? null, phases });
+    chart(decisions, { monitor_key: key, probe_key: probe.key, at, took_ms, outcome, cause_class: seen.cause?.class ?? null, phases });
     if (seen.handed_over) late.add(seen.monitor);
   }
   // The past asks nobody; what is left open when it has been decided is looked after now.
-  for (const monitor of late) if (decisions.incidentOf(monitor)) decisions.decide(monitor, { is: 'tick' });
+  for (const monitor of late) if (incidentOf(decisions, monitor)) decideOn(decisions, monitor, { is: 'tick' });
 };
 
 type DecidingParts = Pick<PartitionParts, 'clock' | 'timing' | 'oldestKept' | 'roster' | 'attends'>;
@@ -172,14 +185,14 @@ const part = (state: PartitionState, fresh: readonly Fresh[], now: number, parts
 export const receiveBatches = (state: PartitionState, batches: readonly Found[], parts: DecidingParts): Received => {
   const { clock, roster } = parts;
   const now = clock.now();
-  const decisions = createDecisionBatch(state, roster(), now);
+  const decisions = beginDecisions(state, roster(), now);
   const fresh: Fresh[] = [];
   const answers = new Map<string, Answer>();
 
   for (const found of batches) {
     const { probe, batch } = found;
     const { generation } = batch;
-    const committed = decisions.passed(probe.key, generation);
+    const committed = passedTo(decisions, probe.key, generation);
     const name = `${probe.id} ${generation}`;
     const answer = answers.get(name) ?? { generation, probe: probe.id, committed, again: false };
     answers.set(name, answer);
@@ -190,13 +203,13 @@ export const receiveBatches = (state: PartitionState, batches: readonly Found[],
     answer.committed = last;
     // What came in between closes the gap that an earlier batch of this set had shown.
     answer.again = false;
-    const gone = decisions.wentAhead(probe.key, generation);
+    const gone = wentAhead(decisions, probe.key, generation);
     fresh.push({ ...found, first: firstAfter(batch, committed), ahead: gone.length > 0 ? new Set(gone) : undefined });
-    decisions.pass({ probe_key: probe.key, generation, partition: state.lease.partition, seq: last });
+    passTo(decisions, { probe_key: probe.key, generation, partition: state.lease.partition, seq: last });
   }
 
   const { quiet, judged, refused } = part(state, fresh, now, parts);
-  for (const passes of quiet) decisions.takeQuietly(passes);
+  for (const passes of quiet) takeQuietly(decisions, passes);
   decideAbout(decisions, judged, now);
 
   const { partition } = state.lease;

@@ -1,5 +1,5 @@
 import type { DecisionBatch } from './decision-batch.ts';
-import { pack } from './packed-monitors.ts';
+import { adopt, hasConfigChanges, hasRows, unitOf, unitWithCheckpoint } from './decision-commit.ts';
 import type { PartitionParts } from './partition-parts.ts';
 import type { Judged } from './results.ts';
 import type { PartitionState } from './state.ts';
@@ -7,11 +7,11 @@ import type { PartitionState } from './state.ts';
 /** Commits a batch of decisions, moves memory after it, and asks for the looks that it wants. */
 export const settle = async (decisions: DecisionBatch, parts: PartitionParts): Promise<void> => {
   const { writer, clock, askLooks } = parts;
-  if (decisions.hasConfigChanges()) {
-    await writer.commit(decisions.withCheckpoint(clock.now(), pack));
-  } else if (decisions.hasRows()) await writer.commit(decisions.unit());
-  decisions.adopt();
-  if (decisions.looks().length > 0) askLooks(decisions.looks());
+  if (hasConfigChanges(decisions)) {
+    await writer.commit(unitWithCheckpoint(decisions, clock.now()));
+  } else if (hasRows(decisions)) await writer.commit(unitOf(decisions));
+  adopt(decisions);
+  if (decisions.looks.length > 0) askLooks(decisions.looks);
 };
 
 /** What was committed says something about its probes. */

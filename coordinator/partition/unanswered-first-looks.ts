@@ -1,7 +1,7 @@
 import type { Roster } from '../../shared/checks/assignment.ts';
 import { firstLook, isUnseen } from '../domain/first-look.ts';
 import type { MonitorState } from '../domain/incident-types.ts';
-import type { DecisionBatch } from './decision-batch.ts';
+import { type DecisionBatch, lookAt, stateOf, termsOf } from './decision-batch.ts';
 import type { Unseen } from './state.ts';
 
 /**
@@ -25,11 +25,11 @@ export const wantsFirstLooks = (unseen: Unseen, { epoch }: Roster, now: number):
 
 /** Has somebody look at this monitor now, if that is not awaited already, and remembers it until somebody has seen it. */
 export const askForFirst = (unseen: Unseen, decisions: DecisionBatch, monitor: string, roster: Roster, now: number): void => {
-  const known = decisions.stateOf(monitor);
-  const key = decisions.termsOf(monitor)?.key;
+  const known = stateOf(decisions, monitor);
+  const key = termsOf(decisions, monitor)?.key;
   if (!known || key === undefined) return;
   const { awaited, look } = firstLook({ ...known.watched, monitor, ordinal: key }, unseen.awaited.get(monitor), roster, now);
-  if (look) decisions.lookAt(monitor, look);
+  if (look) lookAt(decisions, monitor, look);
   if (!isUnseen(known)) return;
   unseen.awaited.set(monitor, awaited);
   if (awaited) unseen.nextEnd = Math.min(unseen.nextEnd, awaited.until);
@@ -39,7 +39,7 @@ export const askUnseen = (unseen: Unseen, decisions: DecisionBatch, roster: Rost
   unseen.epoch = roster.epoch;
   unseen.nextEnd = Number.POSITIVE_INFINITY;
   for (const monitor of unseen.awaited.keys()) {
-    const known = decisions.stateOf(monitor);
+    const known = stateOf(decisions, monitor);
     if (known && isUnseen(known)) askForFirst(unseen, decisions, monitor, roster, now);
     else unseen.awaited.delete(monitor);
   }

@@ -3,7 +3,8 @@ import { describe, expect, test } from 'vitest';
 import { decide } from '../../../coordinator/domain/decide.ts';
 import type { Gap, MonitorEvent, MonitorState, Observer, SeenResult } from '../../../coordinator/domain/incident-types.ts';
 import { createState, nextTick } from '../../../coordinator/domain/restore.ts';
-import { createDecisionBatch } from '../../../coordinator/partition/decision-batch.ts';
+import { beginDecisions, decideOn, incidentOf, stateOf, takeQuietly } from '../../../coordinator/partition/decision-batch.ts';
+import { adopt, unitOf } from '../../../coordinator/partition/decision-commit.ts';
 import { createMonitors } from '../../../coordinator/partition/monitors.ts';
 import type { PartitionState } from '../../../coordinator/partition/state.ts';
 import { nobodyUnseen } from '../../../coordinator/partition/unanswered-first-looks.ts';
@@ -130,14 +131,14 @@ describe('a round of a partition', () => {
             monitors.put(each, { key: nth + 1, target: nth, changedAt: 0, due: nextTick(each, network) ?? Number.POSITIVE_INFINITY });
           }
           for (const steps of rounds) {
-            const decisions = createDecisionBatch(partition, network, now);
+            const decisions = beginDecisions(partition, network, now);
             const loud = new Set<string>();
             let effects = 0;
             for (const { monitor, event } of steps) {
               const before = expected.get(monitor);
               if (!before) continue;
               if (event === 'ask') {
-                expect(withoutIds(decisions.stateOf(monitor))).toEqual(withoutIds(before));
+                expect(withoutIds(stateOf(decisions, monitor))).toEqual(withoutIds(before));
                 loud.add(monitor);
                 continue;
               }
@@ -152,20 +153,20 @@ describe('a round of a partition', () => {
                 const batch = batchOf({ probe: seen.from.probe, generation: newId(), partition: 0, after: null }, [
                   { ...seen, phases: noPhases },
                 ]);
-                decisions.takeQuietly({ probe_key: 1, from: seen.from, batch, slots: Int32Array.of(slot) });
+                takeQuietly(decisions, { probe_key: 1, from: seen.from, batch, slots: Int32Array.of(slot) });
                 quiet += 1;
               } else {
-                decisions.decide(monitor, event);
+                decideOn(decisions, monitor, event);
                 loud.add(monitor);
               }
               const decided = decide(before, event, { now, network, newId: counting() });
               effects += decided.effects.length;
               expected.set(monitor, decided.state);
-              expect(decisions.incidentOf(monitor) !== null).toBe(decided.state.incident !== null);
+              expect(incidentOf(decisions, monitor) !== null).toBe(decided.state.incident !== null);
             }
-            const { incidents, evidence, ledger, alerts, alone } = decisions.unit();
-            expect([incidents, evidence, ledger, alerts, alone, decisions.looks()].flat().length).toBe(effects);
-            decisions.adopt();
+            const { incidents, evidence, ledger, alerts, alone } = unitOf(decisions);
+            expect([incidents, evidence, ledger, alerts, alone, decisions.looks].flat().length).toBe(effects);
+            adopt(decisions);
             for (const [id, each] of expected) {
               expect(withoutIds(monitors.stateOf(id))).toEqual(withoutIds(each));
               const due = nextTick(each, network) ?? Number.POSITIVE_INFINITY;

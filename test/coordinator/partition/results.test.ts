@@ -5,6 +5,7 @@ import { byStart } from '../../../coordinator/domain/handover.ts';
 import type { MonitorState, SeenResult } from '../../../coordinator/domain/incident-types.ts';
 import { createState, nextTick } from '../../../coordinator/domain/restore.ts';
 import { usualTiming } from '../../../coordinator/house/timing.ts';
+import { adopt, unitOf } from '../../../coordinator/partition/decision-commit.ts';
 import { createMonitors } from '../../../coordinator/partition/monitors.ts';
 import { find, receiveBatches } from '../../../coordinator/partition/results.ts';
 import type { PartitionState } from '../../../coordinator/partition/state.ts';
@@ -123,12 +124,12 @@ describe('a set of batches', () => {
             if (counted.some(({ monitor, handed_over }) => monitor === id && handed_over) && each.incident)
               expected.set(id, decide(each, { is: 'tick' }, { now, network, newId }).state);
           expect(refused).toHaveLength(told.filter(({ monitor, config_version }) => ids.includes(monitor) && config_version > 2).length);
-          const { results, passes, watermarks } = decisions.unit();
+          const { results, passes, watermarks } = unitOf(decisions);
           expect(results.length + passes.at.length).toBe(counted.length);
           expect(results).toHaveLength(judged.length);
           if (attentive) expect(passes.at).toEqual([]);
           expect(watermarks.map(({ seq }) => seq)).toEqual(said.map(({ length }) => length));
-          decisions.adopt();
+          adopt(decisions);
           for (const [id, each] of expected) expect(withoutIds(monitors.stateOf(id))).toEqual(withoutIds(each));
           quiet += passes.at.length;
           loud += results.length;
