@@ -137,7 +137,7 @@ const putTogether = async (options: EngineOptions, ends: End[]): Promise<Engine>
   const allHeard = Promise.withResolvers<void>();
   const onAllHeard = allHeard.resolve;
   const network = await untilDatabase(() => createNetwork({ sql, bus, clock, log, timing, directory, isLeader, onAllHeard }));
-  const { roster } = network;
+  const { roster, words } = network;
   const records = createPingRecords(bus);
   const plain = createAssignments({ bus, directory, openSecrets: options.secrets.open, keys });
   const assignments = withPingTerms({ assignments: plain, sql, bus, records, clock });
@@ -157,10 +157,9 @@ const putTogether = async (options: EngineOptions, ends: End[]): Promise<Engine>
   prepared.catch(() => undefined); // It is waited for at the end.
   const receipts = createReceipts({ bus });
   const parts: PartitionParts = {
-    ...{ sql, bus, clock, log, timing, figures, writer, directory, refusals, receipts, assignments, loaded, roster },
+    ...{ sql, bus, clock, log, timing, figures, writer, directory, refusals, receipts, assignments, loaded, roster, words },
     installation: await untilDatabase(() => installationId(sql)),
     loading: pLimit(3),
-    words: network.words,
     askLooks: looks.ask,
     observe: trust.observe,
     attends: trust.attends,
