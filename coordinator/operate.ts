@@ -9,7 +9,7 @@ import { writeBackup } from './store/backup.ts';
 import { connect, longWork } from './store/database.ts';
 import { entryFault } from './store/database-entry.ts';
 import { migrate } from './store/migrate.ts';
-import { readBackup } from './store/restore.ts';
+import { readBackup, takeUpRecovered } from './store/restore.ts';
 
 /** What no backup holds, and what nobody could make again. */
 const keysOf = (config: Config): Readonly<Record<string, string>> => ({
@@ -56,7 +56,10 @@ export const operate = async (
         organisations: createOrganisationLookup(sql),
         migrate: () => migrate(sql),
         backup: (file, progress, what) => writeBackup(sql, file, progress, what),
-        backups: createBackups({ sql, clock: systemClock, settings: backupSettingsOf(config), warn: streams.err }),
+        backups: {
+          ...createBackups({ sql, clock: systemClock, settings: backupSettingsOf(config), warn: streams.err }),
+          takeUp: () => takeUpRecovered(sql),
+        },
         restore: (file, replace, progress) => readBackup(sql, file, replace, progress),
         keys: keysOf(config),
         rotateKey: () => secrets.rotate(sql),

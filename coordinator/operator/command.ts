@@ -26,6 +26,8 @@ export type ScheduledBackups = {
     readonly reserveBytes: number;
   }) => Promise<unknown>;
   readonly drillNewest: (folder: string, tells: boolean) => Promise<unknown>;
+  /** After a recovery by the database's own log; how many ways in are gone. */
+  readonly takeUp: () => Promise<number>;
 };
 
 export type Progress = (table: string, rows: number) => void;

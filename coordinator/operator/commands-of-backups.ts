@@ -96,6 +96,13 @@ export const commandsOfBackups: readonly HouseCommand[] = [
   },
   {
     ...today,
+    words: ['backups', 'recovered'],
+    what: 'Take up a database that was brought back to an earlier moment by its own log, before a coordinator works on it',
+    flags: {},
+    run: async ({ backups }) => ({ ways_in_ended: await backups.takeUp(), next: 'Start the coordinators; people sign in anew.' }),
+  },
+  {
+    ...today,
     words: ['restore'],
     what: 'Put a backup into an empty database, while no coordinator works on it',
     flags: { file: required('the backup'), replace: { what: 'lose what the database holds now', alone: true } },

@@ -2,14 +2,16 @@ import type { Queryable } from './database.ts';
 
 export type Table = { readonly name: string; readonly columns: readonly string[] };
 
-/**
- * What belongs to running coordinators or to this one database, and is made anew where a backup is restored; and what lets somebody in: what was
- * used or ended since the backup must not come back.
- */
+/** What lets somebody in, and mails that wait: what was used, ended or sent since the backup must not come back. */
+export const lettingIn: readonly string[] = [
+  ...['second_steps', 'passkey_challenges', 'sessions', 'sign_in_links', 'attempts', 'invitations', 'sign_ups', 'email_verifications'],
+  ...['password_resets', 'mails', 'oauth_records', 'connections', 'probe_invitations'],
+];
+
+/** What belongs to running coordinators or to this one database, and is made anew where a backup is restored; and what lets somebody in. */
 const leftOut = [
-  ...['migrations', 'installation', 'leases', 'coordinators', 'refutations', 'rate_windows', 'monitor_status', 'monitor_counts'],
-  ...['sessions', 'sign_in_links', 'attempts', 'invitations', 'sign_ups', 'email_verifications', 'password_resets', 'mails'],
-  ...['second_steps', 'passkey_challenges', 'connections', 'oauth_records', 'probe_invitations', 'events'],
+  ...['migrations', 'installation', 'leases', 'coordinators', 'refutations', 'rate_windows', 'monitor_status', 'monitor_counts', 'events'],
+  ...lettingIn,
 ];
 
 /** Every table with its columns, those first that others refer to. Days of results are part of their parent. */

@@ -8,7 +8,7 @@ import { z } from 'zod';
 import { codeOf } from '../../shared/base/error-code.ts';
 import type { BackupDone, Progress } from './backup.ts';
 import { type BackupRecord, NoBackup, recordBytes, recordsOf, rowsIn } from './backup-format.ts';
-import { appliedMigrations, type Table, tablesInOrder } from './backup-tables.ts';
+import { appliedMigrations, lettingIn, type Table, tablesInOrder } from './backup-tables.ts';
 import type { Sql, Transaction } from './database.ts';
 import { makeResultDays } from './results.ts';
 import { growEverySealEpoch } from './seal-epochs.ts';
@@ -41,18 +41,42 @@ const unpacked = (file: string): Readable => {
 
 const isOfZip = (error: unknown): boolean => codeOf(error).startsWith('Z_');
 
-const refuseUnfit = async (sql: Transaction, tables: readonly Table[], replace: boolean): Promise<void> => {
+const refuseAtWork = async (sql: Transaction): Promise<void> => {
   const alive = await sql`select 1 from coordinators where seen_at > now() - interval '15 seconds'`;
   if (alive.length > 0) throw new NoBackup('a coordinator works on this database; stop it first');
-  const people = await sql`select 1 from organisations union all select 1 from users union all select 1 from probes limit 1`;
-  if (people.length > 0 && !replace)
-    throw new NoBackup('this database is not empty; give an empty one, or --replace to lose what is in it');
-  await sql`truncate ${sql(tables.map(({ name }) => name))} cascade`;
+};
+
+/** What a state of earlier must not go on with. */
+const becomeAnother = async (sql: Transaction): Promise<void> => {
   // The bus may hold what the older state said; as another installation it is not taken for ours.
   await sql`update installation set id = gen_random_uuid()`;
   // Whom the lost database had revoked since the backup may hold the keys of the network as they were then.
   await growEverySealEpoch(sql);
   await sql`update leases set owner = null, expires_at = 'epoch'`;
+};
+
+/**
+ * A database that was brought back to an earlier moment by its own log (point-in-time recovery) becomes what a restored backup is: another installation
+ * to the bus, without what lets somebody in, because some of that was used or ended since.
+ * @returns how many rows of that went.
+ */
+export const takeUpRecovered = (sql: Sql): Promise<number> =>
+  sql.begin(async (transaction) => {
+    await refuseAtWork(transaction);
+    await becomeAnother(transaction);
+    await transaction`set local antipode.restoring = 'on'`;
+    let gone = 0;
+    for (const table of lettingIn) gone += (await transaction`delete from ${transaction(table)}`).count;
+    return gone;
+  });
+
+const refuseUnfit = async (sql: Transaction, tables: readonly Table[], replace: boolean): Promise<void> => {
+  await refuseAtWork(sql);
+  const people = await sql`select 1 from organisations union all select 1 from users union all select 1 from probes limit 1`;
+  if (people.length > 0 && !replace)
+    throw new NoBackup('this database is not empty; give an empty one, or --replace to lose what is in it');
+  await sql`truncate ${sql(tables.map(({ name }) => name))} cascade`;
+  await becomeAnother(sql);
 };
 
 /**

@@ -24,6 +24,8 @@ export type Mortal = {
 
 export type MortalServices = {
   readonly services: Services;
+  /** Where Postgres has its data. */
+  readonly data: string;
   readonly postgres: Mortal;
   readonly nats: Mortal & { /** Only while it is dead: everything that streams held is gone. */ readonly wipe: () => Promise<void> };
   readonly folder: string;
@@ -50,7 +52,8 @@ const mortal = (command: Command, isReady: (child: Child) => Promise<boolean>): 
   };
 };
 
-export const startMortalServices = async (): Promise<MortalServices> => {
+/** `settings`: those of Postgres, besides the usual. */
+export const startMortalServices = async (settings: Readonly<Record<string, string>> = {}): Promise<MortalServices> => {
   const folder = await mkdtemp(join(tmpdir(), `antipode-mortal-${process.pid}-`));
   await chmod(folder, 0o711);
   const cache = openCache(process.env, folder);
@@ -59,7 +62,7 @@ export const startMortalServices = async (): Promise<MortalServices> => {
   const prepared = await preparePostgres({
     ...{ home: folder, cache, port, say, password: 'test' },
     log: join(folder, 'postgres.log'),
-    settings: { max_connections: '200' },
+    settings: { max_connections: '200', ...settings },
   });
   const postgres = mortal(prepared.command, (child) => isPostgresReady(prepared.folder, child.pid));
   const identity = createBusIdentity(Date.now());
@@ -72,6 +75,7 @@ export const startMortalServices = async (): Promise<MortalServices> => {
   await migrate(sql).finally(() => sql.end());
   return {
     folder,
+    data: join(prepared.folder, 'data'),
     postgres,
     nats: { ...nats, wipe: () => rm(join(natsFolder, 'store'), { recursive: true, force: true }) },
     services: {

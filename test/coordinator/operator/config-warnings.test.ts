@@ -13,7 +13,7 @@ const run = async (...argv: readonly string[]) => {
     migrate: async () => [],
     backup: unused,
     restore: unused,
-    backups: { nightly: unused, drillNewest: unused },
+    backups: { nightly: unused, drillNewest: unused, takeUp: unused },
     keys: {},
     rotateKey: unused,
   };

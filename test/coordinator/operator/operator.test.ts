@@ -34,7 +34,7 @@ const parts = (): OperatorParts => ({
   organisations: createOrganisationLookup(bench.sql),
   migrate: () => migrate(bench.sql),
   backup: (file, progress) => writeBackup(bench.sql, file, progress),
-  backups: { nightly: async () => ({}), drillNewest: async () => ({}) },
+  backups: { nightly: async () => ({}), drillNewest: async () => ({}), takeUp: async () => 0 },
   restore: (file, replace, progress) => readBackup(bench.sql, file, replace, progress),
   keys: { SECRET_KEY: testSecretKey, NATS_CREDENTIALS: '-----BEGIN NATS USER JWT-----\nx\n' },
   rotateKey: () => bench.secrets.rotate(bench.sql),

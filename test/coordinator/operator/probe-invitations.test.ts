@@ -10,7 +10,13 @@ const parts = (): OperatorParts => ({
   gate: bench.gate,
   organisations: createOrganisationLookup(bench.sql),
   migrate: async () => [],
-  ...{ backup: nothing, backups: { nightly: nothing, drillNewest: nothing }, restore: nothing, rotateKey: nothing, keys: {} },
+  ...{
+    backup: nothing,
+    backups: { nightly: nothing, drillNewest: nothing, takeUp: nothing },
+    restore: nothing,
+    rotateKey: nothing,
+    keys: {},
+  },
 });
 
 const run = async (...argv: readonly string[]): Promise<{ readonly out: string; readonly err: string }> => {
