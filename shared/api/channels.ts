@@ -61,7 +61,7 @@ const reminder = { ge: 0, le: 86_400 };
 const ChannelIn = object('ChannelIn', {
   kind: string(),
   name: maybe(string()),
-  config: dict(),
+  config: dict({ description: 'What its kind asks for: the object `…ChannelConfig` that begins with the name of the kind.' }),
   enabled: optional(boolean(), true),
   covers: optional(literal(['all', 'chosen']), 'all'),
   monitors: optional(array(uuid(), monitors), []),

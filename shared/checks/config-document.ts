@@ -11,16 +11,27 @@ type JsonSchema = { readonly [key: string]: unknown };
 /** A config has at most 16 KiB, and so has a text in it. */
 const longestText = 16_384;
 
+/** Of several shapes null is not told, though it is taken: programs that make clients fall over it there. */
+const withoutNullAmongSeveral = (schema: z.core.JSONSchema.BaseSchema): void => {
+  if (schema.anyOf !== undefined && schema.anyOf.length > 2) schema.anyOf = schema.anyOf.filter(({ type }) => type !== 'null');
+};
+
 const shapeOf = (schema: z.ZodType, { choices }: ConfigKey): JsonSchema => {
-  const { $schema: _draft, ...shape } = z.toJSONSchema(schema, { unrepresentable: 'any', io: 'input' });
+  const { $schema: _draft, ...shape } = z.toJSONSchema(schema, {
+    unrepresentable: 'any',
+    io: 'input',
+    override: ({ jsonSchema }) => withoutNullAmongSeveral(jsonSchema),
+  });
   // A shape that asks a table of its own for its values says nothing of them here; the words have them.
   if (Object.keys(shape).length === 0 && choices !== undefined) return { type: 'string', enum: choices };
   return shape.type === 'string' && shape.enum === undefined ? { maxLength: longestText, ...shape } : shape;
 };
 
 /** A key that is null counts as not given. */
+const alternatives = (shape: JsonSchema): readonly unknown[] => (Array.isArray(shape.anyOf) ? shape.anyOf : [shape, { type: 'null' }]);
+
 const keySchema = (schema: z.ZodType, row: ConfigKey): JsonSchema => ({
-  anyOf: [shapeOf(schema, row), { type: 'null' }],
+  anyOf: alternatives(shapeOf(schema, row)),
   description: `${row.meaning} Give ${row.allowed}. Not given: ${defaultWords(row)}.`,
   ...(row.initial === undefined ? {} : { default: row.initial }),
   examples: [row.example],

@@ -11,13 +11,13 @@ const line = ([key, row]: readonly [string, ConfigKey]): string =>
 /** Every key of every type, as paragraphs of the document. */
 const everyKey = kinds.map((kind) => `Keys of \`${kind}\`:\n\n${Object.entries(configKeys[kind]).map(line).join('\n')}`).join('\n\n');
 
+const schemas = 'As schemas they are `HttpsConfig`, `DnsConfig` and `HeartbeatConfig`, by the type.';
 const unused = 'Keys that the type does not know are kept and do nothing.';
-const elsewhere =
-  'Every key stands at `config` of `MonitorIn`; as schemas they are `HttpsConfig`, `DnsConfig` and `HeartbeatConfig`, by the type.';
+const elsewhere = `Every key stands at \`config\` of \`MonitorIn\`. ${schemas}`;
 
 /** Where a monitor is sent, every key is told of; where it is told or changed, where that stands. */
 const wordsAt: Readonly<Record<string, string>> = {
-  MonitorIn: `${unused}\n\n${everyKey}`,
+  MonitorIn: `${unused} ${schemas}\n\n${everyKey}`,
   MonitorPatch: `What is sent replaces the whole: a key that is left out is gone; null, or no config at all, leaves it as it is. \`***\` keeps a stored secret, unless the target moves to another scheme, host or port. ${unused} ${elsewhere}`,
   MonitorOut: elsewhere,
 };

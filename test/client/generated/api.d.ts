@@ -794,7 +794,7 @@ export interface components {
             kind: string;
             /** @description What it is called. */
             name?: string | null;
-            /** @description Settings of the type. */
+            /** @description What its kind asks for: the object `…ChannelConfig` that begins with the name of the kind. */
             config: {
                 [key: string]: unknown;
             };
@@ -1029,7 +1029,7 @@ export interface components {
              *       "192.0.2.1"
              *     ]
              */
-            expected_values?: (string | string[]) | null;
+            expected_values?: string | string[];
             /**
              * @description How the records must agree with `expected_values`. Give "any" (one of the values is enough), "all" (each must be there) or "exact" (these and no others). Not given: `"any"`.
              * @default any
@@ -1345,12 +1345,12 @@ export interface components {
              *       "</html>"
              *     ]
              */
-            body_contains?: (string | string[]) | null;
+            body_contains?: string | string[];
             /**
              * @description What the body must not contain. Give a text of 1 to 1,024 characters, or a list of at most 20 (none may be there). Not given: nothing.
              * @example Fatal error
              */
-            body_not_contains?: (string | string[]) | null;
+            body_not_contains?: string | string[];
             /**
              * @description What the body, read as JSON, must have at a path. Give a list of at most 20 objects, each with a `path` such as "$.items[0].state" (at most 512 characters) and at least one of `equals`, `contains` (texts of at most 1,024), `gt`, `lt` (numbers), `exists` (true or false). Not given: nothing.
              * @example [
@@ -1362,7 +1362,7 @@ export interface components {
              */
             json?: {
                 path: string;
-                equals?: string | number | boolean | null;
+                equals?: string | number | boolean;
                 contains?: string;
                 gt?: number;
                 lt?: number;
@@ -1393,7 +1393,7 @@ export interface components {
              * @default any
              * @example 6
              */
-            ip_family: (("4" | "6" | "any") | (4 | 6)) | null;
+            ip_family: ("4" | "6" | "any") | (4 | 6);
             /**
              * @description User name and password; the password is stored encrypted, and shown as `***`. Give an object with `username` (at most 256 characters, without a colon) and `password` (at most 1,024). Not given: none.
              * @example {
@@ -1716,7 +1716,7 @@ export interface components {
             /** @description Seconds; 60 or the floor of the plan when not given. */
             interval_s?: number | null;
             /**
-             * @description Settings of the type. Secret values come back as `***`; sending `***` leaves them as they are. Keys that the type does not know are kept and do nothing.
+             * @description Settings of the type. Secret values come back as `***`; sending `***` leaves them as they are. Keys that the type does not know are kept and do nothing. As schemas they are `HttpsConfig`, `DnsConfig` and `HeartbeatConfig`, by the type.
              *
              *     Keys of `https`:
              *
@@ -1799,7 +1799,7 @@ export interface components {
             interval_s: number;
             /** @description False while paused. */
             enabled: boolean;
-            /** @description Settings of the type. Secret values come back as `***`; sending `***` leaves them as they are. Every key stands at `config` of `MonitorIn`; as schemas they are `HttpsConfig`, `DnsConfig` and `HeartbeatConfig`, by the type. */
+            /** @description Settings of the type. Secret values come back as `***`; sending `***` leaves them as they are. Every key stands at `config` of `MonitorIn`. As schemas they are `HttpsConfig`, `DnsConfig` and `HeartbeatConfig`, by the type. */
             config: {
                 [key: string]: unknown;
             };
@@ -1840,7 +1840,7 @@ export interface components {
             target?: string | null;
             /** @description Seconds between two checks: 10 to 86,400, heartbeats 30 to 31,536,000, and no shorter than the plan allows. */
             interval_s?: number | null;
-            /** @description Settings of the type. Secret values come back as `***`; sending `***` leaves them as they are. What is sent replaces the whole: a key that is left out is gone; null, or no config at all, leaves it as it is. `***` keeps a stored secret, unless the target moves to another scheme, host or port. Keys that the type does not know are kept and do nothing. Every key stands at `config` of `MonitorIn`; as schemas they are `HttpsConfig`, `DnsConfig` and `HeartbeatConfig`, by the type. */
+            /** @description Settings of the type. Secret values come back as `***`; sending `***` leaves them as they are. What is sent replaces the whole: a key that is left out is gone; null, or no config at all, leaves it as it is. `***` keeps a stored secret, unless the target moves to another scheme, host or port. Keys that the type does not know are kept and do nothing. Every key stands at `config` of `MonitorIn`. As schemas they are `HttpsConfig`, `DnsConfig` and `HeartbeatConfig`, by the type. */
             config?: {
                 [key: string]: unknown;
             } | null;
@@ -2707,7 +2707,7 @@ export interface operations {
                 tag?: string | null;
                 /** @description Only the monitor of this external id. */
                 external_id?: string | null;
-                /** @description Only monitors with each of these words in their name, target or group. */
+                /** @description Only monitors with each of these words in their name, target, group or tags. */
                 text?: string | null;
                 /** @description The order of the list. */
                 sort?: "created" | "name" | "changed";
