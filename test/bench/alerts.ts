@@ -62,7 +62,6 @@ const messagesFigure = async (rig: Rig, what: string, { channels, monitors }: Gr
 export const alerts: Bench = {
   name: 'alerts',
   about: '1,000 incidents in a minute over 50 channels, one of which hangs: due to accepted; many at once in few messages (4 min)',
-  isLimit: true,
   run: async (say, { windowMs = minuteMs } = {}) => {
     const rig = await startRig(say);
     try {

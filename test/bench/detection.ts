@@ -98,7 +98,6 @@ const measure = async (network: Network, relay: TcpProxy, roundTripMs: number, s
 export const detection: Bench = {
   name: 'detection',
   about: 'from the first failing request to the confirmation in the API, with a database 0, 30 and 250 ms away (2 min)',
-  isLimit: true,
   run: async (say) => {
     const { services, stop } = await startServices(async (url) => {
       const sql = connect(url, { name: 'bench-template', connections: 1 });

@@ -16,8 +16,6 @@ export type Figure = {
 export type Bench = {
   readonly name: string;
   readonly about: string;
-  /** What it measures is promised: a goal that is missed fails the run. */
-  readonly isLimit?: boolean;
   /** `say` tells how far it is. Everything that it starts is ended before it settles. */
   readonly run: (say: (progress: string) => void, wanted?: BenchOptions) => Promise<readonly Figure[]>;
 };

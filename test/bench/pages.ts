@@ -146,7 +146,6 @@ const sizesOf = async (services: Services, say: (progress: string) => void): Pro
 export const pages: Bench = {
   name: 'pages',
   about: 'the dashboard with 10,000 and 100,000 monitors, and what a browser fetches of each page (2 min)',
-  isLimit: true,
   run: async (say) => {
     const { services, stop } = await startServices(async (url) => {
       const sql = connect(url, { name: 'bench-template', connections: 1 });

@@ -48,7 +48,6 @@ const pin = (pid: number): void => {
 export const status: Bench = {
   name: 'status',
   about: 'a public page of fifty services, also while the database is away; how soon it shows a change under 5,000 readers a second',
-  isLimit: true,
   run: async (say, { windowMs = roundMs } = {}) => {
     const running = await startServices(async (url) => {
       const sql = connect(url, { name: 'bench-template', connections: 1 });
