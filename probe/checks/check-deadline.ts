@@ -2,6 +2,8 @@ import { performance } from 'node:perf_hooks';
 import { type Alarm, clearAlarm, setAlarm } from './alarms.ts';
 import { type Charged, chargedNow, chargedTo } from './own-fault.ts';
 
+const nothing = (): void => undefined;
+
 /** What is to be stopped when the time is over. */
 export type Expiring = { readonly expire: () => void };
 
@@ -16,6 +18,8 @@ export class CheckDeadline implements Alarm {
   readonly began: number;
   due: number;
   place = -1;
+  /** Of a check in steps: what the end of the time stops. A step ignores it once it is over itself. */
+  stop = nothing;
   #ended = false;
   /** Whose check it is: alarms ring in a turn that all checks share. */
   #charged: Charged | undefined;
@@ -46,6 +50,14 @@ export class CheckDeadline implements Alarm {
     if (this.#listener === undefined) this.#listener = listener;
     else if (this.#further === undefined) this.#further = [listener];
     else this.#further.push(listener);
+  }
+
+  /**
+   * For a check that does one step after the other, each of which puts into `stop` what is to be stopped in its place: to listen and to unlisten for
+   * every step costs more than the step's own work here.
+   */
+  listenInSteps(): void {
+    this.listen({ expire: () => this.stop() });
   }
 
   unlisten(listener: Expiring): void {

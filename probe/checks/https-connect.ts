@@ -1,8 +1,8 @@
 import { isIP, type Socket } from 'node:net';
 import { codeOf } from '../../shared/base/error-code.ts';
 import { isLoopback, parseAddress } from '../../shared/base/public-addresses.ts';
+import type { CheckDeadline } from './check-deadline.ts';
 import type { Guard } from './guard.ts';
-import type { Deadline } from './https-deadline.ts';
 import type { Families } from './https-lookup.ts';
 import { type AttemptSeen, ownCodes } from './https-observation.ts';
 
@@ -37,7 +37,7 @@ export const connectFirst = (
   port: number,
   guard: Guard,
   families: Families,
-  deadline: Deadline,
+  deadline: CheckDeadline,
   open: (address: string, port: number) => Socket,
 ): Promise<Connected> =>
   new Promise((resolve) => {

@@ -2,7 +2,7 @@ import type { Socket } from 'node:net';
 import { TLSSocket } from 'node:tls';
 import { codeOf } from '../../shared/base/error-code.ts';
 import type { BodyShare } from './body-memory.ts';
-import type { Deadline } from './https-deadline.ts';
+import type { CheckDeadline } from './check-deadline.ts';
 import { type HopFailure, type HttpsPhase, ownCodes, type TlsSeen } from './https-observation.ts';
 import { ResponseReader, readerLimits } from './https-reader.ts';
 import { type Trust, tlsSeen } from './https-trust.ts';
@@ -40,7 +40,7 @@ const ignored = () => undefined;
  * Modes: `handshake` (TLS only) → `sent` (nothing has come yet) → `reading` → over. The request leaves only after the certificate has
  * been judged, so that no credentials reach a server that is not the right one. Every mode ends with the deadline.
  */
-export const exchange = (socket: Socket, began: number, request: ExchangeRequest, deadline: Deadline): Promise<Exchanged> =>
+export const exchange = (socket: Socket, began: number, request: ExchangeRequest, deadline: CheckDeadline): Promise<Exchanged> =>
   new Promise((resolve) => {
     const reader = new ResponseReader(request.method, { ...readerLimits, keep: request.keep });
     const secure = socket instanceof TLSSocket ? socket : null;

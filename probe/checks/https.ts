@@ -4,7 +4,6 @@ import { BodyMemory, type BodyShare } from './body-memory.ts';
 import type { Check, CheckContext } from './check.ts';
 import type { CheckDeadline } from './check-deadline.ts';
 import { type Connected, connectFirst } from './https-connect.ts';
-import { type Deadline, deadlineOf } from './https-deadline.ts';
 import { decoded } from './https-decode.ts';
 import { type ExchangeRequest, exchange } from './https-exchange.ts';
 import { type Families, type IpFamily, type Lookup, type LookupAnswer, tellsOfName } from './https-lookup.ts';
@@ -81,11 +80,11 @@ const performHop = async (
   bytes: Buffer,
   plan: Plan,
   context: CheckContext,
-  deadline: Deadline,
   memory: BodyShare,
   parts: HttpsParts,
 ): Promise<HopResult> => {
   const { settings } = plan;
+  const { deadline } = context;
   const host = hostOf(request.url);
   const url = request.url.href;
   let phases = noPhases;
@@ -173,7 +172,7 @@ export const createHttpsCheck = (parts: HttpsParts): Check => {
 const perform = async (context: CheckContext, memory: BodyShare, parts: HttpsParts): Promise<Verdict> => {
   const plan = planOf(context.assignment, context.probe);
   const began = performance.now();
-  const deadline = deadlineOf(context.deadline);
+  context.deadline.listenInSteps();
   const hops: HopSeen[] = [];
   const bodies: (() => void)[] = [];
   let phases = noPhases;
@@ -184,7 +183,7 @@ const perform = async (context: CheckContext, memory: BodyShare, parts: HttpsPar
 
   for (;;) {
     visited.add(`${request.method} ${request.url.href}`);
-    const { hop, free } = await performHop(request, bytes, plan, context, deadline, memory, parts);
+    const { hop, free } = await performHop(request, bytes, plan, context, memory, parts);
     hops.push(hop);
     bodies.push(free);
     phases = {
