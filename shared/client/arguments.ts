@@ -3,17 +3,10 @@ import { nearest } from '../base/nearest.ts';
 import { isRecord, memberOf } from '../base/record.ts';
 import { type Command, commandName, type Flag } from './commands.ts';
 import type { Call } from './http-client.ts';
+import { itemsIn } from './many.ts';
+import { UsageFault } from './usage-fault.ts';
 
-/** The command line is not one that we know. The message says what would do. */
-export class UsageFault extends Error {
-  /** The word that was not known, so that a newer service can be asked whether it knows it. */
-  readonly unknown: string | undefined;
-
-  constructor(message: string, unknown?: string) {
-    super(message);
-    this.unknown = unknown;
-  }
-}
+export { UsageFault } from './usage-fault.ts';
 
 /** Flags of the program itself, the same for every command. */
 export type Switches = { json: boolean; all: boolean; yes: boolean; help: boolean; version: boolean; colour: boolean };
@@ -234,7 +227,8 @@ export const callOf = (command: Command, rest: readonly string[], line: Line, re
     else if (flag.kind === 'list') {
       const list = body[flag.key];
       body[flag.key] = [...(Array.isArray(list) ? list : []), text];
-    } else if (flag.kind !== 'object') body[flag.key] = typedValue(flag, text);
+    } else if (flag.kind === 'objects') body[flag.key] = itemsIn(typed, text.startsWith('@') ? readText(text.slice(1)) : text);
+    else if (flag.kind !== 'object') body[flag.key] = typedValue(flag, text);
     else if (inner.length > 0) {
       if (inner.includes('__proto__')) throw new UsageFault('A key cannot be called __proto__.');
       dotted.push({ path: [flag.key, ...inner], value: looseValue(typed, text) });

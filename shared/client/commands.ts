@@ -1,4 +1,5 @@
 import type { JsonSchema } from '../api/fields.ts';
+import { isRecord } from '../base/record.ts';
 
 /** What a command needs to know of an operation: our own table gives it, and so does the document of a newer service. */
 export type CommandSource = {
@@ -14,7 +15,7 @@ export type CommandSource = {
 
 type FlagSource = { readonly schema: JsonSchema; readonly required: boolean };
 
-export type FlagKind = 'text' | 'integer' | 'number' | 'boolean' | 'object' | 'list';
+export type FlagKind = 'text' | 'integer' | 'number' | 'boolean' | 'object' | 'objects' | 'list';
 
 export type Flag = {
   /** As typed, without the dashes: `interval-s`; lists repeat under their singular. */
@@ -60,14 +61,15 @@ const alternatives = (schema: JsonSchema): JsonSchema[] =>
     ? schema.anyOf.filter((one: unknown): one is JsonSchema => typeof one === 'object' && one !== null)
     : [schema];
 
-const kindOf = (type: unknown): FlagKind => {
+const kindOf = ({ type, items }: JsonSchema): FlagKind => {
+  if (type === 'array' && isRecord(items) && (typeof items.$ref === 'string' || items.type === 'object')) return 'objects';
   if (type === 'integer' || type === 'number' || type === 'boolean' || type === 'object') return type;
   return type === 'array' ? 'list' : 'text';
 };
 
 const flagOf = (where: Flag['where'], key: string, { schema, required }: FlagSource): Flag => {
   const main = alternatives(schema).find((one) => one.type !== 'null') ?? schema;
-  const kind = kindOf(main.type);
+  const kind = kindOf(main);
   const choices = Array.isArray(main.enum) ? main.enum.map(String) : [];
   const words = schema.description ?? main.description;
   const hint = typeof words === 'string' ? words : '';
@@ -104,6 +106,7 @@ export const usageOf = (command: Command): string => {
 export const placeholderOf = (flag: Flag): string => {
   if (flag.choices.length > 0) return flag.choices.join('|');
   if (flag.kind === 'object') return "'{…}'|@FILE";
+  if (flag.kind === 'objects') return '@FILE';
   if (flag.kind === 'boolean') return 'true|false';
   if (flag.kind === 'integer' || flag.kind === 'number') return 'N';
   if (/_at$/.test(flag.key)) return '2027-01-01T02:00';

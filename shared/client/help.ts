@@ -13,6 +13,7 @@ export const exampleOf = (command: Command): string => {
     name: "'Shop'",
     interval_s: '60',
     config: isOfChannel ? `'{"url": "https://hooks.example.org/antipode"}'` : `'{"expected_status": ["2xx"]}'`,
+    items: '@monitors.jsonl',
     starts_at: '+1h',
     ends_at: '+2h',
     days: '30',
@@ -88,6 +89,7 @@ export const commandHelp = (command: Command, paint: Paint): string => {
     const notes = [
       flag.required ? 'required' : '',
       flag.kind === 'list' ? 'may be repeated' : '',
+      flag.kind === 'objects' ? 'a JSON array or one JSON object a line; @- reads what is piped in' : '',
       flag.kind === 'object' ? `single keys as --${flag.name}.KEY VALUE` : '',
     ];
     return [flag.hint.replaceAll('`', ''), notes.filter(Boolean).join(', ')].filter(Boolean).map(harmless).join(' – ');

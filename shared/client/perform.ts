@@ -8,6 +8,7 @@ import { configWarnings } from './config-help.ts';
 import { withIds } from './given-ids.ts';
 import { withTimes } from './given-times.ts';
 import { type Answer, createHttpClient, type HttpClient } from './http-client.ts';
+import { hasRefused, partsOf, summaryOf, togetherOf } from './many.ts';
 import { render } from './render.ts';
 import { readSettings } from './settings.ts';
 import { type Exit, exits, type Surroundings } from './surroundings.ts';
@@ -51,11 +52,59 @@ const tellOfMore = (body: unknown, call: CommandCall, line: Line, world: Surroun
   world.err(`antipode: only the first ${body.items.length} are here, there are more: --all gives all of them\n`);
 };
 
+/** What is piped in can be read once, and the line is read twice: before a name in it is known, and after. */
+const readOnce = (readText: Surroundings['readText']): Surroundings['readText'] => {
+  const read = new Map<string, string>();
+  return (path) => {
+    const text = read.get(path) ?? readText(path);
+    read.set(path, text);
+    return text;
+  };
+};
+
+type Sending = {
+  readonly client: HttpClient;
+  readonly line: Line;
+  readonly world: Surroundings;
+  readonly paint: Paint;
+  readonly progress: ((count: number) => void) | undefined;
+};
+
+const memberCount = (body: unknown): number => {
+  const items = memberOf(body, 'items');
+  return Array.isArray(items) ? items.length : 0;
+};
+
+/** Part after part. What was done before a call failed stays done, and is told before the failure is. */
+const sendMany = async (call: CommandCall, { client, line, world, paint, progress }: Sending): Promise<Exit> => {
+  const answers: unknown[] = [];
+  const tell = (): void => {
+    const body = togetherOf(answers);
+    if (progress) world.err(clearLine);
+    tellAnswer(body, line, world, paint);
+    if (world.columns !== undefined && !line.switches.json) world.out(`\n${summaryOf(body)}`);
+  };
+  try {
+    for (const body of partsOf(call.body)) {
+      answers.push((await client.call({ ...call, body })).body);
+      progress?.(memberCount(togetherOf(answers)));
+    }
+  } catch (error) {
+    if (answers.length > 0) tell();
+    throw error;
+  }
+  tell();
+  return hasRefused(togetherOf(answers)) ? exits.refused : exits.done;
+};
+
 export const perform = async (command: Command, given: readonly string[], line: Line, world: Surroundings, paint: Paint): Promise<Exit> => {
   const { switches } = line;
   const timed = withTimes(command, line, world.now());
+  const readText = readOnce(world.readText);
   // What is wrong with the line is told before anything is asked of the service.
-  const early = callOf(command, given, timed, world.readText);
+  const early = callOf(command, given, timed, readText);
+  const isOfMany = command.operation.id === 'batchMonitors';
+  if (isOfMany) partsOf(early.body);
   if (switches.all && !command.paged) throw new UsageFault(`${commandName(command)} is not a list: --all has no meaning there.`);
   if (switches.all && early.query?.cursor !== undefined) throw new UsageFault('--all walks from the first page: leave --cursor out.');
   const settings = readSettings(world.environment, world.settingsFiles);
@@ -74,15 +123,16 @@ export const perform = async (command: Command, given: readonly string[], line: 
     ...(world.wait && { wait: world.wait }),
   });
   const whole = await withIds(command, { rest: given, line: timed }, { client, commands });
-  const call = callOf(command, whole.rest, whole.line, world.readText);
+  const call = callOf(command, whole.rest, whole.line, readText);
   if (isDeadly && !switches.yes) {
     const refused = await mayDelete(client, call.path, world);
     if (refused !== undefined) return refused;
   }
 
-  const progress = world.attended && switches.all ? (count: number) => world.err(`\r${count} so far …`) : undefined;
+  const progress = world.attended && (switches.all || isOfMany) ? (count: number) => world.err(`\r${count} so far …`) : undefined;
   let answer: Answer;
   try {
+    if (isOfMany) return await sendMany(call, { client, line, world, paint, progress });
     const complete = call.amendments ? amendedCall(call, (await client.call({ method: 'GET', path: call.path })).body) : call;
     answer = switches.all ? await client.callAllPages(call, progress) : await client.call(complete);
   } finally {

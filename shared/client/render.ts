@@ -16,11 +16,17 @@ const meanings: Readonly<Record<string, Colour>> = {
   paused: 'grey',
   open: 'red',
   resolved: 'green',
+  created: 'green',
+  changed: 'green',
+  refused: 'red',
+  left: 'grey',
 };
-const meaningKeys = new Set(['status', 'state']);
+const meaningKeys = new Set(['status', 'state', 'result']);
 
 /** Columns of the lists that are known, most wanted first; a list that is not known shows all its plain fields. */
 const columnsOf = (item: Item): string[] => {
+  // One line for each of many that were sent: what became of it comes first.
+  if (Object.hasOwn(item, 'result')) return ['result', 'name', 'external_id', 'error', 'id'].filter((key) => Object.hasOwn(item, key));
   const wanted = [
     ...[
       'status',
@@ -44,10 +50,22 @@ const columnsOf = (item: Item): string[] => {
 };
 
 /** What a narrow terminal does without, first things first; half of every word helps nobody. */
-const givenUp = ['resolved_at', 'confirmed_from', 'seen_from', 'slug', 'rrule', 'enabled', 'interval_s', 'type', 'groups', 'description'];
+const givenUp = [
+  'external_id',
+  'resolved_at',
+  'confirmed_from',
+  'seen_from',
+  'slug',
+  'rrule',
+  'enabled',
+  'interval_s',
+  'type',
+  'groups',
+  'description',
+];
 
 /** How much of a column stays readable: a name most of all, a word of state whole. */
-const leastOf: Readonly<Record<string, number>> = { name: 24, monitor_name: 24, display_name: 24, cause: 16, target: 16 };
+const leastOf: Readonly<Record<string, number>> = { name: 24, monitor_name: 24, display_name: 24, cause: 16, target: 16, error: 24 };
 const leastWidth = (key: string, whole: number): number => {
   if (key === 'id' || meaningKeys.has(key)) return whole;
   return Math.min(whole, leastOf[key] ?? 12);
@@ -64,7 +82,8 @@ const plainText = (key: string, value: unknown, now: number): string => {
   if (key === 'interval_s' && typeof value === 'number') return `${value} s`;
   if (Array.isArray(value)) return value.length === 0 ? '–' : String(value.length);
   if (isRecord(value)) {
-    const { name, continent } = value;
+    const { name, continent, code, message } = value;
+    if (typeof code === 'string' && typeof message === 'string') return harmless(message);
     return typeof name === 'string' && typeof continent === 'string' ? harmless(`${name} (${continent})`) : harmless(JSON.stringify(value));
   }
   return harmless(String(value));
