@@ -41,10 +41,13 @@ export type NewToken = {
   readonly expires_at: Date | null;
 };
 
-export const insertToken = async (sql: Queryable, token: NewToken): Promise<void> => {
+/** False: its user belongs to the organisation no more. */
+export const insertToken = async (sql: Queryable, token: NewToken): Promise<boolean> => {
   const { id, organisation, user, name, scope, fingerprint, shown, created_at, expires_at } = token;
-  await sql`insert into tokens (id, organisation_id, user_id, name, scope, fingerprint, shown, created_at, expires_at)
-    values (${id}, ${organisation}, ${user}, ${name}, ${scope}, ${fingerprint}, ${shown}, ${created_at}, ${expires_at})`;
+  const { count } = await sql`insert into tokens (id, organisation_id, user_id, name, scope, fingerprint, shown, created_at, expires_at)
+    select ${id}, m.organisation_id, m.user_id, ${name}, ${scope}, ${fingerprint}, ${shown}, ${created_at}, ${expires_at}
+    from memberships m where m.organisation_id = ${organisation} and m.user_id = ${user} for key share`;
+  return count > 0;
 };
 
 export type ListedToken = {

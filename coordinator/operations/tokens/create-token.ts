@@ -8,7 +8,7 @@ import { scopeFrom } from '../../domain/organisation.ts';
 import { insertToken } from '../../store/tokens.ts';
 import { memberByEmail } from '../../store/users.ts';
 import type { Answer, InOrganisation } from '../context.ts';
-import { found } from '../not-found.ts';
+import { found, notFound } from '../not-found.ts';
 
 /** A token belongs to the user who makes it. Its scope does not depend on the role, which is asked for with every call. */
 export const createToken = async (
@@ -34,7 +34,7 @@ export const createToken = async (
     },
   });
   const id = newId();
-  await insertToken(sql, {
+  const isTheirs = await insertToken(sql, {
     id,
     organisation: organisation.id,
     user,
@@ -45,5 +45,7 @@ export const createToken = async (
     created_at: new Date(now),
     expires_at,
   });
+  // Who was removed since they were let in is told what any stranger is told.
+  if (!isTheirs) throw notFound('organisation_not_found');
   return { id, name, scope, token };
 };

@@ -119,6 +119,12 @@ describe('tokens', () => {
     );
   });
 
+  test('are refused to whoever was removed since their call was let in', async () => {
+    const own = await createHouse(bench.sql);
+    await bench.call(removeMember, own.owner, { email: own.member.email });
+    expect(await bench.refusal(createToken, own.member, { name: 'x', scope: 'read' })).toBe('organisation_not_found');
+  });
+
   test('end when their creator said so', async () => {
     const made = await bench.call(createToken, house.owner, {
       name: 'Short',
