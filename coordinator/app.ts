@@ -178,6 +178,7 @@ export const createApp = (config: Config, overrides: Overrides = {}): App => {
       ...{ limiter, log, baseUrl: () => baseUrl, corsOrigins: config.CORS_ORIGINS },
       isAboutOpen: () => ownRecord.shown(false) !== undefined,
       execute: patiently(gate.execute),
+      executeOnce: patiently(gate.executeOnce),
       authenticate: patiently(tokens.authenticate),
     });
     assistantRoutes(web, {

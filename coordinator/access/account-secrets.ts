@@ -18,7 +18,8 @@ export type SecretKind =
   | 'page opt-in'
   | 'page leaving'
   | 'join token'
-  | 'attempt';
+  | 'attempt'
+  | 'call';
 
 export type AccountSecrets = {
   /** 256 random bits, to be shown to one person once. */

@@ -46,9 +46,11 @@ export const secretsOf = (monitor: string): string => `monitor ${monitor}`;
 export const pingTokenOf = (monitor: string): string => `beat ${monitor}`;
 export const channelSecretsOf = (channel: string): string => `channel ${channel}`;
 export const codeSecretOf = (user: string): string => `second factor ${user}`;
+/** Of an organisation and the fingerprint of a call, with a blank between. */
+export const keptAnswerOf = (call: string): string => `answer ${call}`;
 
 const boundTo = {
-  ...{ monitor: secretsOf, beat: pingTokenOf, channel: channelSecretsOf },
+  ...{ monitor: secretsOf, beat: pingTokenOf, channel: channelSecretsOf, answer: keptAnswerOf },
   'second factor': codeSecretOf,
 } as const satisfies Record<Kept['place'], (about: string) => string>;
 

@@ -1,5 +1,6 @@
 import type { Clock } from '../../shared/base/clock.ts';
 import type { Log } from '../../shared/base/log.ts';
+import { keptForMs } from '../domain/kept-answer.ts';
 import { doAlone } from '../store/advisory-locks.ts';
 import { forgetAudit } from '../store/audit.ts';
 import { markSeen } from '../store/dashboard.ts';
@@ -7,6 +8,7 @@ import type { Sql } from '../store/database.ts';
 import { forgetEnded } from '../store/ended.ts';
 import { forgetEvents } from '../store/events.ts';
 import { freezeSamples } from '../store/incident-samples.ts';
+import { forgetKeptAnswers } from '../store/kept-answers.ts';
 import { forgetCoordinators } from '../store/leases.ts';
 import { forgetMails } from '../store/mails.ts';
 import { expandWindows } from '../store/maintenance.ts';
@@ -118,6 +120,7 @@ export const createHousekeeper = ({
         await repeat(until, () => forgetMails(sql, new Date(now - mailDays * day), bite));
         const before = { told: new Date(now - toldDays * day), tests: new Date(now - forgetEveryMs) };
         await repeat(until, () => forgetTold(sql, before, bite));
+        await repeat(until, () => forgetKeptAnswers(sql, new Date(now - keptForMs), bite));
         await repeat(until, () => forgetEvents(sql, new Date(now - eventDays * day), bite));
         forgottenAt = now;
       }

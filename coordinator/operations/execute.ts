@@ -5,7 +5,6 @@ import { Refusal } from '../../shared/base/refusal.ts';
 import type { Caller, Person, Visitor } from '../access/caller.ts';
 import type { Sql, Transaction } from '../store/database.ts';
 import { isOperator, lockOperator } from '../store/operator.ts';
-import { lockOrganisation } from '../store/organisations.ts';
 import { inTransaction } from '../store/transactions.ts';
 import { lockUser } from '../store/users.ts';
 import { type Actor, writeAudit } from './audit.ts';
@@ -16,11 +15,14 @@ import { personHandlers, visitorHandlers } from './handlers-of-people.ts';
 import { installationHandlers, operatorHandlers } from './handlers-of-the-operator.ts';
 import { refuseUnlessAllowed, refuseUnlessProven, refuseWhileEnding } from './may.ts';
 import { notFound } from './not-found.ts';
+import { createOnce, type Manner, type Named, type Outcome, plainly } from './once.ts';
 
 /** The one way to every operation, for every face. */
 export type Gate = {
   /** @throws Refusal, or InvalidInput with every fault of what was sent. */
   readonly execute: (operation: Operation, caller: Caller, raw: RawInput) => Promise<Answered>;
+  /** The same for a caller who may send it again: under one key it is done once in 24 hours, and then answered as it was. @throws as execute. */
+  readonly executeOnce: (operation: Operation, caller: Caller, raw: RawInput, named: Named) => Promise<Outcome>;
   /** What is a person's own, whatever organisation they act in. */
   readonly executeForPerson: (operation: Operation, person: Person, raw: RawInput) => Promise<Answered>;
   /** Coming in: what is asked for by somebody who is not signed in. */
@@ -63,6 +65,8 @@ export const createGate = ({ sql, clock, instruments }: Parts): Gate => {
   // take all of them from the others.
   const inTurn = createTurns<string>();
 
+  const once = createOnce({ sql, clock, ...instruments });
+
   /** Reads what was sent; what it gives runs the operation, and leaves a trace if it is one that acts. */
   const begin = async <Own>(
     handlers: Readonly<Record<string, Bound<Own>>>,
@@ -85,20 +89,33 @@ export const createGate = ({ sql, clock, instruments }: Parts): Gate => {
     };
   };
 
+  const perform = async (operation: Operation, caller: Caller, raw: RawInput, { lock, conclude }: Manner): Promise<Answered> => {
+    const own = { caller, organisation: caller.organisation };
+    const run = await begin(organisationHandlers, { operation, raw, actor: actorOf(caller), own });
+    if (onlyLooks(operation)) return run(sql);
+    return inTurn(caller.organisation.id, () =>
+      inTransaction(sql, async (transaction) => {
+        const organisation = await lock(transaction, caller.organisation.id);
+        if (!organisation) throw notFound('organisation_not_found');
+        refuseWhileEnding(organisation, operation);
+        const answered = await run(transaction, { caller, organisation });
+        await conclude(transaction, answered);
+        return answered;
+      }),
+    );
+  };
+
   return {
     execute: async (operation, caller, raw) => {
       refuseUnlessAllowed(caller, operation, clock.now());
-      const own = { caller, organisation: caller.organisation };
-      const run = await begin(organisationHandlers, { operation, raw, actor: actorOf(caller), own });
-      if (onlyLooks(operation)) return run(sql);
-      return inTurn(caller.organisation.id, () =>
-        inTransaction(sql, async (transaction) => {
-          const organisation = await lockOrganisation(transaction, caller.organisation.id);
-          if (!organisation) throw notFound('organisation_not_found');
-          refuseWhileEnding(organisation, operation);
-          return run(transaction, { caller, organisation });
-        }),
-      );
+      return perform(operation, caller, raw, plainly);
+    },
+    executeOnce: async (operation, caller, raw, named) => {
+      refuseUnlessAllowed(caller, operation, clock.now());
+      // What changes nothing can be asked again as often as one likes.
+      if (onlyLooks(operation)) return { replayed: false, answered: await perform(operation, caller, raw, plainly) };
+      const by = `${caller.is} ${caller.token?.id ?? caller.connection?.id ?? caller.user ?? ''}`;
+      return once({ ...named, organisation: caller.organisation.id, by }, (manner) => perform(operation, caller, raw, manner));
     },
     executeForPerson: async (operation, person, raw) => {
       refuseUnlessProven(operation, person, clock.now());

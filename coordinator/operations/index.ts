@@ -16,6 +16,7 @@ import { createGate, type Gate } from './execute.ts';
 
 export type { Answered } from './bind.ts';
 export type { Gate } from './execute.ts';
+export type { Named, Outcome } from './once.ts';
 
 export type OperationsParts = MasterKeys & {
   readonly sql: Sql;

@@ -11,7 +11,7 @@ export const lettingIn: readonly string[] = [
 /** What belongs to running coordinators or to this one database, and is made anew where a backup is restored; and what lets somebody in. */
 const leftOut = [
   ...['migrations', 'installation', 'leases', 'coordinators', 'refutations', 'rate_windows', 'monitor_status', 'monitor_counts', 'events'],
-  ...lettingIn,
+  ...['kept_answers', ...lettingIn],
 ];
 
 /** Every table with its columns, those first that others refer to. Days of results are part of their parent. */

@@ -62,6 +62,24 @@ export const lockOrganisation = async (sql: Queryable, id: string): Promise<Orga
   return row;
 };
 
+/**
+ * The same for a call that must not run twice at once, whatever coordinator it came to: whether no other transaction works on the call of this number.
+ * Where one does, nothing is waited for and nothing is locked. A transaction that ends, in whatever way, gives the call free.
+ */
+export const lockOrganisationForCall = async (
+  sql: Queryable,
+  id: string,
+  number: bigint,
+): Promise<{ readonly isFree: boolean; readonly organisation: OrganisationRow | undefined }> => {
+  const [row] = await sql<(OrganisationRow & { readonly is_free: boolean; readonly is_there: boolean })[]>`
+    with claim as materialized (select pg_try_advisory_xact_lock(${String(number)}::bigint) as is_free)
+    select c.is_free, o.id is not null as is_there, o.* from claim c left join lateral (
+      select ${columns(sql)} from organisations o where o.id = ${id} and c.is_free for no key update) o on true`;
+  if (row === undefined) return { isFree: false, organisation: undefined };
+  const { is_free: isFree, is_there, ...organisation } = row;
+  return { isFree, organisation: is_there ? organisation : undefined };
+};
+
 /** The organisation that something belongs to, for an operator who knows only its id. */
 export const ownerOf = {
   monitor: async (sql: Queryable, id: string) =>

@@ -31,7 +31,7 @@ export const deleteOlderKeys = async (sql: Queryable, newest: string): Promise<v
 
 /** An encrypted value, and what it is bound to. */
 export type Kept = {
-  readonly place: 'monitor' | 'beat' | 'channel' | 'second factor';
+  readonly place: 'monitor' | 'beat' | 'channel' | 'second factor' | 'answer';
   readonly id: string;
   readonly about: string;
   readonly box: Uint8Array;
@@ -52,6 +52,11 @@ export const keptUnderOlderKeys = async (sql: Queryable, newest: string, most: n
     select 'beat' as place, encode(fingerprint, 'hex') as id, monitor_id::text as about, token as box from beat_tokens
     where substring(token from 1 for 16) <> ${id} order by fingerprint limit ${most} for no key update`;
   if (pings.length > 0) return pings;
+  const answers = await sql<Kept[]>`
+    select 'answer' as place, organisation_id || ' ' || encode(call, 'hex') as id, organisation_id || ' ' || encode(call, 'hex') as about,
+      answer as box from kept_answers
+    where answer is not null and substring(answer from 1 for 16) <> ${id} order by organisation_id, call limit ${most} for no key update`;
+  if (answers.length > 0) return answers;
   return sql<Kept[]>`
     select 'second factor' as place, user_id::text as id, user_id::text as about, secret as box from second_factors
     where substring(secret from 1 for 16) <> ${id} order by user_id limit ${most} for no key update`;
@@ -61,5 +66,8 @@ export const rewriteKept = async (sql: Queryable, { place, id, box }: Kept): Pro
   if (place === 'monitor') await sql`update monitors set secrets = ${Buffer.from(box)} where id = ${id}`;
   else if (place === 'channel') await sql`update channels set secrets = ${Buffer.from(box)} where id = ${id}`;
   else if (place === 'second factor') await sql`update second_factors set secret = ${Buffer.from(box)} where user_id = ${id}`;
+  else if (place === 'answer')
+    await sql`update kept_answers set answer = ${Buffer.from(box)}
+      where organisation_id = split_part(${id}, ' ', 1)::uuid and call = decode(split_part(${id}, ' ', 2), 'hex')`;
   else await sql`update beat_tokens set token = ${Buffer.from(box)} where fingerprint = decode(${id}, 'hex')`;
 };

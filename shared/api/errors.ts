@@ -1,6 +1,6 @@
 import type { RefusalCode, RefusalKind } from '../base/refusal.ts';
 import { type Fault, object, string } from './fields.ts';
-import type { Operation } from './operation.ts';
+import type { Operation, RestOperation } from './operation.ts';
 
 /** An input that is not of the described form: every fault of it, as they are sent. */
 export class InvalidInput extends Error {
@@ -20,6 +20,7 @@ export const statusOf = {
   not_found: 404,
   invalid: 400,
   conflict: 409,
+  mismatch: 422,
   limited: 429,
   too_large: 413,
   wrong_method: 405,
@@ -52,16 +53,25 @@ export const validationSchemas = {
   },
   HTTPValidationError: {
     type: 'object',
-    properties: { detail: { type: 'array', items: { $ref: '#/components/schemas/ValidationError' } } },
+    properties: {
+      detail: { type: 'array', items: { $ref: '#/components/schemas/ValidationError' } },
+      error: { $ref: '#/components/schemas/ErrorDetail' },
+    },
   },
 } as const;
 
+/** What a call may meet that names a key, so that it is done once. */
+const namedCallRefusals = ['idempotency_key_in_use', 'idempotency_answer_too_large', 'idempotency_key_reused'] as const;
+
 /** Every code that an operation may answer with: its own, and those that any call of its kind may meet. */
-export const refusalsOf = (operation: Pick<Operation, 'access' | 'body' | 'refusals'>): readonly RefusalCode[] => [
+export const refusalsOf = (
+  operation: Pick<Operation, 'access' | 'body' | 'refusals'> & Pick<RestOperation, 'method'>,
+): readonly RefusalCode[] => [
   'token_missing',
   'token_invalid',
   ...(operation.access === 'read' ? [] : (['scope_insufficient', 'role_insufficient', 'organisation_ending'] as const)),
   ...operation.refusals,
+  ...(operation.method === 'POST' ? namedCallRefusals : []),
   ...(operation.body === undefined ? [] : (['body_too_large'] as const)),
   'request_malformed',
   'headers_too_large',

@@ -5,6 +5,7 @@ export type RefusalKind =
   | 'not_found'
   | 'invalid'
   | 'conflict'
+  | 'mismatch'
   | 'limited'
   | 'too_large'
   | 'wrong_method'
@@ -120,6 +121,9 @@ export const refusalCodes = {
   passkeys_impossible: 'conflict',
   mail_missing: 'conflict',
   secret_key_unknown: 'conflict',
+  idempotency_key_in_use: 'conflict',
+  idempotency_answer_too_large: 'conflict',
+  idempotency_key_reused: 'mismatch',
   trial_limit: 'limited',
   channel_test_limit: 'limited',
   rate_limited: 'limited',

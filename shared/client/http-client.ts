@@ -1,3 +1,4 @@
+import { codeOf } from '../base/error-code.ts';
 import { memberOf } from '../base/record.ts';
 import { whyNotReached } from './network-words.ts';
 import type { Settings } from './settings.ts';
@@ -85,7 +86,17 @@ const readBody = async (response: Response): Promise<string> => {
   return read + decoder.decode();
 };
 
-/** Calls of the API. Over the rate it waits once, as long as it was told, and says so through `onWait`. */
+/** The answer got lost on its way, or takes too long: the call may have been done. What never arrived is told at once. */
+class AnswerLost extends ServiceNotReached {}
+
+const lost: ReadonlySet<string> = new Set(['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET', 'UND_ERR_HEADERS_TIMEOUT', 'UND_ERR_BODY_TIMEOUT']);
+/** Until what was sent first is done, where it is. */
+const pauseS = 1;
+
+/**
+ * Calls of the API. Over the rate it waits once, as long as it was told, and says so through `onWait`. A POST has a key of its own, so that it is
+ * sent again where its answer got lost, and is done once.
+ */
 export const createHttpClient = (options: {
   readonly settings: Settings;
   readonly userAgent: string;
@@ -96,7 +107,7 @@ export const createHttpClient = (options: {
   const { settings, userAgent, onWait, timeoutMs = 30_000 } = options;
   const wait = options.wait ?? ((seconds: number) => new Promise<void>((resolve) => setTimeout(resolve, seconds * 1000)));
 
-  const send = async ({ method, path, query, body }: Call): Promise<{ response: Response; parsed: unknown }> => {
+  const send = async ({ method, path, query, body }: Call, key: string | undefined): Promise<{ response: Response; parsed: unknown }> => {
     const search = query && Object.keys(query).length > 0 ? `?${new URLSearchParams(query)}` : '';
     try {
       const response = await fetch(`${settings.url}${path}${search}`, {
@@ -106,6 +117,7 @@ export const createHttpClient = (options: {
           accept: 'application/json',
           'user-agent': userAgent,
           ...(body !== undefined && { 'content-type': 'application/json' }),
+          ...(key !== undefined && { 'idempotency-key': key }),
         },
         ...(body !== undefined && { body: JSON.stringify(body) }),
         // A redirect would carry the token to wherever it points.
@@ -127,22 +139,30 @@ export const createHttpClient = (options: {
     } catch (error) {
       if (error instanceof ServiceNotReached) throw error;
       const late = error instanceof Error && error.name === 'TimeoutError';
-      throw new ServiceNotReached(
-        late
-          ? `${settings.url} did not answer within ${timeoutMs / 1000} s.`
-          : `${settings.url} cannot be reached (${whyNotReached(error)}).`,
-      );
+      const words = late
+        ? `${settings.url} did not answer within ${timeoutMs / 1000} s.`
+        : `${settings.url} cannot be reached (${whyNotReached(error)}).`;
+      throw late || lost.has(codeOf(memberOf(error, 'cause'))) ? new AnswerLost(words) : new ServiceNotReached(words);
     }
   };
 
   const call = async (wanted: Call): Promise<Answer> => {
-    let { response, parsed } = await send(wanted);
+    const key = wanted.method === 'POST' ? crypto.randomUUID() : undefined;
+    let { response, parsed } = await send(wanted, key).catch(async (error: unknown) => {
+      if (key === undefined || !(error instanceof AnswerLost)) throw error;
+      await wait(pauseS);
+      return send(wanted, key);
+    });
+    if (response.status === 409 && memberOf(memberOf(parsed, 'error'), 'code') === 'idempotency_key_in_use') {
+      await wait(pauseS);
+      ({ response, parsed } = await send(wanted, key));
+    }
     if (response.status === 429) {
       const seconds = Number(response.headers.get('retry-after'));
       if (Number.isFinite(seconds) && seconds > 0 && seconds <= longestWaitS) {
         onWait?.(seconds);
         await wait(seconds);
-        ({ response, parsed } = await send(wanted));
+        ({ response, parsed } = await send(wanted, key));
       }
     }
     if (!response.ok) throw refusalOf(response.status, parsed);

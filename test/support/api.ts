@@ -68,7 +68,8 @@ export const openApi = async (url: string, { perMinute = 1_000_000 } = {}): Prom
   const logged: unknown[] = [];
   const app = Fastify(restServerOptions);
   restRoutes(app, {
-    ...{ execute: gate.execute, authenticate: tokens.authenticate, limiter, baseUrl: () => 'http://localhost' },
+    ...{ execute: gate.execute, executeOnce: gate.executeOnce },
+    ...{ authenticate: tokens.authenticate, limiter, baseUrl: () => 'http://localhost' },
     log: { error: (entry: unknown) => logged.push(entry) },
   });
   await insertProbes(sql);

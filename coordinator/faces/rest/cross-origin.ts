@@ -3,7 +3,9 @@ import { methodsOf } from './methods.ts';
 
 /** Which pages of other origins may call the API from a browser: those that the operator names. A token is sent by a program, never by a browser by itself. */
 
-const exposed = ['ETag', 'Location', 'RateLimit-Remaining', 'RateLimit-Reset', 'Retry-After', 'X-Request-Id'].join(', ');
+const exposed = ['ETag', 'Idempotency-Replayed', 'Location', 'RateLimit-Remaining', 'RateLimit-Reset', 'Retry-After', 'X-Request-Id'].join(
+  ', ',
+);
 const sent = ['Authorization', 'Content-Type', 'Idempotency-Key', 'If-None-Match'].join(', ');
 
 /** Lets the page read the answer, where its origin is one of those. */

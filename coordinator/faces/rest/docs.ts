@@ -6,6 +6,7 @@ import { assistantsChapter, beginning, clientChapter } from './docs-chapters.ts'
 import { docsScript } from './docs-script.ts';
 import { docsStyle } from './docs-style.ts';
 import { escapeHtml, prose } from './docs-text.ts';
+import { onceChapter } from './once-docs.ts';
 import { type ApiDocument, type OperationEntry, type Parameter, type Response, responseIn } from './openapi.ts';
 import { plansChapter } from './plans-docs.ts';
 
@@ -167,7 +168,7 @@ export const docsPage = (document: ApiDocument, baseUrl: string, isAboutOpen = f
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
 <title>Antipode API, version 1</title><style>${docsStyle}</style></head>
 <body><a class="skip" href="#content">Skip to the content</a><div class="page">
-<nav aria-label="Contents"><p><a href="#begin">How to begin</a></p>${contents}<p><a href="#config">Keys of a config</a></p><p><a href="#plans">Plans</a></p><p><a href="#client">The client</a></p><p><a href="#assistants">Assistants</a></p><p><a href="#objects">Objects</a></p></nav>
+<nav aria-label="Contents"><p><a href="#begin">How to begin</a></p><p><a href="#once">Sending again</a></p>${contents}<p><a href="#config">Keys of a config</a></p><p><a href="#plans">Plans</a></p><p><a href="#client">The client</a></p><p><a href="#assistants">Assistants</a></p><p><a href="#objects">Objects</a></p></nav>
 <main id="content"><h1>Antipode API</h1><p class="faint">Version 1, document ${escapeHtml(String(document.info.version))}. For machines: <a href="/api/v1/openapi.json">openapi.json</a>.${isAboutOpen ? ' How well this installation does: <a href="/about">/about</a>' : ''}</p>
-${about}${beginning(baseUrl)}${chapters}${configChapter()}${plansChapter()}${clientChapter(baseUrl)}${assistantsChapter(baseUrl)}<h2 id="objects">Objects</h2>${objects}</main></div><script>${docsScript}</script></body></html>`;
+${about}${beginning(baseUrl)}${onceChapter()}${chapters}${configChapter()}${plansChapter()}${clientChapter(baseUrl)}${assistantsChapter(baseUrl)}<h2 id="objects">Objects</h2>${objects}</main></div><script>${docsScript}</script></body></html>`;
 };

@@ -21,6 +21,7 @@ const refused = (refusal: Refusal): Answer => ({
 
 const headersOf = (refusal: Refusal): Answer['headers'] => {
   if (refusal.kind === 'unauthenticated') return { 'www-authenticate': challenge(refusal) };
+  if (refusal.code === 'idempotency_key_in_use') return { 'retry-after': '1' };
   return refusal.kind === 'unavailable' ? { 'retry-after': '5' } : {};
 };
 

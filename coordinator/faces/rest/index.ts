@@ -12,6 +12,7 @@ import { answerOf } from './errors.ts';
 import { figuresText, figuresType } from './figures.ts';
 import { countAddress, identify, noteCount } from './identify.ts';
 import { isNameAlone, methodsOf, openPaths } from './methods.ts';
+import { answerOnce, namedBy } from './once.ts';
 import { apiDocument } from './openapi.ts';
 import type { RestParts, TokenCaller } from './parts.ts';
 import { placeOf } from './place.ts';
@@ -143,7 +144,11 @@ const carry = async <Caller extends TokenCaller>(
     for (let call = 1; call < operation.calls(sent.body); call += 1)
       noteCount(reply, await parts.limiter.count(`token:${caller.token.id}`));
   }
-  const answered = await parts.execute(operation, caller, { path, query: queryOf(request.raw.url ?? ''), ...sent });
+  const raw = { path, query: queryOf(request.raw.url ?? ''), ...sent };
+  const named = operation.method === 'POST' ? namedBy(request) : undefined;
+  const answered = await (named
+    ? answerOnce(parts.executeOnce(operation, caller, raw, named), reply)
+    : parts.execute(operation, caller, raw));
   reply.code(answered.status ?? operation.success);
   const place = reply.statusCode === 201 ? placeOf(operation, answered.body) : undefined;
   if (place !== undefined) reply.header('location', place);

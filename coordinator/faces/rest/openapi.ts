@@ -7,6 +7,7 @@ import { withConfigKeys } from './config-docs.ts';
 import { configComponents, withConfigSchemas } from './config-schemas.ts';
 import { told, toldObject } from './document-words.ts';
 import { examples, validationExample } from './examples.ts';
+import { apartByKey, keyParameter, replayed } from './once-docs.ts';
 import { hasPlace } from './place.ts';
 import { meaningOf, statusOfCode } from './refusal-words.ts';
 
@@ -73,12 +74,13 @@ const successOf = (operation: RestOperation): Readonly<Record<string, Response>>
     ...counted,
     ...(operation.method === 'GET' ? { ETag: header('ETag') } : {}),
     ...(hasPlace(operation) ? { Location: header('Location') } : {}),
+    ...(operation.method === 'POST' ? { [replayed.name]: header(replayed.name) } : {}),
   };
   const content = { 'application/json': { schema: operation.response.schema, example: examples[name] } };
   return {
     [operation.success]: { description: operation.success === 201 ? 'Created.' : 'What was asked for.', headers, content },
     ...(operation.otherSuccess && {
-      [operation.otherSuccess.status]: { description: operation.otherSuccess.when, headers: counted, content },
+      [operation.otherSuccess.status]: { description: operation.otherSuccess.when, headers, content },
     }),
   };
 };
@@ -93,7 +95,10 @@ const extraHeaders: Readonly<Record<string, Json>> = {
 
 const refusedWith = (codes: readonly RefusalCode[], status: number): Response => ({
   description: codes.map((code) => `\`${code}\`: ${meaningOf(code)}`).join('\n\n'),
-  headers: extraHeaders[status] ?? counted,
+  headers: {
+    ...(extraHeaders[status] ?? counted),
+    ...(codes.includes('idempotency_key_in_use') ? { 'Retry-After': header('Retry-After') } : {}),
+  },
   content: {
     'application/json': {
       schema: ErrorOut.schema,
@@ -142,7 +147,7 @@ const sharedResponses = (): ApiDocument['components']['responses'] => {
     const name = shared[codes.join(' ')];
     return name === undefined ? [] : [[name, refusedWith(codes, status)] as const];
   });
-  return { ...Object.fromEntries(named), TooSlow: tooSlow, ValidationFailure: validationFailure };
+  return { ...Object.fromEntries(named), TooSlow: tooSlow, ValidationFailure: validationFailure, ...apartByKey(validationFailure) };
 };
 
 /** A response as it is, wherever in the document it stands. */
@@ -159,7 +164,12 @@ const entryOf = (operation: RestOperation): OperationEntry => ({
   summary: operation.summary,
   description: operation.description ?? `${operation.summary}.`,
   security: [{ HTTPBearer: [] }],
-  parameters: [...parametersOf('path', operation.params), ...parametersOf('query', operation.query), sessionCookie],
+  parameters: [
+    ...parametersOf('path', operation.params),
+    ...parametersOf('query', operation.query),
+    ...(operation.method === 'POST' ? [keyParameter] : []),
+    sessionCookie,
+  ],
   ...(operation.body && {
     requestBody: {
       required: true,
@@ -170,7 +180,7 @@ const entryOf = (operation: RestOperation): OperationEntry => ({
     ...successOf(operation),
     ...refusalsByStatus(operation),
     408: reference('TooSlow'),
-    422: reference('ValidationFailure'),
+    422: reference(operation.method === 'POST' ? 'ValidationFailureOrKeyReused' : 'ValidationFailure'),
   },
 });
 
@@ -197,6 +207,9 @@ Lists come in pages: send \`next_cursor\` back as \`cursor\` until it is null. I
 
 Answers to GET carry an \`ETag\`: sent back as \`If-None-Match\`, what has not changed is answered 304. HEAD is answered wherever GET is. Answers
 come as brotli or gzip to who takes it. \`X-Request-Id\` names each call.
+
+A POST may carry an \`Idempotency-Key\` of your choice: sent again within 24 hours, it is answered as it was the first time and does nothing again.
+So a call whose answer got lost can be sent again without fear; \`GET /api/v1/docs\` says more, under "Sending again".
 
 Version 1 only grows: fields may be added, none is removed or changes its type.`;
 
@@ -232,6 +245,7 @@ const components = (): ApiDocument['components'] => ({
       description: 'What this answer holds: sent back as `If-None-Match`, an answer that is the same is 304 without a body.',
       schema: { type: 'string' },
     },
+    [replayed.name]: replayed.header,
     Location: { description: 'Where what was made can be read.', schema: { type: 'string' } },
     'X-Request-Id': { description: 'Names this call; a failure stands in our log under it.', schema: { type: 'string', format: 'uuid' } },
   },

@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import type { Operation, RawInput } from '../../../shared/api/operation.ts';
 import type { Count } from '../../access/rate-limit.ts';
-import type { Answered } from '../../operations/index.ts';
+import type { Answered, Named, Outcome } from '../../operations/index.ts';
 
 /** What REST must know of a caller: which token it is, to count its calls. */
 export type TokenCaller = { readonly token?: { readonly id: string } };
@@ -9,6 +9,8 @@ export type TokenCaller = { readonly token?: { readonly id: string } };
 /** What the REST face is given: the gate, who is calling, and how often. */
 export type RestParts<Caller extends TokenCaller> = {
   readonly execute: (operation: Operation, caller: Caller, raw: RawInput) => Promise<Answered>;
+  /** The same for a call that names a key. */
+  readonly executeOnce: (operation: Operation, caller: Caller, raw: RawInput, named: Named) => Promise<Outcome>;
   /** Throws the refusals token_missing and token_invalid. */
   readonly authenticate: (authorization: string | undefined, address: string) => Promise<Caller>;
   readonly limiter: { readonly count: (subject: string) => Count | Promise<Count> };

@@ -43,7 +43,7 @@ const gate = createOperations({
 });
 const app = fastify({ ...restServerOptions, logger: false });
 restRoutes(app, {
-  ...{ execute: gate.execute, authenticate: tokens.authenticate, log, baseUrl: () => '' },
+  ...{ execute: gate.execute, executeOnce: gate.executeOnce, authenticate: tokens.authenticate, log, baseUrl: () => '' },
   // The calls of a bench are counted like all others, towards a limit that is never met.
   limiter: createRateLimiter({ sql, clock, log, perMinute: 100_000_000 }),
 });

@@ -52,6 +52,8 @@ const endingEstate = async (now: number): Promise<House> => {
     values (${newId()}, ${organisation}, 'x@example.org', 'viewer', now(), now() + interval '30 days')`;
   await sql`insert into probe_invitations (id, organisation_id, name, continent, fingerprint, shown, created_at, expires_at)
     values (${newId()}, ${organisation}, 'P', 'Europe', ${Buffer.from(newId())}, 's', now(), now() + interval '1 hour')`;
+  await sql`insert into kept_answers (organisation_id, call, request, answered_at)
+    values (${organisation}, ${Buffer.from(newId())}, ${Buffer.from('request')}, now())`;
   const entry = { at: new Date(now), organisation, user: null, who: 'x', through: 'page', token_name: null, address: null } as const;
   for (let count = 0; count < 12; count += 1) await insertAudit(sql, { ...entry, operation: 'createGroup', changed: {} });
   await end(house, now);
@@ -97,6 +99,7 @@ describe('an organisation whose days are over', () => {
       'status_pages',
       'probes',
       'audit_log',
+      'kept_answers',
     ])
       expect([table, (before[table] ?? 0) > 0]).toEqual([table, true]);
     const farewells = createFarewells({ sql, clock: { now: () => now }, log: testLog(), bite });

@@ -65,6 +65,30 @@ test('over the rate twice is refused, with the code', async () => {
   expect(calls).toHaveLength(2);
 });
 
+test('a POST whose answer got lost is sent once more with the key that it had, and no other call is', async () => {
+  const keys: (string | string[] | undefined)[] = [];
+  const { url, calls } = await serve((request, nth) => {
+    keys.push(request.headers['idempotency-key']);
+    if (nth === 1) request.socket.destroy();
+    return nth === 2 ? { status: 409, body: '{"error":{"code":"idempotency_key_in_use"}}' } : { body: '{"id":"x"}' };
+  });
+  const create = { method: 'POST', path: '/x', body: {} };
+  expect((await client(url).call(create)).body).toEqual({ id: 'x' });
+  expect(new Set(keys).size).toBe(1);
+  await client(url).call(create);
+  expect([calls.length, new Set(keys).size]).toEqual([4, 2]);
+  expect(keys.every((key) => typeof key === 'string' && key.length > 30)).toBe(true);
+
+  const broken = await serve((request) => {
+    request.socket.destroy();
+    return undefined;
+  });
+  await expect(client(broken.url).call(create)).rejects.toThrow(ServiceNotReached);
+  expect(broken.calls).toHaveLength(2);
+  await expect(client(broken.url).call({ method: 'PATCH', path: '/x', body: {} })).rejects.toThrow(ServiceNotReached);
+  expect(broken.calls).toHaveLength(3);
+});
+
 test('a 422 keeps its faults field by field', async () => {
   const body = JSON.stringify({ detail: [{ type: 'missing', loc: ['body', 'type'], msg: 'Field required', input: {}, newer: true }] });
   const { url } = await serve(() => ({ status: 422, body }));

@@ -23,6 +23,7 @@ export const restServer = async (
   const app = Fastify({ ...restServerOptions, ...options });
   restRoutes(app, {
     execute: echoing,
+    executeOnce: async (...[operation, caller, raw]) => ({ replayed: false, answered: await echoing(operation, caller, raw) }),
     authenticate: async (authorization) => {
       if (authorization === undefined) throw new Refusal('token_missing', 'Send a bearer token.');
       if (authorization !== token) throw new Refusal('token_invalid', 'The token is not known.');
