@@ -1211,6 +1211,7 @@ export interface components {
         HTTPValidationError: {
             /** @description Every fault. */
             detail?: components["schemas"]["ValidationError"][];
+            error?: components["schemas"]["ErrorDetail"];
         };
         /** @description The keys of a config of `heartbeat`. Others are kept and do nothing. At most 16 KiB of JSON, 8 levels deep. */
         HeartbeatConfig: {
@@ -2621,6 +2622,22 @@ export interface components {
                 "application/json": components["schemas"]["HTTPValidationError"];
             };
         };
+        /**
+         * @description The path, the query or the body is not of the described form; every fault is named.
+         *
+         *     `idempotency_key_reused`: This `Idempotency-Key` was sent with another request; give each request a key of its own. Then the body has `error` in place of `detail`.
+         */
+        ValidationFailureOrKeyReused: {
+            headers: {
+                "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["HTTPValidationError"];
+            };
+        };
     };
     parameters: never;
     requestBodies: never;
@@ -2635,6 +2652,8 @@ export interface components {
         "WWW-Authenticate": string;
         /** @description What this answer holds: sent back as `If-None-Match`, an answer that is the same is 304 without a body. */
         ETag: string;
+        /** @description `true` where this is the answer that was given before to the same `Idempotency-Key`; absent otherwise. */
+        "Idempotency-Replayed": "true";
         /** @description Where what was made can be read. */
         Location: string;
         /** @description Names this call; a failure stands in our log under it. */
@@ -2795,7 +2814,10 @@ export interface operations {
     createMonitor: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description Any text of your choice, best a random UUID, new for each thing that you want done. The same call sent again with it within 24 hours gets the first answer and does nothing. */
+                "Idempotency-Key"?: string;
+            };
             path?: never;
             cookie?: {
                 /** @description Accepted and ignored: only a bearer token authenticates here. */
@@ -2827,6 +2849,8 @@ export interface operations {
                     "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
                     "X-Request-Id": components["headers"]["X-Request-Id"];
+                    Location: components["headers"]["Location"];
+                    "Idempotency-Replayed": components["headers"]["Idempotency-Replayed"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2867,6 +2891,7 @@ export interface operations {
                     "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
                     "X-Request-Id": components["headers"]["X-Request-Id"];
                     Location: components["headers"]["Location"];
+                    "Idempotency-Replayed": components["headers"]["Idempotency-Replayed"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2970,12 +2995,17 @@ export interface operations {
              * @description `organisation_ending`: The organisation is about to be deleted: until then it may only be looked at, and an owner may keep it.
              *
              *     `type_differs`: The monitor of this external id has another type, which never changes.
+             *
+             *     `idempotency_key_in_use`: A call with this `Idempotency-Key` is being worked on; send it again in a moment.
+             *
+             *     `idempotency_answer_too_large`: The call under this `Idempotency-Key` was done; its answer was too large to keep.
              */
             409: {
                 headers: {
                     "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
                     "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Retry-After": components["headers"]["Retry-After"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2983,7 +3013,7 @@ export interface operations {
                 };
             };
             413: components["responses"]["BodyTooLarge"];
-            422: components["responses"]["ValidationFailure"];
+            422: components["responses"]["ValidationFailureOrKeyReused"];
             429: components["responses"]["TooManyCalls"];
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["Internal"];
@@ -2993,7 +3023,10 @@ export interface operations {
     batchMonitors: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description Any text of your choice, best a random UUID, new for each thing that you want done. The same call sent again with it within 24 hours gets the first answer and does nothing. */
+                "Idempotency-Key"?: string;
+            };
             path?: never;
             cookie?: {
                 /** @description Accepted and ignored: only a bearer token authenticates here. */
@@ -3024,6 +3057,7 @@ export interface operations {
                     "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
                     "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Idempotency-Replayed": components["headers"]["Idempotency-Replayed"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3051,12 +3085,19 @@ export interface operations {
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["MayNotWrite"];
             408: components["responses"]["TooSlow"];
-            /** @description `organisation_ending`: The organisation is about to be deleted: until then it may only be looked at, and an owner may keep it. */
+            /**
+             * @description `organisation_ending`: The organisation is about to be deleted: until then it may only be looked at, and an owner may keep it.
+             *
+             *     `idempotency_key_in_use`: A call with this `Idempotency-Key` is being worked on; send it again in a moment.
+             *
+             *     `idempotency_answer_too_large`: The call under this `Idempotency-Key` was done; its answer was too large to keep.
+             */
             409: {
                 headers: {
                     "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
                     "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Retry-After": components["headers"]["Retry-After"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3064,7 +3105,7 @@ export interface operations {
                 };
             };
             413: components["responses"]["BodyTooLarge"];
-            422: components["responses"]["ValidationFailure"];
+            422: components["responses"]["ValidationFailureOrKeyReused"];
             429: components["responses"]["TooManyCalls"];
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["Internal"];
@@ -4017,7 +4058,10 @@ export interface operations {
     createMaintenanceWindow: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description Any text of your choice, best a random UUID, new for each thing that you want done. The same call sent again with it within 24 hours gets the first answer and does nothing. */
+                "Idempotency-Key"?: string;
+            };
             path?: never;
             cookie?: {
                 /** @description Accepted and ignored: only a bearer token authenticates here. */
@@ -4048,6 +4092,7 @@ export interface operations {
                     "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
                     "X-Request-Id": components["headers"]["X-Request-Id"];
                     Location: components["headers"]["Location"];
+                    "Idempotency-Replayed": components["headers"]["Idempotency-Replayed"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4136,12 +4181,19 @@ export interface operations {
                 };
             };
             408: components["responses"]["TooSlow"];
-            /** @description `organisation_ending`: The organisation is about to be deleted: until then it may only be looked at, and an owner may keep it. */
+            /**
+             * @description `organisation_ending`: The organisation is about to be deleted: until then it may only be looked at, and an owner may keep it.
+             *
+             *     `idempotency_key_in_use`: A call with this `Idempotency-Key` is being worked on; send it again in a moment.
+             *
+             *     `idempotency_answer_too_large`: The call under this `Idempotency-Key` was done; its answer was too large to keep.
+             */
             409: {
                 headers: {
                     "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
                     "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Retry-After": components["headers"]["Retry-After"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4149,7 +4201,7 @@ export interface operations {
                 };
             };
             413: components["responses"]["BodyTooLarge"];
-            422: components["responses"]["ValidationFailure"];
+            422: components["responses"]["ValidationFailureOrKeyReused"];
             429: components["responses"]["TooManyCalls"];
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["Internal"];
@@ -4594,7 +4646,10 @@ export interface operations {
     createGroup: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description Any text of your choice, best a random UUID, new for each thing that you want done. The same call sent again with it within 24 hours gets the first answer and does nothing. */
+                "Idempotency-Key"?: string;
+            };
             path?: never;
             cookie?: {
                 /** @description Accepted and ignored: only a bearer token authenticates here. */
@@ -4619,6 +4674,8 @@ export interface operations {
                     "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
                     "X-Request-Id": components["headers"]["X-Request-Id"];
+                    Location: components["headers"]["Location"];
+                    "Idempotency-Replayed": components["headers"]["Idempotency-Replayed"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4648,6 +4705,7 @@ export interface operations {
                     "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
                     "X-Request-Id": components["headers"]["X-Request-Id"];
                     Location: components["headers"]["Location"];
+                    "Idempotency-Replayed": components["headers"]["Idempotency-Replayed"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4716,12 +4774,17 @@ export interface operations {
              *     `name_taken`: Another one has this name.
              *
              *     `external_id_taken`: Another one has this external id.
+             *
+             *     `idempotency_key_in_use`: A call with this `Idempotency-Key` is being worked on; send it again in a moment.
+             *
+             *     `idempotency_answer_too_large`: The call under this `Idempotency-Key` was done; its answer was too large to keep.
              */
             409: {
                 headers: {
                     "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
                     "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Retry-After": components["headers"]["Retry-After"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4729,7 +4792,7 @@ export interface operations {
                 };
             };
             413: components["responses"]["BodyTooLarge"];
-            422: components["responses"]["ValidationFailure"];
+            422: components["responses"]["ValidationFailureOrKeyReused"];
             429: components["responses"]["TooManyCalls"];
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["Internal"];
@@ -5032,7 +5095,10 @@ export interface operations {
     createStatusPage: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description Any text of your choice, best a random UUID, new for each thing that you want done. The same call sent again with it within 24 hours gets the first answer and does nothing. */
+                "Idempotency-Key"?: string;
+            };
             path?: never;
             cookie?: {
                 /** @description Accepted and ignored: only a bearer token authenticates here. */
@@ -5059,6 +5125,7 @@ export interface operations {
                     "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
                     "X-Request-Id": components["headers"]["X-Request-Id"];
                     Location: components["headers"]["Location"];
+                    "Idempotency-Replayed": components["headers"]["Idempotency-Replayed"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5148,12 +5215,17 @@ export interface operations {
              * @description `organisation_ending`: The organisation is about to be deleted: until then it may only be looked at, and an owner may keep it.
              *
              *     `slug_taken`: Another page has this address.
+             *
+             *     `idempotency_key_in_use`: A call with this `Idempotency-Key` is being worked on; send it again in a moment.
+             *
+             *     `idempotency_answer_too_large`: The call under this `Idempotency-Key` was done; its answer was too large to keep.
              */
             409: {
                 headers: {
                     "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
                     "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Retry-After": components["headers"]["Retry-After"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5161,7 +5233,7 @@ export interface operations {
                 };
             };
             413: components["responses"]["BodyTooLarge"];
-            422: components["responses"]["ValidationFailure"];
+            422: components["responses"]["ValidationFailureOrKeyReused"];
             429: components["responses"]["TooManyCalls"];
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["Internal"];
@@ -5463,7 +5535,10 @@ export interface operations {
     orderStatusPage: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description Any text of your choice, best a random UUID, new for each thing that you want done. The same call sent again with it within 24 hours gets the first answer and does nothing. */
+                "Idempotency-Key"?: string;
+            };
             path: {
                 /** @description The id of the page. */
                 page_id: string;
@@ -5493,6 +5568,7 @@ export interface operations {
                     "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
                     "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Idempotency-Replayed": components["headers"]["Idempotency-Replayed"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5569,12 +5645,19 @@ export interface operations {
                 };
             };
             408: components["responses"]["TooSlow"];
-            /** @description `organisation_ending`: The organisation is about to be deleted: until then it may only be looked at, and an owner may keep it. */
+            /**
+             * @description `organisation_ending`: The organisation is about to be deleted: until then it may only be looked at, and an owner may keep it.
+             *
+             *     `idempotency_key_in_use`: A call with this `Idempotency-Key` is being worked on; send it again in a moment.
+             *
+             *     `idempotency_answer_too_large`: The call under this `Idempotency-Key` was done; its answer was too large to keep.
+             */
             409: {
                 headers: {
                     "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
                     "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Retry-After": components["headers"]["Retry-After"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5582,7 +5665,7 @@ export interface operations {
                 };
             };
             413: components["responses"]["BodyTooLarge"];
-            422: components["responses"]["ValidationFailure"];
+            422: components["responses"]["ValidationFailureOrKeyReused"];
             429: components["responses"]["TooManyCalls"];
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["Internal"];
@@ -5592,7 +5675,10 @@ export interface operations {
     addStatusPageMonitor: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description Any text of your choice, best a random UUID, new for each thing that you want done. The same call sent again with it within 24 hours gets the first answer and does nothing. */
+                "Idempotency-Key"?: string;
+            };
             path: {
                 /** @description The id of the page. */
                 page_id: string;
@@ -5620,6 +5706,7 @@ export interface operations {
                     "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
                     "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Idempotency-Replayed": components["headers"]["Idempotency-Replayed"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5675,12 +5762,17 @@ export interface operations {
              * @description `organisation_ending`: The organisation is about to be deleted: until then it may only be looked at, and an owner may keep it.
              *
              *     `already_published`: It is published on this page already.
+             *
+             *     `idempotency_key_in_use`: A call with this `Idempotency-Key` is being worked on; send it again in a moment.
+             *
+             *     `idempotency_answer_too_large`: The call under this `Idempotency-Key` was done; its answer was too large to keep.
              */
             409: {
                 headers: {
                     "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
                     "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Retry-After": components["headers"]["Retry-After"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5688,7 +5780,7 @@ export interface operations {
                 };
             };
             413: components["responses"]["BodyTooLarge"];
-            422: components["responses"]["ValidationFailure"];
+            422: components["responses"]["ValidationFailureOrKeyReused"];
             429: components["responses"]["TooManyCalls"];
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["Internal"];
@@ -5865,7 +5957,10 @@ export interface operations {
     addStatusPageGroup: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description Any text of your choice, best a random UUID, new for each thing that you want done. The same call sent again with it within 24 hours gets the first answer and does nothing. */
+                "Idempotency-Key"?: string;
+            };
             path: {
                 /** @description The id of the page. */
                 page_id: string;
@@ -5893,6 +5988,7 @@ export interface operations {
                     "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
                     "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Idempotency-Replayed": components["headers"]["Idempotency-Replayed"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5945,12 +6041,17 @@ export interface operations {
              * @description `organisation_ending`: The organisation is about to be deleted: until then it may only be looked at, and an owner may keep it.
              *
              *     `already_published`: It is published on this page already.
+             *
+             *     `idempotency_key_in_use`: A call with this `Idempotency-Key` is being worked on; send it again in a moment.
+             *
+             *     `idempotency_answer_too_large`: The call under this `Idempotency-Key` was done; its answer was too large to keep.
              */
             409: {
                 headers: {
                     "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
                     "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Retry-After": components["headers"]["Retry-After"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5958,7 +6059,7 @@ export interface operations {
                 };
             };
             413: components["responses"]["BodyTooLarge"];
-            422: components["responses"]["ValidationFailure"];
+            422: components["responses"]["ValidationFailureOrKeyReused"];
             429: components["responses"]["TooManyCalls"];
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["Internal"];
@@ -6206,7 +6307,10 @@ export interface operations {
     createStatusPagePost: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description Any text of your choice, best a random UUID, new for each thing that you want done. The same call sent again with it within 24 hours gets the first answer and does nothing. */
+                "Idempotency-Key"?: string;
+            };
             path: {
                 /** @description The id of the page. */
                 page_id: string;
@@ -6236,6 +6340,7 @@ export interface operations {
                     "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
                     "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Idempotency-Replayed": components["headers"]["Idempotency-Replayed"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -6291,12 +6396,17 @@ export interface operations {
              * @description `organisation_ending`: The organisation is about to be deleted: until then it may only be looked at, and an owner may keep it.
              *
              *     `incident_not_published`: The page does not show this incident: its monitor is not on it, or it is not confirmed.
+             *
+             *     `idempotency_key_in_use`: A call with this `Idempotency-Key` is being worked on; send it again in a moment.
+             *
+             *     `idempotency_answer_too_large`: The call under this `Idempotency-Key` was done; its answer was too large to keep.
              */
             409: {
                 headers: {
                     "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
                     "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Retry-After": components["headers"]["Retry-After"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -6304,7 +6414,7 @@ export interface operations {
                 };
             };
             413: components["responses"]["BodyTooLarge"];
-            422: components["responses"]["ValidationFailure"];
+            422: components["responses"]["ValidationFailureOrKeyReused"];
             429: components["responses"]["TooManyCalls"];
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["Internal"];
@@ -6436,7 +6546,10 @@ export interface operations {
     checkStatusPageDomain: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description Any text of your choice, best a random UUID, new for each thing that you want done. The same call sent again with it within 24 hours gets the first answer and does nothing. */
+                "Idempotency-Key"?: string;
+            };
             path: {
                 /** @description The id of the page. */
                 page_id: string;
@@ -6454,6 +6567,7 @@ export interface operations {
                     "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
                     "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Idempotency-Replayed": components["headers"]["Idempotency-Replayed"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -6496,19 +6610,24 @@ export interface operations {
              *     `domain_missing`: The page has no domain to look for.
              *
              *     `domain_taken`: Another page proved this domain.
+             *
+             *     `idempotency_key_in_use`: A call with this `Idempotency-Key` is being worked on; send it again in a moment.
+             *
+             *     `idempotency_answer_too_large`: The call under this `Idempotency-Key` was done; its answer was too large to keep.
              */
             409: {
                 headers: {
                     "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
                     "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Retry-After": components["headers"]["Retry-After"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["ErrorOut"];
                 };
             };
-            422: components["responses"]["ValidationFailure"];
+            422: components["responses"]["ValidationFailureOrKeyReused"];
             429: components["responses"]["TooManyCalls"];
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["Internal"];
@@ -6518,7 +6637,10 @@ export interface operations {
     renewStatusPageLink: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description Any text of your choice, best a random UUID, new for each thing that you want done. The same call sent again with it within 24 hours gets the first answer and does nothing. */
+                "Idempotency-Key"?: string;
+            };
             path: {
                 /** @description The id of the page. */
                 page_id: string;
@@ -6536,6 +6658,7 @@ export interface operations {
                     "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
                     "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Idempotency-Replayed": components["headers"]["Idempotency-Replayed"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -6563,19 +6686,26 @@ export interface operations {
                 };
             };
             408: components["responses"]["TooSlow"];
-            /** @description `organisation_ending`: The organisation is about to be deleted: until then it may only be looked at, and an owner may keep it. */
+            /**
+             * @description `organisation_ending`: The organisation is about to be deleted: until then it may only be looked at, and an owner may keep it.
+             *
+             *     `idempotency_key_in_use`: A call with this `Idempotency-Key` is being worked on; send it again in a moment.
+             *
+             *     `idempotency_answer_too_large`: The call under this `Idempotency-Key` was done; its answer was too large to keep.
+             */
             409: {
                 headers: {
                     "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
                     "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Retry-After": components["headers"]["Retry-After"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["ErrorOut"];
                 };
             };
-            422: components["responses"]["ValidationFailure"];
+            422: components["responses"]["ValidationFailureOrKeyReused"];
             429: components["responses"]["TooManyCalls"];
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["Internal"];
@@ -6585,7 +6715,10 @@ export interface operations {
     acknowledgeIncident: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description Any text of your choice, best a random UUID, new for each thing that you want done. The same call sent again with it within 24 hours gets the first answer and does nothing. */
+                "Idempotency-Key"?: string;
+            };
             path: {
                 /** @description The id of the incident. */
                 incident_id: string;
@@ -6603,6 +6736,7 @@ export interface operations {
                     "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
                     "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Idempotency-Replayed": components["headers"]["Idempotency-Replayed"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -6636,19 +6770,24 @@ export interface operations {
              * @description `organisation_ending`: The organisation is about to be deleted: until then it may only be looked at, and an owner may keep it.
              *
              *     `incident_over`: The incident is over, or was never confirmed.
+             *
+             *     `idempotency_key_in_use`: A call with this `Idempotency-Key` is being worked on; send it again in a moment.
+             *
+             *     `idempotency_answer_too_large`: The call under this `Idempotency-Key` was done; its answer was too large to keep.
              */
             409: {
                 headers: {
                     "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
                     "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Retry-After": components["headers"]["Retry-After"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["ErrorOut"];
                 };
             };
-            422: components["responses"]["ValidationFailure"];
+            422: components["responses"]["ValidationFailureOrKeyReused"];
             429: components["responses"]["TooManyCalls"];
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["Internal"];
@@ -6731,7 +6870,10 @@ export interface operations {
     createChannel: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description Any text of your choice, best a random UUID, new for each thing that you want done. The same call sent again with it within 24 hours gets the first answer and does nothing. */
+                "Idempotency-Key"?: string;
+            };
             path?: never;
             cookie?: {
                 /** @description Accepted and ignored: only a bearer token authenticates here. */
@@ -6764,6 +6906,7 @@ export interface operations {
                     "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
                     "X-Request-Id": components["headers"]["X-Request-Id"];
                     Location: components["headers"]["Location"];
+                    "Idempotency-Replayed": components["headers"]["Idempotency-Replayed"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -6863,12 +7006,17 @@ export interface operations {
              * @description `organisation_ending`: The organisation is about to be deleted: until then it may only be looked at, and an owner may keep it.
              *
              *     `mail_missing`: Mail is not set up on this installation.
+             *
+             *     `idempotency_key_in_use`: A call with this `Idempotency-Key` is being worked on; send it again in a moment.
+             *
+             *     `idempotency_answer_too_large`: The call under this `Idempotency-Key` was done; its answer was too large to keep.
              */
             409: {
                 headers: {
                     "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
                     "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Retry-After": components["headers"]["Retry-After"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -6876,7 +7024,7 @@ export interface operations {
                 };
             };
             413: components["responses"]["BodyTooLarge"];
-            422: components["responses"]["ValidationFailure"];
+            422: components["responses"]["ValidationFailureOrKeyReused"];
             /**
              * @description `channel_test_limit`: An organisation asks mailboxes and tests channels ten times an hour, and one mailbox three times a day.
              *
@@ -7258,7 +7406,10 @@ export interface operations {
     inviteProbe: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description Any text of your choice, best a random UUID, new for each thing that you want done. The same call sent again with it within 24 hours gets the first answer and does nothing. */
+                "Idempotency-Key"?: string;
+            };
             path?: never;
             cookie?: {
                 /** @description Accepted and ignored: only a bearer token authenticates here. */
@@ -7283,6 +7434,7 @@ export interface operations {
                     "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
                     "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Idempotency-Replayed": components["headers"]["Idempotency-Replayed"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -7346,12 +7498,17 @@ export interface operations {
              * @description `organisation_ending`: The organisation is about to be deleted: until then it may only be looked at, and an owner may keep it.
              *
              *     `name_taken`: Another one has this name.
+             *
+             *     `idempotency_key_in_use`: A call with this `Idempotency-Key` is being worked on; send it again in a moment.
+             *
+             *     `idempotency_answer_too_large`: The call under this `Idempotency-Key` was done; its answer was too large to keep.
              */
             409: {
                 headers: {
                     "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
                     "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Retry-After": components["headers"]["Retry-After"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -7359,7 +7516,7 @@ export interface operations {
                 };
             };
             413: components["responses"]["BodyTooLarge"];
-            422: components["responses"]["ValidationFailure"];
+            422: components["responses"]["ValidationFailureOrKeyReused"];
             429: components["responses"]["TooManyCalls"];
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["Internal"];
