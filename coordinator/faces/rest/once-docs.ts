@@ -1,5 +1,5 @@
 import { copyable } from './docs-calls.ts';
-import { keyHeader, keyPattern, mostKeyCharacters, replayedHeader } from './once.ts';
+import { keyHeader, keyPattern, mostKeyCharacters } from './once.ts';
 import { meaningOf } from './refusal-words.ts';
 
 /** What the document and its page say of calls that are done once, however often they are sent. */
@@ -13,12 +13,16 @@ export const keyParameter = {
   schema: { type: 'string', minLength: 1, maxLength: mostKeyCharacters, pattern: keyPattern },
 } as const;
 
+/** Of an answer; neither is on each of its kind. */
 export const replayed = {
-  name: replayedHeader,
-  header: {
-    description: '`true` where this is the answer that was given before to the same `Idempotency-Key`; absent otherwise.',
-    schema: { type: 'string', enum: ['true'] },
-  },
+  description: '`true` where this is the answer that was given before to the same `Idempotency-Key`; absent otherwise.',
+  required: false,
+  schema: { type: 'string', enum: ['true'] },
+} as const;
+export const whileInUse = {
+  description: 'Whole seconds to wait, with `idempotency_key_in_use` alone.',
+  required: false,
+  schema: { type: 'integer' },
 } as const;
 
 const code = 'idempotency_key_reused';

@@ -7,7 +7,8 @@ import { withConfigKeys } from './config-docs.ts';
 import { configComponents, withConfigSchemas } from './config-schemas.ts';
 import { told, toldObject } from './document-words.ts';
 import { examples, validationExample } from './examples.ts';
-import { apartByKey, keyParameter, replayed } from './once-docs.ts';
+import { replayedHeader } from './once.ts';
+import { apartByKey, keyParameter, replayed, whileInUse } from './once-docs.ts';
 import { hasPlace } from './place.ts';
 import { meaningOf, statusOfCode } from './refusal-words.ts';
 
@@ -70,17 +71,17 @@ const sessionCookie: Parameter & { readonly description: string } = {
 const successOf = (operation: RestOperation): Readonly<Record<string, Response>> => {
   if (!operation.response) return { [operation.success]: { description: 'Done; no body.', headers: counted } };
   const name = operation.response.components[0]?.name ?? '';
+  const common = operation.method === 'POST' ? { ...counted, [replayedHeader]: replayed } : counted;
   const headers = {
-    ...counted,
+    ...common,
     ...(operation.method === 'GET' ? { ETag: header('ETag') } : {}),
     ...(hasPlace(operation) ? { Location: header('Location') } : {}),
-    ...(operation.method === 'POST' ? { [replayed.name]: header(replayed.name) } : {}),
   };
   const content = { 'application/json': { schema: operation.response.schema, example: examples[name] } };
   return {
     [operation.success]: { description: operation.success === 201 ? 'Created.' : 'What was asked for.', headers, content },
     ...(operation.otherSuccess && {
-      [operation.otherSuccess.status]: { description: operation.otherSuccess.when, headers, content },
+      [operation.otherSuccess.status]: { description: operation.otherSuccess.when, headers: common, content },
     }),
   };
 };
@@ -97,7 +98,7 @@ const refusedWith = (codes: readonly RefusalCode[], status: number): Response =>
   description: codes.map((code) => `\`${code}\`: ${meaningOf(code)}`).join('\n\n'),
   headers: {
     ...(extraHeaders[status] ?? counted),
-    ...(codes.includes('idempotency_key_in_use') ? { 'Retry-After': header('Retry-After') } : {}),
+    ...(codes.includes('idempotency_key_in_use') ? { 'Retry-After': whileInUse } : {}),
   },
   content: {
     'application/json': {
@@ -245,7 +246,6 @@ const components = (): ApiDocument['components'] => ({
       description: 'What this answer holds: sent back as `If-None-Match`, an answer that is the same is 304 without a body.',
       schema: { type: 'string' },
     },
-    [replayed.name]: replayed.header,
     Location: { description: 'Where what was made can be read.', schema: { type: 'string' } },
     'X-Request-Id': { description: 'Names this call; a failure stands in our log under it.', schema: { type: 'string', format: 'uuid' } },
   },
