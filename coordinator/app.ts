@@ -46,6 +46,7 @@ import { answersSoon, connect, longWork, timeOf } from './store/database.ts';
 import { createPatience, type Patiently, unavailable } from './store/database-patience.ts';
 import { migrate, missingMigrations } from './store/migrate.ts';
 import { refuseTransactionPooling } from './store/pooling.ts';
+import { versions } from './versions.ts';
 
 /**
  * Builds the whole coordinator from its configuration, and takes it down in the reverse order.
@@ -131,6 +132,7 @@ export const createApp = (config: Config, overrides: Overrides = {}): App => {
   const lookedElsewhere = overrides.lookedElsewhere ?? (() => pause(config.LEAVING_S * 1_000));
   const health: Health = {
     isLeaving: () => isLeaving,
+    versions,
     timeZones: () => zoneDataAt(process.versions.tz, clock.now()),
     look: async () => {
       // Why its health cannot be told stands in the log of the part that failed; here it is simply not well.

@@ -60,13 +60,22 @@ const operator = async (argv: readonly string[]): Promise<void> => {
 };
 
 const usage =
-  'node coordinator/main.ts           serves, as its variables say\nnode coordinator/main.ts operator  runs a command of the operator\n';
+  'node coordinator/main.ts           serves, as its variables say\nnode coordinator/main.ts operator  runs a command of the operator\nnode coordinator/main.ts --version says which versions of API, wire and schema fit it\n';
+
+/** The versions that fit together, a line each. */
+const told = async (): Promise<string> => {
+  const { versions } = await import('./versions.ts');
+  return Object.entries(versions())
+    .map(([what, version]) => `${what.padEnd(8)} ${version}\n`)
+    .join('');
+};
 
 const run = async (): Promise<void> => {
   try {
     const [word, ...argv] = process.argv.slice(2);
     if (word === undefined) await serve();
     else if (word === 'operator') await operator(argv);
+    else if (word === '--version') process.stdout.write(await told());
     else if (word === '--help' || word === '-h' || word === 'help') process.stdout.write(usage);
     else {
       // A command that was misspelt must not become a second coordinator.

@@ -17,6 +17,8 @@ export type Standing = {
 export type Health = {
   readonly look: () => Promise<Standing>;
   /** The time zones that it goes by, and how old they are for certain. */
+  /** Which versions of API, wire and schema fit this coordinator. */
+  readonly versions: () => Readonly<Record<string, string | number>>;
   readonly timeZones: () => {
     readonly version: string | null;
     readonly released_on: string | null;
@@ -39,14 +41,14 @@ export const obstacles = ({ database, bus, streams, busFault }: Standing, isLeav
  * Three questions. `/health`: is the installation well, for people and monitors. `/readyz`: may this coordinator be sent requests, for whoever shares
  * them out. `/livez`: does the process go on, for whoever starts it again; a new process would help against nothing else.
  */
-export const healthRoutes = (web: FastifyInstance, { look, timeZones, isLeaving }: Health): void => {
+export const healthRoutes = (web: FastifyInstance, { look, versions, timeZones, isLeaving }: Health): void => {
   const fresh = (reply: FastifyReply, isWell: boolean) => reply.code(isWell ? 200 : 503).header('cache-control', 'no-store');
 
   // Load balancers often ask for the head alone.
   web.get('/health', { exposeHeadRoute: true }, async (_request, reply) => {
     const { busFault: _, ...parts } = await look();
     const isWell = parts.database && parts.bus && parts.streams && parts.partitions;
-    return fresh(reply, isWell).send({ status: isWell ? 'ok' : 'degraded', parts, time_zones: timeZones() });
+    return fresh(reply, isWell).send({ status: isWell ? 'ok' : 'degraded', parts, versions: versions(), time_zones: timeZones() });
   });
   web.get('/livez', { exposeHeadRoute: true }, async (_request, reply) => fresh(reply, true).send({ status: 'ok' }));
   web.get('/readyz', { exposeHeadRoute: true }, async (_request, reply) => {

@@ -1,6 +1,8 @@
 import type { Clock } from '../../shared/base/clock.ts';
 import type { Log } from '../../shared/base/log.ts';
 import { createRecentCache } from '../../shared/base/recent-cache.ts';
+import { isRecord } from '../../shared/base/record.ts';
+import { version } from '../../shared/base/version.ts';
 import { newestBatch } from '../../shared/bus/batch-text.ts';
 import { isRenewalDue } from '../../shared/bus/enrolment.ts';
 import { jsonOf } from '../../shared/bus/message-json.ts';
@@ -13,6 +15,7 @@ import {
 } from '../../shared/bus/messages.ts';
 import type { Bus, Message, Subscription } from '../../shared/bus/nats.ts';
 import { subjects } from '../../shared/bus/subjects.ts';
+import { wireVersion } from '../../shared/bus/wire-version.ts';
 import { sealKeyTo } from '../../shared/checks/seal.ts';
 import type { Refusals } from '../house/refusals.ts';
 import type { Sql } from '../store/database.ts';
@@ -46,6 +49,11 @@ type Parts = {
   /** A probe has answered a trial. */
   readonly onTrialAnswer: (answer: TrialAnswerMessage) => void;
 };
+
+const isOfOtherWire = (said: unknown): boolean => isRecord(said) && typeof said.v === 'number' && said.v !== wireVersion;
+
+const otherWire = (name: string): string =>
+  `This coordinator (${version}) reads version ${wireVersion} of the wire, and ${name} speaks another: upgrade coordinators before probes, or go back to the probe's version before. It goes on checking, and keeps what it sees on its disk.`;
 
 /** Hears and answers presence: every coordinator does, so that any of them may be the one that is there. */
 export const hearPresence = (parts: Parts): Subscription => {
@@ -86,6 +94,10 @@ export const hearPresence = (parts: Parts): Subscription => {
     const trial = trialAnswerMessage.safeParse(said);
     if (trial.success && trial.data.probe === id) return parts.onTrialAnswer(trial.data);
     const read = presenceMessage.safeParse(said);
+    if (!read.success && isOfOtherWire(said)) {
+      message.respond(JSON.stringify({ refused: otherWire(probe.name) }));
+      return refusals.count(id, 'unknown_version');
+    }
     if (!read.success || read.data.probe !== id) return refusals.count(id, 'malformed');
     const { isOlder, ends } = parts.session(probe, read.data);
     // What the network knows of a probe is what the later process says.

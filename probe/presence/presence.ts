@@ -2,7 +2,7 @@ import type { Clock } from '../../shared/base/clock.ts';
 import type { Log } from '../../shared/base/log.ts';
 import type { Key } from '../../shared/bus/identity.ts';
 import { jsonOf } from '../../shared/bus/message-json.ts';
-import { type PresenceMessage, type PresenceReply, presenceReply } from '../../shared/bus/messages.ts';
+import { type PresenceMessage, type PresenceReply, presenceRefusal, presenceReply } from '../../shared/bus/messages.ts';
 import type { Bus, Subscription } from '../../shared/bus/nats.ts';
 import { signatureOf } from '../../shared/bus/signature.ts';
 import { subjects } from '../../shared/bus/subjects.ts';
@@ -39,6 +39,9 @@ const patienceMs = 2_000;
 const jitterMs = 300;
 const watchMs = 250;
 
+/** A coordinator of another version of the wire has answered. */
+class Refused extends Error {}
+
 export const createPresence = (options: {
   readonly key: Key;
   readonly host: Clock;
@@ -58,6 +61,7 @@ export const createPresence = (options: {
   let spokeAt = Number.NEGATIVE_INFINITY;
   let hurryMs = 0;
   let unheardMs = soonestMs;
+  let saidRefused: string | undefined;
 
   const speak = async (through: Bus): Promise<void> => {
     const handedOver = parts.handedOver();
@@ -68,10 +72,19 @@ export const createPresence = (options: {
     const sent = host.now();
     const answer = await through.request(subjects.presence(message.probe), body, { timeoutMs: patienceMs, headers });
     const received = host.now();
-    const reply = presenceReply.parse(jsonOf(answer.data));
+    const told = jsonOf(answer.data);
+    const refusal = presenceRefusal.safeParse(told);
+    if (refusal.success) throw new Refused(refusal.data.refused);
+    const reply = presenceReply.parse(told);
     clock.observe({ sent, received, heard: reply.heard_at ?? reply.now, theirs: reply.now });
     saidHandedOver = handedOver;
     parts.onReply(reply);
+  };
+
+  /** Once for each reason: it is asked every second. */
+  const refusedBecause = (why: string): void => {
+    if (why !== saidRefused) log.error({ why }, 'the coordinator does not read what this probe says');
+    saidRefused = why;
   };
 
   const attempt = async (): Promise<void> => {
@@ -83,8 +96,10 @@ export const createPresence = (options: {
       await speak(bus);
       if (!heard) log.info({ offset_ms: Math.round(clock.offset()) }, 'a coordinator hears this probe');
       heard = true;
+      saidRefused = undefined;
     } catch (error) {
-      if (heard) log.warn({ err: error }, 'no coordinator answers; checking goes on');
+      if (error instanceof Refused) refusedBecause(error.message);
+      else if (heard) log.warn({ err: error }, 'no coordinator answers; checking goes on');
       heard = false;
     }
   };

@@ -2,9 +2,10 @@ import { z } from 'zod';
 import { continents } from '../base/continents.ts';
 import { kinds } from '../checks/kinds.ts';
 import { type Json, outcomes } from '../checks/result.ts';
+import { wireVersion } from './wire-version.ts';
 
 /** Every message of the wire as a schema with a version. Unknown keys are dropped, so that a newer sender does no harm. */
-const version = z.literal(1);
+const version = z.literal(wireVersion);
 const id = z.uuid();
 const time = z.int().min(0);
 const json: z.ZodType<Json> = z.json();
@@ -149,6 +150,9 @@ export const presenceReply = z.object({
   jwt: z.string().max(8_192).exactOptional(),
   batches,
 });
+
+/** The answer to a presence that this coordinator cannot read, because it is of another version of the wire; the words are for whoever reads the probe's log. */
+export const presenceRefusal = z.object({ refused: z.string().max(500) });
 
 /** Sent after each commit, so that probes trim their spools at once; presence replies say the same for those that missed it. */
 export const receiptMessage = z.object({ v: version, generation: id, committed, again: z.array(z.int()).default([]), batches });

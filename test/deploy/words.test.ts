@@ -27,6 +27,7 @@ test.each([
   ['deploy/local/operator.ts', ['probe', 'list'], 1, '', 'nothing runs on'],
   ['deploy/local/start.ts', ['--help'], 0, 'npm start takes nothing', ''],
   ['deploy/local/start.ts', ['--port=1'], 2, '', '"--port=1" is not understood'],
+  ['coordinator/main.ts', ['--version'], 0, 'api      1.', ''],
   ['coordinator/main.ts', ['--help'], 0, 'serves, as its variables say', ''],
   ['deploy/local/antipode-mcp.ts', ['--help'], 0, 'ANTIPODE_URL', ''],
   ['deploy/local/antipode-mcp.ts', ['--version'], 0, 'antipode-mcp 0.', ''],

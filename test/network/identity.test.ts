@@ -46,6 +46,19 @@ const batch = (probe: string, partition: number, more: object = {}) =>
   });
 
 describe('a probe on the bus', () => {
+  test('that speaks another version of the wire is told so in words, and refused', async () => {
+    const later = await network.makeProbe('Africa', 'Later');
+    const voice = await speakAs(later);
+    const body = Buffer.from(JSON.stringify({ v: 2, probe: later.id, what: 'nobody knows yet' }));
+    const headers = signatureOf(voice.key, body);
+    const answer = await eventually(() => voice.bus.request(subjects.presence(later.id), body, { timeoutMs: 2_000, headers }));
+    expect(String(Buffer.from(answer.data))).toMatch(
+      /reads version 1 of the wire, and Later speaks another: upgrade coordinators before probes/,
+    );
+    await becomesRefused(later.id, 'unknown_version');
+    await voice.close();
+  });
+
   test('may say its own results and nothing else', async () => {
     const other = await network.makeProbe('Europe');
     const voice = await speakAs(europe);

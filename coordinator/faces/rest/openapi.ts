@@ -1,3 +1,4 @@
+import { apiVersion } from '../../../shared/api/api-version.ts';
 import { ErrorOut, refusalsOf, validationSchemas } from '../../../shared/api/errors.ts';
 import type { JsonSchema, NamedSchema, Shape } from '../../../shared/api/fields.ts';
 import { restOperations } from '../../../shared/api/index.ts';
@@ -256,7 +257,7 @@ export const apiDocument = (baseUrl: string): ApiDocument => ({
   openapi: '3.1.1',
   info: {
     title: 'Antipode',
-    version: '1.1.9',
+    version: apiVersion,
     summary: 'Monitoring service HTTP API, version 1',
     description: about,
     contact: { name: 'Whoever runs this installation', url: baseUrl },
