@@ -71,6 +71,7 @@ import { endOrganisation, keepOrganisation } from './organisation/ending.ts';
 import { beginExport, readExport } from './organisation/export.ts';
 import { getAuditChoices, listAudit } from './organisation/list-audit.ts';
 import { showOrganisation, updateOrganisation } from './organisation/organisation.ts';
+import { endProbe, showOwnProbe } from './probes/end-probe.ts';
 import { inviteProbe, listProbeInvitations, revokeProbeInvitation } from './probes/invitations.ts';
 import { listCheckers } from './probes/list-checkers.ts';
 import { search } from './search/search.ts';
@@ -114,6 +115,8 @@ export const organisationHandlers: { readonly [Id in keyof typeof operations | k
   removeMember: bind(innerOperations.removeMember, removeMember),
   leaveOrganisation: bind(innerOperations.leaveOrganisation, leaveOrganisation),
   listCheckers: bind(innerOperations.listCheckers, listCheckers),
+  showOwnProbe: bind(innerOperations.showOwnProbe, showOwnProbe),
+  endProbe: bind(operations.endProbe, endProbe),
   inviteProbe: bind(operations.inviteProbe, inviteProbe),
   listProbeInvitations: bind(operations.listProbeInvitations, listProbeInvitations),
   revokeProbeInvitation: bind(operations.revokeProbeInvitation, revokeProbeInvitation),

@@ -16,7 +16,7 @@ import { getMonitorLedger, getMonitorResults } from './monitor-history.ts';
 import { createMonitor, deleteMonitor, getMonitor, getMonitorStatus, listMonitors, updateMonitor } from './monitors.ts';
 import type { RestOperation } from './operation.ts';
 import { whoami } from './organisation.ts';
-import { inviteProbe, listProbeInvitations, revokeProbeInvitation } from './probes.ts';
+import { endProbe, inviteProbe, listProbeInvitations, revokeProbeInvitation } from './probes.ts';
 import { checkStatusPageDomain, renewStatusPageLink } from './status-page-access.ts';
 import { createStatusPagePost, deleteStatusPagePost, getStatusPageSubscribers, listStatusPagePosts } from './status-page-posts.ts';
 import {
@@ -88,6 +88,7 @@ export const operations = {
   listProbeInvitations,
   inviteProbe,
   revokeProbeInvitation,
+  endProbe,
 } as const;
 
 export type OperationId = keyof typeof operations;

@@ -1,9 +1,9 @@
 import { continents } from '../base/continents.ts';
-import { dateTime, nullable, object, string, uuid } from './fields.ts';
+import { array, dateTime, integer, nullable, object, string, uuid } from './fields.ts';
 import { operation } from './operation.ts';
 import { page, pageQuery } from './pagination.ts';
 
-/** Probes of the organisation's own: who is asked to become one. */
+/** Probes of the organisation's own: who is asked to become one, and its end. */
 
 const invitation = {
   id: uuid(),
@@ -71,4 +71,32 @@ export const revokeProbeInvitation = operation({
   params: { probe_invitation_id: uuid() },
   success: 204,
   refusals: ['invitation_not_found'],
+});
+
+/** A private probe, and what only it checks. */
+const onlyByIt = {
+  id: uuid(),
+  name: string(),
+  continent: string(),
+  monitors: array(object('MonitorOfProbeOut', { id: uuid(), name: string() }), {
+    description: 'Monitors that name this probe, which nobody else checks: by name, the first fifty.',
+  }),
+  monitor_count: integer({}, { description: 'How many these are.' }),
+};
+
+export const EndedProbeOut = object('EndedProbeOut', onlyByIt);
+
+export const endProbe = operation({
+  id: 'endProbe',
+  method: 'DELETE',
+  path: '/api/v1/probes/{probe_id}',
+  tag: 'Probes',
+  access: 'manage',
+  summary: 'End a private probe for good',
+  description:
+    'Its credentials are void at once, and its host cannot come back as this probe. What it has seen stays. Monitors that name it are checked by nobody from then on, until they name another; the answer lists them.',
+  params: { probe_id: uuid() },
+  response: EndedProbeOut,
+  success: 200,
+  refusals: ['probe_not_found'],
 });

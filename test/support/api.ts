@@ -8,6 +8,7 @@ import { noTrials } from '../../coordinator/access/trials.ts';
 import { restRoutes, restServerOptions } from '../../coordinator/faces/rest/index.ts';
 import { createOperations } from '../../coordinator/operations/index.ts';
 import { connect, type Sql } from '../../coordinator/store/database.ts';
+import { revokeProbe } from '../../coordinator/store/probes.ts';
 import { systemClock } from '../../shared/base/clock.ts';
 import { continents } from '../../shared/base/continents.ts';
 import { newId } from '../../shared/base/ids.ts';
@@ -17,11 +18,11 @@ import { testChannels } from './channels.ts';
 import type { Heard } from './contract.ts';
 import { testSecretKey } from './people.ts';
 
-/** Probes are made by the operator, who is not tested here. */
+/** Probes are made by the operator, who is not tested here; an organisation ends its own. */
 const noProbes: ProbesPart = {
   createProbe: () => Promise.reject(new Error('the API makes no probes')),
   rotateProbe: () => Promise.reject(new Error('the API rotates no probes')),
-  revokeProbe: () => Promise.reject(new Error('the API revokes no probes')),
+  revokeProbe,
   listProbes: () => Promise.reject(new Error('the API lists no probes')),
   enrolProbe: () => Promise.reject(new Error('the API enrols no probes')),
   isEnrolmentProof: () => false,

@@ -20,6 +20,9 @@ export const ownInvitation = '01900000-0000-7000-8000-000000000004';
 /** A probe of their own that was asked in, and has not come. */
 export const ownProbeInvitation = '01900000-0000-7000-8000-000000000006';
 
+/** A probe of their own. */
+export const ownProbe = '01900000-0000-7000-8000-000000000008';
+
 /** A message that could not be worked on. */
 export const ownSetAside = 7;
 
@@ -57,6 +60,7 @@ const seedPeople = async ({ sql, house }: Pick<TestWeb, 'sql' | 'house'>, now: n
   });
   await sql`insert into probe_invitations (id, organisation_id, name, continent, fingerprint, shown, created_at, expires_at)
     values (${ownProbeInvitation}, ${organisation}, 'Warehouse', 'Europe', ${Buffer.from('warehouse')}, 'svcj_w9Xk', ${at(60_000)}, ${at(-3_540_000)})`;
+  await sql`insert into probes (id, organisation_id, name, continent) values (${ownProbe}, ${organisation}, 'Shop floor', 'Europe')`;
   const log = [
     did(
       'createMonitor',

@@ -18,6 +18,7 @@ export type Things = {
   readonly post: string;
   /** Of a private probe. */
   readonly probeInvitation: string;
+  readonly probe: string;
 };
 
 const idOf = (body: unknown): string => {
@@ -45,5 +46,7 @@ export const createThings = async (api: Api, { organisation, readWrite }: Person
   const probeInvitation = newId();
   await api.sql`insert into probe_invitations (id, organisation_id, name, continent, fingerprint, shown, created_at, expires_at)
     values (${probeInvitation}, ${organisation}, ${probeInvitation}, 'Africa', ${Buffer.from(probeInvitation)}, 'svcj_…', now(), now() + interval '1 hour')`;
-  return { monitor, otherMonitor, group, otherGroup, window, page, incident, channel, post, probeInvitation };
+  const probe = newId();
+  await api.sql`insert into probes (id, organisation_id, name, continent) values (${probe}, ${organisation}, ${probe}, 'Africa')`;
+  return { monitor, otherMonitor, group, otherGroup, window, page, incident, channel, post, probeInvitation, probe };
 };

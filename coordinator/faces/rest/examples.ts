@@ -223,6 +223,10 @@ export const examples: Readonly<Record<string, unknown>> = {
     ...{ ...invitation, token: joinToken },
     command: `curl -fsSO https://antipode.example.com/downloads/antipode-probe.mjs && node antipode-probe.mjs join https://antipode.example.com ${joinToken}`,
   },
+  EndedProbeOut: {
+    ...{ id: ids.invitation, name: 'Nairobi', continent: 'Africa' },
+    ...{ monitors: [{ id: ids.monitor, name: 'Shop' }], monitor_count: 1 },
+  },
   ProbeInvitationIn: { name: 'Nairobi', continent: 'Africa' },
   StatusPagePage: listed(pageSummary),
   StatusPageOut: page,

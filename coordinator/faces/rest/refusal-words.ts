@@ -30,6 +30,7 @@ const words: Partial<Record<RefusalCode, string>> = {
   type_differs: 'The monitor of this external id has another type, which never changes.',
   tags_invalid: 'The tags are too many, or one is too long or has blanks or commas.',
   incident_not_found: 'There is no such incident.',
+  probe_not_found: 'The organisation has no such private probe, or it was ended.',
   organisation_ending: 'The organisation is about to be deleted: until then it may only be looked at, and an owner may keep it.',
   maintenance_window_not_found: 'There is no such maintenance window.',
   group_not_found: 'There is no such group.',

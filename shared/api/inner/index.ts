@@ -52,6 +52,7 @@ import {
   revokeAnyProbeInvitation,
   revokeProbe,
   rotateProbe,
+  showOwnProbe,
   trustProbe,
 } from './probes.ts';
 import { search } from './search.ts';
@@ -87,6 +88,7 @@ export const innerOperations = {
   removeMember,
   leaveOrganisation,
   listCheckers,
+  showOwnProbe,
   listGroupStandings,
   showGroup,
   listMonitorsOutside,

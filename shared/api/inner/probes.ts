@@ -1,6 +1,6 @@
 import { array, boolean, dateTime, integer, maybe, nullable, object, optional, string, uuid } from '../fields.ts';
 import { innerOperation } from '../operation.ts';
-import { invited, ProbeInvitationMadeOut, ProbeInvitationOut } from '../probes.ts';
+import { EndedProbeOut, invited, ProbeInvitationMadeOut, ProbeInvitationOut } from '../probes.ts';
 
 /** The probes of the installation, public and private. */
 
@@ -97,6 +97,15 @@ export const listCheckers = innerOperation({
       }),
     ),
   }),
+});
+
+export const showOwnProbe = innerOperation({
+  id: 'showOwnProbe',
+  access: 'manage',
+  summary: 'Show a private probe, with the monitors that nobody else checks',
+  params: probeId,
+  response: object('OwnProbeOut', EndedProbeOut.shape),
+  refusals: ['probe_not_found'],
 });
 
 export const invitePublicProbe = innerOperation({

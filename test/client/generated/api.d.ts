@@ -756,6 +756,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/probes/{probe_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * End a private probe for good
+         * @description Its credentials are void at once, and its host cannot come back as this probe. What it has seen stays. Monitors that name it are checked by nobody from then on, until they name another; the answer lists them.
+         */
+        delete: operations["endProbe"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
 }
 export type webhooks = Record<string, never>;
 export interface components {
@@ -1070,6 +1090,21 @@ export interface components {
         EmailChannelConfig: {
             /** @description Address. It is told once somebody has confirmed there that it may be. */
             address: string;
+        };
+        EndedProbeOut: {
+            /**
+             * Format: uuid
+             * @description The id of this object.
+             */
+            id: string;
+            /** @description What it is called. */
+            name: string;
+            /** @description The continent of the probe. */
+            continent: string;
+            /** @description Monitors that name this probe, which nobody else checks: by name, the first fifty. */
+            monitors: components["schemas"]["MonitorOfProbeOut"][];
+            /** @description How many these are. */
+            monitor_count: number;
         };
         ErrorDetail: {
             /** @description Stable; branch on it. */
@@ -1783,6 +1818,15 @@ export interface components {
             external_id?: string | null;
             /** @description Up to 20 words of up to 50 characters, kept in small letters. */
             tags?: string[] | null;
+        };
+        MonitorOfProbeOut: {
+            /**
+             * Format: uuid
+             * @description The id of this object.
+             */
+            id: string;
+            /** @description What it is called. */
+            name: string;
         };
         MonitorOut: {
             /**
@@ -7578,6 +7622,82 @@ export interface operations {
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["MayNotWrite"];
             /** @description `invitation_not_found`: There is no such invitation, or it was used. */
+            404: {
+                headers: {
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorOut"];
+                };
+            };
+            408: components["responses"]["TooSlow"];
+            /** @description `organisation_ending`: The organisation is about to be deleted: until then it may only be looked at, and an owner may keep it. */
+            409: {
+                headers: {
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorOut"];
+                };
+            };
+            422: components["responses"]["ValidationFailure"];
+            429: components["responses"]["TooManyCalls"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    endProbe: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of the probe. */
+                probe_id: string;
+            };
+            cookie?: {
+                /** @description Accepted and ignored: only a bearer token authenticates here. */
+                svc_session?: string | null;
+            };
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What was asked for. */
+            200: {
+                headers: {
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "019aab04-5d1e-7c72-8f60-9b3d7a1c5e24",
+                     *       "name": "Nairobi",
+                     *       "continent": "Africa",
+                     *       "monitors": [
+                     *         {
+                     *           "id": "019a9c12-8d3a-7c61-b4e0-5f7a9c2d1b44",
+                     *           "name": "Shop"
+                     *         }
+                     *       ],
+                     *       "monitor_count": 1
+                     *     }
+                     */
+                    "application/json": components["schemas"]["EndedProbeOut"];
+                };
+            };
+            400: components["responses"]["Unreadable"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["MayNotWrite"];
+            /** @description `probe_not_found`: The organisation has no such private probe, or it was ended. */
             404: {
                 headers: {
                     "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];

@@ -50,6 +50,7 @@ const estate = async (): Promise<Estate> => {
     values (${message_id}, ${house.organisation}, ${channel_id}, 'down', ${message_id}, ${told}::text::jsonb, 'taken', now(), now(), now())`;
   const invitation_id = (await bench.call(inviteMember, as, { email: `${newId()}@example.org`, role: 'viewer' })).id;
   const probe_invitation_id = (await bench.call(operations.inviteProbe, as, { name: newId(), continent: 'Africa' })).id;
+  const probe_id = await bench.addProbe('Africa', { house });
   const [token] = await bench.sql<{ id: string }[]>`select id from tokens where organisation_id = ${house.organisation} limit 1`;
   const token_id = token?.id ?? '';
   const connection_id = (await connectAssistant(bench.sql, house.owner, { baseUrl: 'https://antipode.test' })).connection;
@@ -63,6 +64,7 @@ const estate = async (): Promise<Estate> => {
       incident_id,
       invitation_id,
       probe_invitation_id,
+      probe_id,
       token_id,
       connection_id,
       trial_id: newId(),

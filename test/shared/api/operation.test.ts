@@ -24,7 +24,7 @@ describe('The table of operations', () => {
       ...['listStatusPagePosts', 'createStatusPagePost', 'deleteStatusPagePost', 'getStatusPageSubscribers'],
       ...['checkStatusPageDomain', 'renewStatusPageLink'],
       ...['acknowledgeIncident', 'listChannels', 'createChannel', 'getChannel', 'updateChannel', 'deleteChannel'],
-      ...['listProbeInvitations', 'inviteProbe', 'revokeProbeInvitation'],
+      ...['listProbeInvitations', 'inviteProbe', 'revokeProbeInvitation', 'endProbe'],
     ];
     expect(restOperations.map(({ id }) => id).filter((id) => later.includes(id))).toEqual(later);
     expect(restOperations.length - later.length).toBe(24);

@@ -24,7 +24,7 @@ test('every command that the service is promised with stands there, and no other
       ),
       ...['add', 'update', 'remove'].flatMap((verb) => [`status-pages ${verb}-monitor`, `status-pages ${verb}-group`]),
       ...['list-posts', 'create-post', 'delete-post'].map((verb) => `status-pages ${verb}`),
-      ...['invite', 'list-invitations', 'revoke-invitation'].map((verb) => `probes ${verb}`),
+      ...['invite', 'list-invitations', 'revoke-invitation', 'end'].map((verb) => `probes ${verb}`),
     ].toSorted(),
   );
 });

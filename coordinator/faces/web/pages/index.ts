@@ -20,6 +20,7 @@ import { monitorFormPages } from './monitor-form/index.ts';
 import { operatorPages } from './operator/index.ts';
 import { organisationPages } from './organisation/index.ts';
 import { choosePreferences } from './preferences.ts';
+import { probeEndPages } from './probe-end.ts';
 import { probeInvitationPages } from './probe-invitations.ts';
 import { probesPage } from './probes.ts';
 import { ownPages } from './profile/index.ts';
@@ -46,6 +47,7 @@ export const pages: readonly Page[] = [
   ...pagesOfGroups,
   probesPage,
   ...probeInvitationPages,
+  ...probeEndPages,
   ...alertPages,
   ...statusPages,
   sharedIncident,

@@ -1,6 +1,6 @@
 import { countedMinutes, listCheckers } from '../../../../shared/api/inner/probes.ts';
 import type { OutputOf } from '../../../../shared/api/operation.ts';
-import { inviteProbe } from '../../../../shared/api/probes.ts';
+import { endProbe, inviteProbe } from '../../../../shared/api/probes.ts';
 import { durationText } from '../../../../shared/base/duration.ts';
 import { countInWords } from '../../../../shared/base/standing.ts';
 import { type Html, html } from '../html.ts';
@@ -50,9 +50,9 @@ const placeWords: Readonly<Record<string, string>> = {
 /** A private probe checks for those who know where it stands. */
 const placeText = (checker: Checker): string => (checker.private ? 'yours to know' : (placeWords[checker.place] ?? checker.place));
 
-const rowOf = (checker: Checker, { times }: MembersRequest): Html => {
+const rowOf = (checker: Checker, { times, may }: MembersRequest): Html => {
   const { id, name, version, last_seen_at, quarantine_reason, doubt, state, clock_offset_ms } = checker;
-  return html`<tr id="probe-${id}" data-row><td data-label="State"><span>${markOf(checker)}${(state === 'quarantined' || state === 'doubted') && html`<span class="window-near">${(state === 'doubted' ? doubt : quarantine_reason) ?? 'It is not believed for now'}. What it says counts as unknown.</span>`}</span></td><td data-label="Probe"><span><b>${name}</b>${checker.private && html` <span class="softer">· your own</span>`}</span></td><td data-label="Place">${placeText(checker)}</td><td data-label="Checked for you">${checkedText(checker)}</td><td data-label="Refuted">${refutedText(checker)}</td><td data-label="Clock">${clockText(clock_offset_ms)}</td><td data-label="Version">${version ?? '–'}</td><td data-label="Last heard" class="number">${last_seen_at === null ? 'never' : times.ago(last_seen_at)}</td></tr>`;
+  return html`<tr id="probe-${id}" data-row><td data-label="State"><span>${markOf(checker)}${(state === 'quarantined' || state === 'doubted') && html`<span class="window-near">${(state === 'doubted' ? doubt : quarantine_reason) ?? 'It is not believed for now'}. What it says counts as unknown.</span>`}</span></td><td data-label="Probe"><span><b>${name}</b>${checker.private && html` <span class="softer">· your own${may(endProbe) && html` · <a href="/probes/${id}/end">end<span class="unseen"> the probe ${name}</span></a>`}</span>`}</span></td><td data-label="Place">${placeText(checker)}</td><td data-label="Checked for you">${checkedText(checker)}</td><td data-label="Refuted">${refutedText(checker)}</td><td data-label="Clock">${clockText(clock_offset_ms)}</td><td data-label="Version">${version ?? '–'}</td><td data-label="Last heard" class="number">${last_seen_at === null ? 'never' : times.ago(last_seen_at)}</td></tr>`;
 };
 
 const byContinent = (items: readonly Checker[]): ReadonlyMap<string, readonly Checker[]> => {

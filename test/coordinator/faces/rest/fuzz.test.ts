@@ -35,6 +35,7 @@ const standIns: Things = {
   channel: '00000000-0000-7000-8000-000000000008',
   post: '00000000-0000-7000-8000-000000000009',
   probeInvitation: '00000000-0000-7000-8000-00000000000a',
+  probe: '00000000-0000-7000-8000-00000000000b',
 };
 
 const names = [
@@ -48,6 +49,7 @@ const names = [
   'channel',
   'post',
   'probeInvitation',
+  'probe',
 ] as const;
 
 const { group, otherGroup, monitor, otherMonitor, window, page, incident, channel, post, probeInvitation } = standIns;

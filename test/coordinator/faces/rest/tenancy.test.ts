@@ -75,7 +75,8 @@ const request = (id: OperationId, of: Things) => {
     .replace('{incident_id}', of.incident)
     .replace('{channel_id}', of.channel)
     .replace('{post_id}', of.post)
-    .replace('{probe_invitation_id}', of.probeInvitation);
+    .replace('{probe_invitation_id}', of.probeInvitation)
+    .replace('{probe_id}', of.probe);
   const payload = bodies[id]?.(of);
   return { method: operation.method, url: `${url}${queries[id]?.(of) ?? ''}`, ...(payload && { payload }) };
 };
@@ -129,7 +130,7 @@ describe('Whoever is not allowed', () => {
     const before = await inventory();
     const unknown: Things = {
       ...{ monitor: newId(), otherMonitor: newId(), group: newId(), otherGroup: newId() },
-      ...{ window: newId(), page: newId(), incident: newId(), channel: newId(), post: newId(), probeInvitation: newId() },
+      ...{ window: newId(), page: newId(), incident: newId(), channel: newId(), post: newId(), probeInvitation: newId(), probe: newId() },
     };
     for (const id of ids.filter(
       (id) => !['whoami', 'batchMonitors', 'listEvents', 'createGroup', 'createStatusPage', 'inviteProbe'].includes(id),
@@ -191,12 +192,13 @@ describe('Whoever is allowed', () => {
       const of = await createThings(api, mine[role], { published: false });
       // What deletes comes last, and what publishes before what takes down.
       const order = [
-        ...ids.filter((id) => !/^(delete|remove|revoke)/.test(id)),
+        ...ids.filter((id) => !/^(delete|remove|revoke|end)/.test(id)),
         'removeStatusPageMonitor',
         'removeStatusPageGroup',
       ] as const;
       const last = [
         'revokeProbeInvitation',
+        'endProbe',
         'deleteStatusPagePost',
         'deleteStatusPage',
         'deleteChannel',

@@ -55,6 +55,21 @@ test('each step is shown as it comes, the first check with a notice', async () =
   expect(await page()).not.toContain('The first check is made.');
 });
 
+test('a probe of their own is ended with its name typed, after what only it checks was named', async () => {
+  const { house, sql } = web;
+  const probe = crypto.randomUUID();
+  await sql`insert into probes (id, organisation_id, name, continent) values (${probe}, ${house.organisation}, 'Cellar <1>', 'Africa')`;
+  expect((await web.get('/probes', { as: house.admin })).text).toContain(`/probes/${probe}/end`);
+  expect((await web.get('/probes', { as: house.member })).text).not.toContain(`/probes/${probe}/end`);
+  const asked = await web.get(`/probes/${probe}/end`, { as: house.admin });
+  expect(asked.text).toContain('End the probe Cellar &lt;1&gt; for good?');
+  expect(asked.text).toContain('No monitor names it.');
+  const end = (name: string) => web.post(`/probes/${probe}/end`, { name }, { as: house.admin, headers: same });
+  expect((await end('Cellar')).status).toBe(400);
+  expect((await end('Cellar <1>')).status).toBe(303);
+  expect((await web.get('/probes', { as: house.admin })).text).not.toContain(probe);
+});
+
 describeInBrowser('the page with the line', (browser) => {
   test('watches for the host, and goes on showing the line', async () => {
     const { page, close } = await openTab(browser(), web.url, { scripts: true, cookie: await web.cookieOf(web.house.owner) });

@@ -27,6 +27,8 @@ export const ofTheAccount: Readonly<Record<string, string>> = {
   'POST /probes/invite': managers,
   'GET /probes/invitations/:probe_invitation_id': 'in 403 404 403 403 404 404',
   'POST /probes/invitations/:probe_invitation_id/withdraw': 'in 403 404 403 403 404 404',
+  'GET /probes/:probe_id/end': 'in 403 404 403 403 404 404',
+  'POST /probes/:probe_id/end': 'in 403 404 403 403 404 404',
   'GET /organisation/edit': managers,
   'POST /organisation/edit': managers,
   'GET /organisation/export': managers,

@@ -237,7 +237,7 @@ const standsFor: Readonly<Record<string, () => string>> = {
   invitation_id: newId,
   ...{ token_id: () => token, connection_id: () => connection },
   member_id: () => spare,
-  probe_invitation_id: newId,
+  ...{ probe_invitation_id: newId, probe_id: newId },
   set_aside_id: () => '1',
   secret: () => 'x'.repeat(43),
 };
