@@ -17,7 +17,14 @@ import type { Minted } from './certificates.ts';
 import { eventually } from './eventually.ts';
 import type { Services } from './services-run.ts';
 
-export type BusNode = { readonly port: number; readonly kill: () => Promise<void>; readonly start: () => Promise<void> };
+export type BusNode = {
+  readonly port: number;
+  readonly kill: () => Promise<void>;
+  readonly start: () => Promise<void>;
+  /** It stands still: nothing comes from it any more, and nobody is told. */
+  readonly freeze: () => void;
+  readonly thaw: () => void;
+};
 
 export type OwnBus = {
   readonly nats: Services['nats'];
@@ -67,6 +74,8 @@ export type OwnBusOptions = {
   /** The certificate that it shows; without one it has no TLS. `first`: TLS before the greeting; `optional`: whoever will may do without. */
   readonly tls?: { readonly shows: Minted; readonly way?: 'first' | 'optional' };
   readonly nodes?: number;
+  /** What stands in the configuration of each server instead of one cluster of all of them, by its index and the ports for routes. */
+  readonly layout?: (index: number, routes: readonly number[]) => string;
   /** Whom it lets in, if not only its own. */
   readonly identity?: BusIdentity;
 };
@@ -74,6 +83,7 @@ export type OwnBusOptions = {
 export const startOwnBus = async ({
   tls,
   nodes: count = 1,
+  layout,
   identity = createBusIdentity(Date.now()),
 }: OwnBusOptions = {}): Promise<OwnBus> => {
   const folder = await mkdtemp(join(tmpdir(), 'antipode-own-bus-'));
@@ -93,7 +103,8 @@ export const startOwnBus = async ({
       await appendFile(conf, `tls { cert_file: ${join(own, 'certificate.pem')}, key_file: ${join(own, 'key.pem')}${first} }\n`);
       if (tls.way === 'optional') await appendFile(conf, 'allow_non_tls: true\n');
     }
-    if (count > 1) {
+    if (layout) await appendFile(conf, layout(index, routes));
+    else if (count > 1) {
       const all = routes.map((route) => `nats://127.0.0.1:${route}`).join(', ');
       // The last server_name in the file is the one that counts.
       await appendFile(
@@ -108,6 +119,12 @@ export const startOwnBus = async ({
         const started = await startChild({ ...command, log });
         child = started;
         await awaitReady(started, log, () => takesCalls(port));
+      },
+      freeze: () => {
+        if (child?.isRunning()) process.kill(child.pid, 'SIGSTOP');
+      },
+      thaw: () => {
+        if (child?.isRunning()) process.kill(child.pid, 'SIGCONT');
       },
       kill: async () => {
         if (!child?.isRunning()) return;
@@ -124,6 +141,6 @@ export const startOwnBus = async ({
   };
   const scheme = tls && tls.way !== 'optional' ? 'tls' : 'nats';
   const nats = { url: ports.map((port) => `${scheme}://127.0.0.1:${port}`).join(','), version: binary.version, identity };
-  if (count > 1) await untilAllKeep(nats, count).catch(async (error: unknown) => Promise.reject(await stop().then(() => error)));
+  if (count > 1 && !layout) await untilAllKeep(nats, count).catch(async (error: unknown) => Promise.reject(await stop().then(() => error)));
   return { nats, nodes, stop };
 };
