@@ -1,5 +1,7 @@
 /** For the tests of clusters: an outage that is made while something is away, and whether in the end anything was lost, doubled or false. */
 import { expect } from 'vitest';
+import { connectBus } from '../../shared/bus/nats.ts';
+import { streams } from '../../shared/bus/streams.ts';
 import { eventually } from './eventually.ts';
 import { alertsOf, incidentsOf, isResolved, resultsOf, seenFrom } from './incidents.ts';
 import type { Network } from './network.ts';
@@ -23,6 +25,22 @@ export const startWatched = async (network: Network, continents: number): Promis
   const steady = await network.addMonitor({ target: well.url(), interval_s: 1 });
   for (const each of [monitor, steady]) await seenFrom(network.sql, each, continents);
   return { target, monitor, well, steady, delays: [] };
+};
+
+/** Settles when no stream lacks any of its three servers: a second one may be taken away only then. */
+export const untilWhole = async ({ account, log }: Network): Promise<void> => {
+  const bus = await connectBus({
+    url: account.url,
+    credentials: account.coordinatorCredentials,
+    name: 'test',
+    log,
+    keeping: { replicas: 3 },
+  });
+  try {
+    for (const { name } of Object.values(streams)) await eventually(async () => (await bus.streamState(name))?.missing === 0, 120_000, 250);
+  } finally {
+    await bus.close();
+  }
 };
 
 /** What the service promises while one part is away. */

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, inject, test } from 'vitest';
-import { nothingLostDoubledOrFalse, outageDuring, startWatched, type Watched } from '../../support/cluster-outages.ts';
+import { nothingLostDoubledOrFalse, outageDuring, startWatched, untilWhole, type Watched } from '../../support/cluster-outages.ts';
 import type { CoordinatorProcess } from '../../support/coordinator-process.ts';
 import { eventually } from '../../support/eventually.ts';
 import { createNetwork, type Network } from '../../support/network.ts';
@@ -32,6 +32,7 @@ const areWell = async (): Promise<boolean> =>
 
 describe.runIf(hasBinaries())('with one of three servers of the bus killed', () => {
   test.each([0, 1, 2])('(server %i) an outage is confirmed within 30 s, and over', async (index) => {
+    await untilWhole(network);
     await eventually(areWell, 60_000);
     await outageDuring(network, watched, `server ${index} killed`, async () => own.nodes[index]?.kill());
     await own.nodes[index]?.start();

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
-import { nothingLostDoubledOrFalse, outageDuring, startWatched, type Watched } from '../../support/cluster-outages.ts';
+import { nothingLostDoubledOrFalse, outageDuring, startWatched, untilWhole, type Watched } from '../../support/cluster-outages.ts';
 import type { CoordinatorProcess } from '../../support/coordinator-process.ts';
 import { eventually } from '../../support/eventually.ts';
 import { createNetwork, type Network } from '../../support/network.ts';
@@ -75,6 +75,7 @@ describe.runIf(hasBinaries())('on three clusters', () => {
 
   test('and while one server of eu is killed', async () => {
     await eventually(() => arePresent(3), 60_000);
+    await untilWhole(network);
     const [node] = clusterOf('eu').nodes;
     await outageDuring(network, watched, 'one server of eu killed', async () => node?.kill());
     await node?.start();
