@@ -1,6 +1,7 @@
 import { createCipheriv, createDecipheriv, createHmac } from 'node:crypto';
 import { InvalidInput } from '../../shared/api/errors.ts';
 import { cursorFault } from '../../shared/api/pagination.ts';
+import { createRecentCache } from '../../shared/base/recent-cache.ts';
 
 const keyLength = 8;
 const nonceLength = 12;
@@ -19,7 +20,12 @@ export type Cursors = {
   readonly read: (list: readonly unknown[], cursor: string) => Promise<CursorPlace>;
 };
 
+/** Nearly every answer of a list names the same cursor again. */
+const mostKept = 2_000;
+
 export const createCursors = (secret: () => Promise<Buffer>): Cursors => {
+  let made = createRecentCache<string, string>(mostKept);
+  let madeWith: Buffer | undefined;
   const keyFor = async (purpose: string): Promise<Buffer> =>
     createHmac('sha256', await secret())
       .update(purpose)
@@ -37,6 +43,11 @@ export const createCursors = (secret: () => Promise<Buffer>): Cursors => {
   };
   return {
     make: async (list, { key, place }) => {
+      const now = await secret();
+      if (madeWith?.equals(now) !== true) [made, madeWith] = [createRecentCache(mostKept), now];
+      const wanted = JSON.stringify([list, key, place]);
+      const known = made.find(wanted);
+      if (known !== undefined) return known;
       const number = Buffer.alloc(keyLength);
       number.writeBigUInt64BE(BigInt(key));
       const plain = Buffer.concat([number, Buffer.from(place ?? '')]);
@@ -49,7 +60,10 @@ export const createCursors = (secret: () => Promise<Buffer>): Cursors => {
         .subarray(0, nonceLength);
       const cipher = createCipheriv('aes-256-gcm', await keyFor('sealing'), nonce);
       cipher.setAAD(Buffer.from(name));
-      return Buffer.concat([nonce, cipher.update(plain), cipher.final(), cipher.getAuthTag()]).toString('base64url');
+      const cursor = Buffer.concat([nonce, cipher.update(plain), cipher.final(), cipher.getAuthTag()]).toString('base64url');
+      // With another secret meanwhile it is one of those no more.
+      if (madeWith === now) made.keep(wanted, cursor);
+      return cursor;
     },
     read: async (list, cursor) => {
       const bytes = Buffer.from(cursor, 'base64url');

@@ -14,25 +14,26 @@ type Sighting = Pick<Standing, 'last_result_at' | 'begins_anew_at'>;
 /** What is asked of heartbeats alone: a page without any does not pay for it. */
 type Beating = Pick<Standing, 'last_fail_at' | 'last_beat_at'>;
 
-type Read = Omit<StandingMonitor, keyof Beating>;
 export type Sighted = Sighting & Pick<StandingMonitor, 'id' | 'type' | 'version' | 'place'>;
 
 const noBeats: Beating = { last_fail_at: null, last_beat_at: null };
+/** The same as columns: nearly all rows stay as they come. */
+const withoutBeats = (sql: Queryable) => sql`null::float8 as last_fail_at, null::float8 as last_beat_at`;
 
-/** With what their pings and judgements came to. */
-export const withBeats = async <Row extends Pick<StandingMonitor, 'id' | 'type'>>(
+/** With what their pings and judgements came to by now. */
+export const withBeats = async <Row extends Pick<StandingMonitor, 'id' | 'type' | keyof Beating>>(
   sql: Queryable,
   organisation: string,
   rows: readonly Row[],
-): Promise<(Row & Beating)[]> => {
+): Promise<readonly Row[]> => {
   const ids = rows.flatMap(({ id, type }) => (type === 'heartbeat' ? [id] : []));
-  if (ids.length === 0) return rows.map((row) => ({ ...row, ...noBeats }));
+  if (ids.length === 0) return rows;
   const found = await sql<(Beating & { readonly id: string })[]>`
     select m.id, (select ${ms(sql, 'r.at')} from results r where r.monitor_key = m.key and r.outcome = 1 order by r.at desc limit 1) as last_fail_at,
       (select ${ms(sql, 'max(b.at)')} from beats b where b.monitor_id = m.id and b.kind in ('success', 'fail')) as last_beat_at
     from monitors m where m.organisation_id = ${organisation} and m.id = any(${ids}::uuid[])`;
   const of = new Map(found.map(({ id, last_fail_at, last_beat_at }) => [id, { last_fail_at, last_beat_at }]));
-  return rows.map((row) => ({ ...row, ...(of.get(row.id) ?? noBeats) }));
+  return rows.map((row) => (row.type === 'heartbeat' ? { ...row, ...(of.get(row.id) ?? noBeats) } : row));
 };
 
 export type StandingMonitor = Omit<ShownMonitor, 'created_at'> &
@@ -136,9 +137,9 @@ const rest = (sql: Queryable, list: MonitorList) => {
 const place = (sql: Queryable, sort: MonitorSort) =>
   sort === 'name' ? sql`s.name_folded as place` : sort === 'changed' ? sql`s.since::text as place` : sql`null::text as place`;
 
-export const standingPage = async (sql: Queryable, list: MonitorList): Promise<StandingMonitor[]> => {
-  const rows = await sql<Read[]>`
-    select ${settings(sql)}, ${sighting(sql)}, ${place(sql, list.sort)} ${from(sql, list.organisation)} ${rest(sql, list)}`;
+export const standingPage = async (sql: Queryable, list: MonitorList): Promise<readonly StandingMonitor[]> => {
+  const rows = await sql<StandingMonitor[]>`
+    select ${settings(sql)}, ${sighting(sql)}, ${withoutBeats(sql)}, ${place(sql, list.sort)} ${from(sql, list.organisation)} ${rest(sql, list)}`;
   return withBeats(sql, list.organisation, rows);
 };
 
@@ -148,8 +149,8 @@ export const sightedPage = (sql: Queryable, list: MonitorList): Promise<Sighted[
     select m.id, m.type, ${version(sql)}, ${sighting(sql)}, ${place(sql, list.sort)} ${from(sql, list.organisation)} ${rest(sql, list)}`;
 
 export const standingMonitor = async (sql: Queryable, organisation: string, id: string): Promise<StandingMonitor | undefined> => {
-  const rows = await sql<Read[]>`
-    select ${settings(sql)}, ${sighting(sql)}, null::text as place ${from(sql, organisation)} where m.organisation_id = ${organisation} and m.id = ${id}`;
+  const rows = await sql<StandingMonitor[]>`
+    select ${settings(sql)}, ${sighting(sql)}, ${withoutBeats(sql)}, null::text as place ${from(sql, organisation)} where m.organisation_id = ${organisation} and m.id = ${id}`;
   const [row] = await withBeats(sql, organisation, rows);
   return row;
 };

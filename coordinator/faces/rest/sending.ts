@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { promisify } from 'node:util';
 import { brotliCompress, constants, gzip } from 'node:zlib';
 import type { FastifyReply, FastifyRequest } from 'fastify';
@@ -12,7 +12,7 @@ const zip = promisify(gzip);
 const leastBytes = 1_000;
 
 /** Weak: an answer is the same in whatever encoding it goes. */
-const tagOf = (text: string | Buffer): string => `W/"${createHash('sha256').update(text).digest('base64url').slice(0, 27)}"`;
+const tagOf = (bytes: Buffer): string => `W/"${hash('sha256', bytes, 'base64url').slice(0, 27)}"`;
 
 const opaque = (tag: string): string => tag.trim().replace(/^W\//, '');
 
@@ -35,8 +35,10 @@ export const send = async (request: FastifyRequest, reply: FastifyReply, payload
     'vary',
     ['authorization', 'accept-encoding', ...(reply.hasHeader('access-control-allow-origin') ? ['origin'] : [])].join(', '),
   );
+  // Its mark, its length and what is sent are all of the same bytes: they are made once.
+  const bytes = typeof payload === 'string' ? Buffer.from(payload) : payload;
   if (isRead(request) && reply.statusCode === 200) {
-    const tag = tagOf(payload);
+    const tag = tagOf(bytes);
     // It may be kept by whoever asked, and is good only after asking again.
     reply.headers({ etag: tag, 'cache-control': 'private, no-cache' });
     if (hasIt(request.headers['if-none-match'], tag)) {
@@ -44,8 +46,7 @@ export const send = async (request: FastifyRequest, reply: FastifyReply, payload
       return '';
     }
   }
-  const bytes = Buffer.from(payload);
-  if (bytes.length < leastBytes) return payload;
+  if (bytes.length < leastBytes) return bytes;
   const accepted = request.headers['accept-encoding'] ?? '';
   const small = takes(accepted, 'br')
     ? ([
@@ -55,7 +56,7 @@ export const send = async (request: FastifyRequest, reply: FastifyReply, payload
     : takes(accepted, 'gzip')
       ? (['gzip', zip(bytes)] as const)
       : undefined;
-  if (small === undefined) return payload;
+  if (small === undefined) return bytes;
   const [encoding, zipping] = small;
   reply.header('content-encoding', encoding).removeHeader('content-length');
   return zipping;

@@ -1,8 +1,18 @@
+import { createRecentCache } from '../../../shared/base/recent-cache.ts';
 import { type Standing, standingNow } from '../../domain/standing.ts';
 import type { StandingMonitor } from '../../store/monitor-standings.ts';
 import { monitorOut } from './monitor-out.ts';
 
-const iso = (at: number): string => new Date(at).toISOString();
+/** Whoever watches a list is told the same times again and again. */
+const written = createRecentCache<number, string>(20_000);
+
+const iso = (at: number): string => {
+  const known = written.find(at);
+  if (known !== undefined) return known;
+  const made = new Date(at).toISOString();
+  written.keep(at, made);
+  return made;
+};
 
 /** A monitor with how it is at this moment. */
 export const monitorNow = (row: StandingMonitor, now: number) => ({ ...monitorOut(row), ...standingOut(row, now) });
