@@ -1,3 +1,4 @@
+import { parseArgs } from 'node:util';
 import { nearest } from '../../shared/base/nearest.ts';
 import { type Command, commandName, type Flag, type Given, UsageFault } from './command.ts';
 
@@ -30,25 +31,26 @@ export const findCommand = (commands: readonly Command[], argv: readonly string[
 /** What the flags say. @throws UsageFault for one that is unknown, stands twice, lacks its value or is missing. */
 export const readFlags = (command: Command, rest: readonly string[]): Given => {
   const known = { ...command.flags, ...everywhere };
+  const options = Object.fromEntries(
+    Object.entries(known).map(([name, { alone }]) => [
+      name,
+      { type: alone ? ('boolean' as const) : ('string' as const), ...(name === 'help' ? { short: 'h' } : {}) },
+    ]),
+  );
   const values = new Map<string, string>();
-  for (let at = 0; at < rest.length; at += 1) {
-    const word = rest[at] === '-h' ? '--help' : (rest[at] ?? '');
-    const [, name, joined] = /^--([^=]+)(?:=([\s\S]*))?$/.exec(word) ?? [];
-    if (name === undefined) throw new UsageFault(`"${word}" is no flag; flags begin with --. ${usage(command)}`);
+  // Not strict: what is wrong is said in words of ours.
+  for (const token of parseArgs({ args: [...rest], options, strict: false, tokens: true }).tokens) {
+    if (token.kind !== 'option' || (!token.rawName.startsWith('--') && !Object.hasOwn(known, token.name)))
+      throw new UsageFault(`"${rest[token.index] ?? ''}" is no flag; flags begin with --. ${usage(command)}`);
+    const { name, value, inlineValue } = token;
     const flag = Object.hasOwn(known, name) ? known[name] : undefined;
     if (!flag) throw new UsageFault(`"${commandName(command)}" has no flag --${name}. ${hint(name, Object.keys(known), '--')}`);
     if (values.has(name)) throw new UsageFault(`--${name} stands twice; give it once.`);
-    if (flag.alone) {
-      if (joined !== undefined) throw new UsageFault(`--${name} takes no value.`);
-      values.set(name, 'true');
-      continue;
-    }
-    const next = joined ?? rest[at + 1];
+    if (flag.alone && value !== undefined) throw new UsageFault(`--${name} takes no value.`);
     // A value that itself begins with -- is more likely a forgotten one; with = it can be given all the same.
-    if (next === undefined || (joined === undefined && next.startsWith('--')) || (flag.required && next === ''))
-      throw new UsageFault(`--${name} needs a value: ${flag.what}.`);
-    if (joined === undefined) at += 1;
-    values.set(name, next);
+    const isForgotten = value === undefined || (!inlineValue && value.startsWith('--')) || (flag.required && value === '');
+    if (!flag.alone && isForgotten) throw new UsageFault(`--${name} needs a value: ${flag.what}.`);
+    values.set(name, value ?? 'true');
   }
   const missing = Object.entries(command.flags).filter(([name, { required }]) => required && !values.has(name));
   if (missing.length > 0 && !values.has('help'))

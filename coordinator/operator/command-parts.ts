@@ -14,32 +14,38 @@ export const id = (of: string): Flag => required(`id of the ${of}`);
 export const days: Flag = { what: 'how many days back; default 7' };
 export const oneOrAll: Command['flags'] = { id: { what: 'id of the message' }, all: { what: 'every one of them', alone: true } };
 
-/** The flags as the operation's input, under the names that it uses. */
-export const input = (given: Given, names: Readonly<Record<string, string>>): Record<string, unknown> =>
-  Object.fromEntries(Object.entries(names).flatMap(([flag, key]) => (given.has(flag) ? [[key, given.get(flag)]] : [])));
+/** What an operation calls otherwise than by its flag in snake case: its key and the flag. */
+type Names = Readonly<Record<string, string>>;
 
-export type Names = Readonly<Record<string, string>>;
+/** What the flags say of all that the operation takes, by its own table: `--time-zone` is its time_zone. */
+export const input = (given: Given, { params, query, body }: Operation, names: Names = {}): Record<string, unknown> =>
+  Object.fromEntries(
+    Object.keys({ ...params, ...query, ...body?.shape }).flatMap((key) => {
+      const flag = names[key] ?? key.replaceAll('_', '-');
+      return given.has(flag) ? [[key, given.get(flag)]] : [];
+    }),
+  );
 
 /** Done in the organisation that --organisation names; `always` is what no flag says. */
 export const within =
-  (operation: Operation, names: Names, always: Readonly<Record<string, unknown>> = {}) =>
+  (operation: Operation, always: Readonly<Record<string, unknown>> = {}) =>
   async ({ gate, organisations }: OperatorParts, given: Given) => {
     const caller = operatorIn(await organisations.named(given.get('organisation') ?? ''));
-    return (await gate.execute(operation, caller, rawInput(operation, { ...always, ...input(given, names) }))).body;
+    return (await gate.execute(operation, caller, rawInput(operation, { ...always, ...input(given, operation) }))).body;
   };
 
 /** Done in the organisation that owns what --id names. */
 export const upon =
-  (kind: 'monitor' | 'incident' | 'token' | 'channel', operation: Operation, names: Names = {}) =>
+  (kind: 'monitor' | 'incident' | 'token' | 'channel', operation: Operation) =>
   async ({ gate, organisations }: OperatorParts, given: Given) => {
     const caller = operatorIn(await organisations.owning(kind, given.get('id') ?? ''));
-    return (await gate.execute(operation, caller, rawInput(operation, { ...input(given, names), [`${kind}_id`]: given.get('id') }))).body;
+    return (await gate.execute(operation, caller, rawInput(operation, input(given, operation, { [`${kind}_id`]: 'id' })))).body;
   };
 
 export const onInstallation =
-  (operation: Operation, names: Names) =>
+  (operation: Operation, names?: Names) =>
   async ({ gate }: OperatorParts, given: Given) =>
-    (await gate.executeForInstallation(operation, rawInput(operation, input(given, names)))).body;
+    (await gate.executeForInstallation(operation, rawInput(operation, input(given, operation, names)))).body;
 
 export const today = { onToday: true } as const;
 

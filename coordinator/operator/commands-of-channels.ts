@@ -8,7 +8,7 @@ import { configOf, id, input, organisation, required, today, upon, within } from
 const createChannel: HouseCommand['run'] = async ({ gate, organisations }, given) => {
   const config = configOf(given.get('config'), '{"address":"ada@example.org"}');
   const caller = operatorIn(await organisations.named(given.get('organisation') ?? ''));
-  const flat = { ...input(given, { kind: 'kind', name: 'name', 'delay-s': 'delay_s', 'reminder-s': 'reminder_s' }), config };
+  const flat = { ...input(given, operations.createChannel), config };
   return (await gate.execute(operations.createChannel, caller, rawInput(operations.createChannel, flat))).body;
 };
 
@@ -33,7 +33,7 @@ export const commandsOfChannels: readonly Command[] = [
     words: ['channel', 'list'],
     what: 'List the channels of an organisation',
     flags: { organisation },
-    run: within(operations.listChannels, {}),
+    run: within(operations.listChannels),
   },
   {
     ...today,
@@ -54,6 +54,6 @@ export const commandsOfChannels: readonly Command[] = [
     words: ['alert', 'list'],
     what: 'List the last hundred messages of an organisation, with every attempt and its answer',
     flags: { organisation, channel: { what: 'id of the only channel to tell of' } },
-    run: within(innerOperations.listMessages, { channel: 'channel' }),
+    run: within(innerOperations.listMessages),
   },
 ];

@@ -7,7 +7,7 @@ import { id, input, onInstallation, required, today } from './command-parts.ts';
 
 const invite: HouseCommand['run'] = async ({ gate, organisations }, given) => {
   const named = given.get('organisation');
-  const flat = input(given, { name: 'name', continent: 'continent' });
+  const flat = input(given, installationOperations.invitePublicProbe);
   if (named === undefined)
     return (
       await gate.executeForInstallation(installationOperations.invitePublicProbe, rawInput(installationOperations.invitePublicProbe, flat))
@@ -34,13 +34,13 @@ export const commandsOfInvitations: readonly Command[] = [
     words: ['probe', 'invitations'],
     what: 'List the newest invitations of probes, with what came of them',
     flags: {},
-    run: onInstallation(installationOperations.listAllProbeInvitations, {}),
+    run: onInstallation(installationOperations.listAllProbeInvitations),
   },
   {
     ...today,
     words: ['probe', 'uninvite'],
     what: 'Take an invitation back that nobody has followed yet',
     flags: { id: id('invitation') },
-    run: onInstallation(installationOperations.revokeAnyProbeInvitation, { id: 'probe_invitation_id' }),
+    run: onInstallation(installationOperations.revokeAnyProbeInvitation, { probe_invitation_id: 'id' }),
   },
 ];

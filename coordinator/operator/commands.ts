@@ -15,7 +15,7 @@ const createMonitor: HouseCommand['run'] = async ({ gate, organisations }, given
   const config = configOf(given.get('config'), '{"method":"HEAD"}');
   const caller = operatorIn(await organisations.named(given.get('organisation') ?? ''));
   const flat = {
-    ...input(given, { type: 'type', target: 'target', name: 'name', 'interval-s': 'interval_s' }),
+    ...input(given, operations.createMonitor),
     ...(config === undefined ? {} : { config }),
   };
   return (await gate.execute(operations.createMonitor, caller, rawInput(operations.createMonitor, flat))).body;
@@ -24,7 +24,7 @@ const createMonitor: HouseCommand['run'] = async ({ gate, organisations }, given
 const createProbe: HouseCommand['run'] = async ({ gate, organisations }, given) => {
   const named = given.get('organisation');
   const owner = named === undefined ? {} : { organisation: (await organisations.named(named)).id };
-  const flat = { ...input(given, { name: 'name', continent: 'continent' }), ...owner };
+  const flat = { ...input(given, installationOperations.createProbe), ...owner };
   return (await gate.executeForInstallation(installationOperations.createProbe, rawInput(installationOperations.createProbe, flat))).body;
 };
 
@@ -39,28 +39,28 @@ export const commands: readonly Command[] = [
       plan: { what: 'free, team, business or self_hosted (default)' },
       'time-zone': { what: 'its IANA time zone; default UTC' },
     },
-    run: onInstallation(installationOperations.createOrganisation, { name: 'name', plan: 'plan', 'time-zone': 'time_zone' }),
+    run: onInstallation(installationOperations.createOrganisation),
   },
   {
     ...today,
     words: ['organisation', 'list'],
     what: 'List the organisations, by name, a page at a time; those that are about to be deleted say when',
     flags: { cursor: { what: 'next_cursor of the page before' } },
-    run: onInstallation(installationOperations.listOrganisations, { cursor: 'cursor' }),
+    run: onInstallation(installationOperations.listOrganisations),
   },
   {
     ...today,
     words: ['organisation', 'delete'],
     what: 'Delete an organisation in seven days, with all that belongs to it; its owners hear of it at once',
     flags: { organisation, name: required('what it is called, to be sure') },
-    run: within(innerOperations.endOrganisation, { name: 'name' }),
+    run: within(innerOperations.endOrganisation),
   },
   {
     ...today,
     words: ['organisation', 'keep'],
     what: 'Undo the deletion of an organisation: everything is as it was',
     flags: { organisation },
-    run: within(innerOperations.keepOrganisation, {}),
+    run: within(innerOperations.keepOrganisation),
   },
   ...commandsOfPeople,
   ...commandsOfChannels,
@@ -83,14 +83,14 @@ export const commands: readonly Command[] = [
     words: ['probe', 'rotate'],
     what: 'Give a probe new credentials; the old ones work for another day',
     flags: { id: id('probe') },
-    run: onInstallation(installationOperations.rotateProbe, { id: 'probe_id' }),
+    run: onInstallation(installationOperations.rotateProbe, { probe_id: 'id' }),
   },
   {
     ...today,
     words: ['probe', 'revoke'],
     what: 'End a probe for good',
     flags: { id: id('probe') },
-    run: onInstallation(installationOperations.revokeProbe, { id: 'probe_id' }),
+    run: onInstallation(installationOperations.revokeProbe, { probe_id: 'id' }),
   },
   {
     ...today,
@@ -107,7 +107,7 @@ export const commands: readonly Command[] = [
     words: ['probe', 'list'],
     what: 'List probes, revoked ones included',
     flags: {},
-    run: onInstallation(installationOperations.listProbes, {}),
+    run: onInstallation(installationOperations.listProbes),
   },
   {
     ...today,
@@ -142,14 +142,14 @@ export const commands: readonly Command[] = [
     words: ['monitor', 'rotate-beat-address'],
     what: 'Give a heartbeat monitor a new address; the old one goes on working for a day, or for less',
     flags: { id: id('monitor'), 'overlap-s': { what: 'seconds that older addresses go on working; 0 ends one that has leaked at once' } },
-    run: upon('monitor', innerOperations.rotateBeatAddress, { 'overlap-s': 'overlap_s' }),
+    run: upon('monitor', innerOperations.rotateBeatAddress),
   },
   {
     ...today,
     words: ['status-page', 'create'],
     what: 'Create a status page',
     flags: { organisation, name: required('its title'), slug: required('the last part of its address') },
-    run: within(operations.createStatusPage, { name: 'name', slug: 'slug' }),
+    run: within(operations.createStatusPage),
   },
   {
     ...today,
@@ -175,42 +175,42 @@ export const commands: readonly Command[] = [
     words: ['notice', 'list'],
     what: 'List what the house tells you: all that is open, with what to do, and what ended in the last days',
     flags: { days },
-    run: onInstallation(installationOperations.listNotices, { days: 'days' }),
+    run: onInstallation(installationOperations.listNotices),
   },
   {
     ...today,
     words: ['refused', 'list'],
     what: 'List what was refused on the bus, by day, probe and reason',
     flags: { days, probe: { what: 'id of the only probe to tell of' } },
-    run: onInstallation(installationOperations.listRefused, { days: 'days', probe: 'probe_id' }),
+    run: onInstallation(installationOperations.listRefused, { probe_id: 'probe' }),
   },
   {
     ...today,
     words: ['set-aside', 'list'],
     what: 'List messages that could not be worked on',
     flags: {},
-    run: onInstallation(installationOperations.listSetAside, {}),
+    run: onInstallation(installationOperations.listSetAside),
   },
   {
     ...today,
     words: ['set-aside', 'show'],
     what: 'Show a message that could not be worked on, as it came',
     flags: { id: id('message') },
-    run: onInstallation(installationOperations.showSetAside, { id: 'set_aside_id' }),
+    run: onInstallation(installationOperations.showSetAside, { set_aside_id: 'id' }),
   },
   {
     ...today,
     words: ['set-aside', 'retry'],
     what: 'Have a message that could not be worked on worked on again, by the coordinators',
     flags: oneOrAll,
-    run: onInstallation(installationOperations.retrySetAside, { id: 'set_aside_id', all: 'all' }),
+    run: onInstallation(installationOperations.retrySetAside, { set_aside_id: 'id' }),
   },
   {
     ...today,
     words: ['set-aside', 'drop'],
     what: 'Forget a message that could not be worked on: what it told is lost',
     flags: oneOrAll,
-    run: onInstallation(installationOperations.dropSetAside, { id: 'set_aside_id', all: 'all' }),
+    run: onInstallation(installationOperations.dropSetAside, { set_aside_id: 'id' }),
   },
   {
     words: ['migrate'],

@@ -1,6 +1,8 @@
 import { expect, test } from 'vitest';
+import { input } from '../../../coordinator/operator/command-parts.ts';
 import { untilNext } from '../../../coordinator/operator/commands-of-backups.ts';
 import { understand } from '../../../coordinator/operator/index.ts';
+import { innerOperations, installationOperations } from '../../../shared/api/inner/index.ts';
 
 /** What is said of a line before any house is needed. */
 const said = (...argv: readonly string[]) => {
@@ -44,11 +46,38 @@ test.each<[line: string, says: string]>([
   ['probe create --name Oslo', '--continent (where it stands'],
   ['probe create --name --continent Europe', '--name needs a value'],
   ['probe list --json=yes', '--json takes no value'],
-  ['probe list twice', 'flags begin with --'],
+  ['probe list twice', '"twice" is no flag; flags begin with --'],
+  ['probe list -x', '"-x" is no flag; flags begin with --'],
+  ['probe list --', '"--" is no flag; flags begin with --'],
+  ['probe revoke --id', '--id needs a value'],
   ['probe revoke --id 1 --id 2', 'stands twice'],
   ['probe revoke --id=', '--id needs a value'],
 ])('%s is told what would be right', (line, says) => {
   expect(said(...line.split(' '))).toMatchObject({ code: 2, out: '', err: expect.stringContaining(says) });
+});
+
+test('what the flags say is read as it stands, also behind = and with dashes', () => {
+  const understood = understand(['probe', 'create', '--name=--Oslo=1', '--continent', 'North America', '--json'], {
+    ...{ out: () => undefined, err: () => undefined, watched: false },
+  });
+  if (typeof understood === 'number') throw new Error('it was not understood');
+  const { given } = understood;
+  expect([given.get('name'), given.get('continent'), given.has('json'), given.has('organisation')]).toEqual([
+    ...['--Oslo=1', 'North America', true, false],
+  ]);
+});
+
+test('what the flags say goes under the names that the operation has for it', () => {
+  const said: Readonly<Record<string, string>> = {
+    name: 'deploy',
+    'expires-at': '2027-01-01T00:00:00Z',
+    organisation: 'Example',
+    json: 'true',
+  };
+  const given = { get: (flag: string) => said[flag], has: (flag: string) => Object.hasOwn(said, flag) };
+  expect(input(given, innerOperations.createToken)).toEqual({ name: 'deploy', expires_at: '2027-01-01T00:00:00Z' });
+  const one = { get: () => '7', has: (flag: string) => flag === 'id' };
+  expect(input(one, installationOperations.rotateProbe, { probe_id: 'id' })).toEqual({ probe_id: '7' });
 });
 
 test('what is done each day waits for the next time that clocks in UTC show it', () => {
