@@ -5,6 +5,7 @@ import { executeAll } from '../../../coordinator/store/statements.ts';
 import { eventually } from '../../support/eventually.ts';
 import { testLog } from '../../support/network.ts';
 import { ownDatabase } from '../../support/own-database.ts';
+import { createHouse } from '../../support/people.ts';
 import { tellingBench } from '../../support/telling.ts';
 
 const day = 86_400_000;
@@ -100,6 +101,20 @@ describe('the housekeeper', () => {
     expect(await left()).toBe(0);
   });
 
+  test('forgets after a day what a call was answered that named a key', async () => {
+    const { organisation } = await createHouse(sql);
+    const housekeeper = createHousekeeper({ sql, clock: { now: () => noon }, log: testLog(), kept, isLeader: () => true, secrets });
+    for (const [call, age] of [
+      ['over', day],
+      ['kept', day - 1],
+    ] as const)
+      await sql`insert into kept_answers (organisation_id, call, request, answered_at)
+        values (${organisation}, ${Buffer.from(call)}, ${Buffer.from('request')}, ${new Date(noon - age)})`;
+    await housekeeper.tick();
+    const left = await sql<{ call: Buffer }[]>`select call from kept_answers where organisation_id = ${organisation}`;
+    expect(left.map(({ call }) => String(call))).toEqual(['kept']);
+  });
+
   test('rule 40: forgets after 400 days what was told, and never what an open incident needs for its end', async () => {
     const bench = await tellingBench(sql);
     const kept400 = createHousekeeper({ sql, clock: { now: () => bench.now }, log: testLog(), kept, isLeader: () => true, secrets });
@@ -139,6 +154,11 @@ describe('the housekeeper', () => {
       'steps',
       `delete from alert_steps where id in (select id from alert_steps where created_at < now() order by created_at limit 9)`,
       'alert_steps_by_age',
+    ],
+    [
+      'kept answers',
+      `select ctid from kept_answers where answered_at <= now() - interval '1 day' order by answered_at limit 9`,
+      'kept_answers_at',
     ],
     ['mails', `delete from mails where id in (select id from mails where created_at < now() order by created_at limit 9)`, 'mails_by_age'],
   ])('finds what is over in %s by an index', async (_, statement, index) => {

@@ -85,7 +85,8 @@ test('pages of other origins may call where the operator names them, and nowhere
     expect(headers['access-control-allow-credentials']).toBeUndefined();
     expect(headers.vary).toContain('origin');
   }
-  expect(named.answer.headers['access-control-expose-headers']).toContain('RateLimit-Remaining');
+  for (const name of ['RateLimit-Remaining', 'Idempotency-Replayed'])
+    expect(named.answer.headers['access-control-expose-headers']).toContain(name);
   for (const other of [await ask([origin], 'https://evil.example'), await ask([], origin)])
     expect([other.preflight.statusCode, other.answer.headers['access-control-allow-origin']]).toEqual([405, undefined]);
   expect((await ask(['*'], origin)).answer.headers['access-control-allow-origin']).toBe('*');
