@@ -8,7 +8,7 @@ import { connect, longWork, type Sql } from '../store/database.ts';
 import { migrate } from '../store/migrate.ts';
 import { backupHeader, readBackup } from '../store/restore.ts';
 
-export type Drilled = { readonly tables: number; readonly rows: number; readonly madeAt: string; readonly newest: string | null };
+export type Drilled = { readonly tables: number; readonly rows: number; readonly made_at: string; readonly newest: string | null };
 
 /** Watched monitors give results all the time: a backup without any of the last day is of another database, or of one that stores nothing. */
 const mostSilentMs = 86_400_000;
@@ -69,7 +69,7 @@ export const drill = async (databaseUrl: string, trialUrl: string | undefined, f
       const counted = new Map<string, number>();
       const done = await readBackup(sql, file, false, (table, rows) => counted.set(table, rows));
       await countAll(sql, counted);
-      return { ...done, madeAt: header.made_at, newest: await newestOf(sql, header) };
+      return { ...done, made_at: header.made_at, newest: await newestOf(sql, header) };
     } finally {
       await sql.end({ timeout: 5 });
       await drop();

@@ -34,3 +34,12 @@ test.each([
   for (const service of services)
     for (const line of ['read_only: true', 'cap_drop: [ALL]', "security_opt: ['no-new-privileges:true']"]) expect(service).toContain(line);
 });
+
+test('what it says to make is where it looks for it, and no commit takes it along', () => {
+  const text = read('compose.yaml');
+  const [, made = ''] = /bus init [^\n]*--folder (\S+)/.exec(text) ?? [];
+  expect(join(import.meta.dirname, '../..', made)).toBe(join(folder, 'bus'));
+  for (const [, file] of text.matchAll(/- \.\/(\S+?):/g)) expect(file).toMatch(/^bus\//);
+  const ignored = readFileSync(join(import.meta.dirname, '../../.gitignore'), 'utf8').split('\n');
+  expect(ignored).toContain(`/${made}/`);
+});

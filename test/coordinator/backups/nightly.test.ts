@@ -34,7 +34,7 @@ const wishes = (more: Partial<BackupWishes> = {}): BackupWishes => ({
   ...more,
 });
 /** Where the drill is not what is looked at: it takes seconds. */
-const tryOut = () => Promise.resolve({ tables: 1, rows: 2, madeAt: '', newest: null });
+const tryOut = () => Promise.resolve({ tables: 1, rows: 2, made_at: '', newest: null });
 const backups = (
   how: Partial<Pick<Parameters<typeof createBackups>[0], 'free' | 'tryOut'>> & { readonly heartbeat?: string } = {},
 ): Backups =>
