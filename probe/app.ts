@@ -86,6 +86,8 @@ export const createProbe = async (config: Config, overrides: Overrides = {}): Pr
   const claim = await claimDataFolder(folder, id, () => describeHealth());
   const own = await openOwnCredentials({ folder, given: credentials.nats_credentials, log });
   const { key } = own;
+  const ended = own.ended(host.now());
+  if (ended !== undefined) log.error(ended);
   const clock = createCorrectedClock(host);
   const knowledge = await openNetworkKnowledge({ folder, log });
   const spoolFolder = join(folder, 'spool');

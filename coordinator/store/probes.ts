@@ -60,6 +60,14 @@ export const isProbeAlive = async (sql: Queryable, id: string, key: string): Pro
   return rows.length > 0;
 };
 
+/** What a key is already: the probe that it speaks for, or `ended` when it never may again. */
+export const standingOfKey = async (sql: Queryable, key: string): Promise<(NamedProbe & { readonly id: string }) | 'ended' | undefined> => {
+  const [probe] = await sql<(NamedProbe & { id: string })[]>`select id, name, continent, organisation_id as organisation from probes
+    where revoked_at is null and keys @> ${JSON.stringify([{ key, until: null }])}::text::jsonb`;
+  if (probe) return probe;
+  return (await sql`select 1 from revoked_keys where key = ${key}`).length > 0 ? 'ended' : undefined;
+};
+
 export type NamedProbe = { readonly name: string; readonly continent: Continent; readonly organisation: string | null };
 
 type Made = NamedProbe & { readonly key: string };

@@ -15,6 +15,8 @@ export type OwnCredentials = {
   readonly key: Key;
   /** The text of a credentials file, as it is now. */
   readonly text: () => string;
+  /** What there is to do, in words, when they have ended by now: the bus lets nobody in with them. */
+  readonly ended: (now: number) => string | undefined;
   /** What a presence says of them; nothing where they never end. */
   readonly described: () => Pick<PresenceMessage, 'credentials'>;
   /** Takes up renewed ones. The bus is entered anew, because what they grant counts from there on. */
@@ -66,6 +68,10 @@ export const openOwnCredentials = async (of: {
   return {
     key,
     text: () => formatCredentials({ jwt: own.jwt, seed: given.seed }),
+    ended: (now) =>
+      own.endsAt === undefined || own.endsAt > now
+        ? undefined
+        : `the credentials of this probe ended on ${new Date(own.endsAt).toISOString()}: it was off, or alone, for too long, and the bus does not let it in. Have it invited again for the same continent, and run "antipode-probe.mjs join" with the new token and the same data folder: it keeps its key, its name and what it has not yet handed over`,
     described: () => (own.endsAt === undefined ? {} : { credentials: { key: key.id, issued_at: own.issuedAt, ends_at: own.endsAt } }),
     hear: ({ jwt }, bus) => {
       if (jwt === undefined || saving !== undefined) return;

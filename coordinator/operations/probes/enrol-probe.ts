@@ -6,7 +6,7 @@ import { isTokenText } from '../../access/token-text.ts';
 import type { Queryable } from '../../store/database.ts';
 import { organisationById } from '../../store/organisations.ts';
 import { lockProbeInvitation, spendProbeInvitation } from '../../store/probe-invitations.ts';
-import { isProbeAlive } from '../../store/probes.ts';
+import { isProbeAlive, type NamedProbe, standingOfKey } from '../../store/probes.ts';
 import type { Answer, AtTheDoor, ByVisitor, Early } from '../context.ts';
 import { refuseWhileEnding } from '../may.ts';
 
@@ -25,6 +25,8 @@ const before = async (
   if (!isTokenText(token, 'join')) throw invalid();
   return accountSecrets.fingerprint('join token', token);
 };
+
+const withoutId = ({ name, continent, organisation }: NamedProbe): NamedProbe => ({ name, continent, organisation });
 
 /** Its token is good again when the organisation is kept. */
 const refuseIfEnding = async (sql: Queryable, organisation: string | null): Promise<void> => {
@@ -52,9 +54,9 @@ const act = async (
   if (!row) throw invalid();
   const { name, continent, organisation_id: organisation } = row;
   const of = { name, continent, organisation };
-  const answer = (probe: string) => ({
-    ...{ probe, name, continent, organisation, base_url: baseUrl(), now },
-    ...probes.welcome(probe, of, key),
+  const answer = (probe: string, as = of) => ({
+    ...{ probe, ...as, base_url: baseUrl(), now },
+    ...probes.welcome(probe, as, key),
   });
   if (row.probe_id !== null) {
     if (row.used_key !== key)
@@ -63,11 +65,27 @@ const act = async (
         'token: another host has used it already. If that was not you, end that probe at once; then ask for a new token.',
       );
     if (!(await isProbeAlive(sql, row.probe_id, key))) throw invalid();
-    return answer(row.probe_id);
+    const known = await standingOfKey(sql, key);
+    return known === undefined || known === 'ended' ? answer(row.probe_id) : answer(row.probe_id, withoutId(known));
   }
   if (row.expires_at.getTime() <= now)
     throw new Refusal('join_token_expired', 'token: was good for an hour, which is over; ask for a new one.');
   await refuseIfEnding(sql, organisation);
+  const was = await standingOfKey(sql, key);
+  if (was === 'ended')
+    throw new Refusal('join_proof_invalid', 'key: the probe that this host was is ended for good; join in an empty folder, with --data.');
+  if (was !== undefined) {
+    // It was off for so long that its credentials ended, and is itself again.
+    const [id, as] = [was.id, withoutId(was)];
+    if (as.continent !== continent || as.organisation !== organisation)
+      throw new Refusal(
+        'join_proof_invalid',
+        `key: this host is the probe ${as.name} in ${as.continent} already; ask for a token for the same place, or join in an empty folder, with --data.`,
+      );
+    await spendProbeInvitation(sql, row.id, { key, probe: id, at: new Date(now) });
+    note({ ...(organisation === null ? {} : { organisation }), after: { probe: id, name: as.name, continent, begins: row.shown } });
+    return answer(id, as);
+  }
   const { id } = await probes.enrolProbe(sql, of, key);
   await spendProbeInvitation(sql, row.id, { key, probe: id, at: new Date(now) });
   note({ ...(organisation === null ? {} : { organisation }), after: { probe: id, name, continent, begins: row.shown } });

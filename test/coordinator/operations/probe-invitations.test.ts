@@ -167,6 +167,28 @@ describe('a host that enrols', () => {
     expect(await probesOf(late.name)).toEqual([]);
   });
 
+  test('and was off for longer than its credentials live, is itself again by a new token, of the same place alone', async () => {
+    const { token, name } = await invitePrivate();
+    const key = createKey('user');
+    const { probe } = await enrol(token, key);
+    bench.now += 40 * 24 * hour;
+    const elsewhere = await bench.call(inviteProbe, house.admin, { name: newId(), continent: 'Asia' });
+    const others = await bench.call(inviteProbe, (await createHouse(bench.sql)).admin, nairobi());
+    for (const wrong of [elsewhere, others]) expect(await refusalOf(enrol(wrong.token, key))).toBe('join_proof_invalid');
+    // Nothing of these was spent.
+    await bench.call(revokeProbeInvitation, house.owner, { probe_invitation_id: elsewhere.id });
+    const again = await invitePrivate();
+    const answer = await enrol(again.token, key);
+    expect(answer).toMatchObject({ probe, name, continent: 'Africa', organisation: house.organisation });
+    expect(readJwt(answer.jwt)).toMatchObject({ sub: key.id, exp: Math.floor((bench.now + 30 * 24 * hour) / 1_000) });
+    expect(await probesOf(again.name)).toEqual([]);
+    // Killed before it heard the answer.
+    expect(await enrol(again.token, key)).toMatchObject({ probe, name });
+    expect(await refusalOf(enrol(again.token, createKey('user')))).toBe('join_token_used');
+    await bench.gate.executeForInstallation(installationOperations.revokeProbe, { path: { probe_id: probe } });
+    expect(await refusalOf(enrol((await invitePrivate()).token, key))).toBe('join_proof_invalid');
+  });
+
   test('after its probe was ended, is nobody', async () => {
     const { token, name } = await invitePrivate();
     const key = createKey('user');

@@ -48,6 +48,17 @@ describe('credentials of a probe', () => {
     expect(isRenewalDue(life, began + 40 * day)).toBe(true);
   });
 
+  test('that have ended tell what to do, and joining again brings newer ones than those on the disk', async () => {
+    const own = await open(jwtUntil(30));
+    expect(own.ended(began + 30 * day - 1)).toBeUndefined();
+    expect(own.ended(began + 30 * day)).toContain('antipode-probe.mjs join');
+    expect((await open(jwtUntil(undefined))).ended(began + 900 * day)).toBeUndefined();
+    own.hear({ jwt: jwtUntil(50) }, bus);
+    await eventually(() => entered === 1);
+    const joined = await open(jwtUntil(90));
+    expect(joined.ended(began + 60 * day)).toBeUndefined();
+  });
+
   test('that never end say nothing of themselves, and are never replaced', async () => {
     const own = await open(jwtUntil(undefined));
     expect(own.described()).toEqual({});
