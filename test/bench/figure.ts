@@ -31,13 +31,13 @@ export const median = (values: readonly number[]): number => {
 };
 
 /** Contestants in turn, round by round, so that a drift of the machine meets all alike: what each did in every round. */
-export const roundByRound = async <Name extends string>(
-  contestants: Readonly<Record<Name, () => Promise<number>>>,
+export const roundByRound = async <Name extends string, Value = number>(
+  contestants: Readonly<Record<Name, () => Promise<Value>>>,
   rounds: number,
   say: (progress: string) => void,
-): Promise<Readonly<Record<Name, readonly number[]>>> => {
+): Promise<Readonly<Record<Name, readonly Value[]>>> => {
   const names = Object.keys(contestants).filter((name): name is Name => Object.hasOwn(contestants, name));
-  const seen = new Map<Name, number[]>(names.map((name) => [name, []]));
+  const seen = new Map<Name, Value[]>(names.map((name) => [name, []]));
   for (let round = 0; round <= rounds; round += 1) {
     for (const name of names) {
       say(round === 0 ? `warm-up: ${name}` : `round ${round} of ${rounds}: ${name}`);
@@ -47,7 +47,7 @@ export const roundByRound = async <Name extends string>(
     }
   }
   // Every name has its values, which the compiler cannot follow through fromEntries.
-  return Object.fromEntries(names.map((name) => [name, seen.get(name) ?? []])) as Record<Name, number[]>;
+  return Object.fromEntries(names.map((name) => [name, seen.get(name) ?? []])) as Record<Name, Value[]>;
 };
 
 /** The median of each. */
