@@ -11,7 +11,7 @@ type JsonSchema = { readonly [key: string]: unknown };
 /** A config has at most 16 KiB, and so has a text in it. */
 const longestText = 16_384;
 
-/** Of several shapes null is not told, though it is taken: programs that make clients fall over it there. */
+/** Null is taken beside other shapes and not told: programs that make clients in Python fall over it in what is as deep as this. */
 const withoutNullAmongSeveral = (schema: z.core.JSONSchema.BaseSchema): void => {
   if (schema.anyOf !== undefined && schema.anyOf.length > 2) schema.anyOf = schema.anyOf.filter(({ type }) => type !== 'null');
 };
@@ -27,11 +27,8 @@ const shapeOf = (schema: z.ZodType, { choices }: ConfigKey): JsonSchema => {
   return shape.type === 'string' && shape.enum === undefined ? { maxLength: longestText, ...shape } : shape;
 };
 
-/** A key that is null counts as not given. */
-const alternatives = (shape: JsonSchema): readonly unknown[] => (Array.isArray(shape.anyOf) ? shape.anyOf : [shape, { type: 'null' }]);
-
 const keySchema = (schema: z.ZodType, row: ConfigKey): JsonSchema => ({
-  anyOf: alternatives(shapeOf(schema, row)),
+  ...shapeOf(schema, row),
   description: `${row.meaning} Give ${row.allowed}. Not given: ${defaultWords(row)}.`,
   ...(row.initial === undefined ? {} : { default: row.initial }),
   examples: [row.example],
@@ -41,7 +38,7 @@ export const configSchema = (kind: Kind): JsonSchema => {
   const schemas = keySchemas(kind);
   return {
     type: 'object',
-    description: `The keys of a config of \`${kind}\`. Others are kept and do nothing. At most 16 KiB of JSON, 8 levels deep.`,
+    description: `The keys of a config of \`${kind}\`. Others are kept and do nothing, and a key that is null counts as not given. At most 16 KiB of JSON, 8 levels deep.`,
     properties: Object.fromEntries(
       Object.entries(configKeys[kind]).map(([key, row]) => [key, keySchema(schemas[key] ?? z.never(), row)] as const),
     ),

@@ -1000,13 +1000,13 @@ export interface components {
             /** @description Webhook address. Discord → the channel’s settings → Integrations → Webhooks → Copy Webhook URL. Stored encrypted, and shown as `***`. */
             url: string;
         };
-        /** @description The keys of a config of `dns`. Others are kept and do nothing. At most 16 KiB of JSON, 8 levels deep. */
+        /** @description The keys of a config of `dns`. Others are kept and do nothing, and a key that is null counts as not given. At most 16 KiB of JSON, 8 levels deep. */
         DnsConfig: {
             /**
              * @description How long a check may take, in milliseconds; after that it has failed. Give a whole number of milliseconds from 1,000 to 60,000, below the interval. Not given: the smaller of 10,000 and half the interval.
              * @example 5000
              */
-            timeout_ms?: number | null;
+            timeout_ms?: number;
             /**
              * @description The continents that check and confirm. Give a list with at least one of Africa, Antarctica, Asia, Europe, North America, Oceania, South America, none twice. Not given: all that have probes.
              * @example [
@@ -1014,35 +1014,38 @@ export interface components {
              *       "Asia"
              *     ]
              */
-            continents?: ("Africa" | "Antarctica" | "Asia" | "Europe" | "North America" | "Oceania" | "South America")[] | null;
+            continents?: ("Africa" | "Antarctica" | "Asia" | "Europe" | "North America" | "Oceania" | "South America")[];
             /**
+             * Format: uuid
              * @description The one private probe that checks, and nobody else; it wins over `continents`. Give the id (a UUID) of a private probe of your organisation. Not given: the public probes check.
              * @example 0190a7c4-5b1e-7c3d-9f42-6a8b1c2d3e4f
              */
-            probe?: string | null;
+            probe?: string;
             /**
              * @description How long an outage must last after it is confirmed before anybody is alerted, in seconds. Give a whole number of seconds from 0 to 3,600. Not given: `0`.
              * @default 0
              * @example 120
              */
-            alert_after_s: number | null;
+            alert_after_s: number;
             /**
              * @description The type of the records that are asked for. Give one of A, NS, CNAME, SOA, PTR, MX, TXT, AAAA, SRV, DS, DNSKEY, TLSA, SVCB, HTTPS, CAA. Not given: `"A"`.
              * @default A
              * @example MX
+             * @enum {string}
              */
-            record_type: ("A" | "NS" | "CNAME" | "SOA" | "PTR" | "MX" | "TXT" | "AAAA" | "SRV" | "DS" | "DNSKEY" | "TLSA" | "SVCB" | "HTTPS" | "CAA") | null;
+            record_type: "A" | "NS" | "CNAME" | "SOA" | "PTR" | "MX" | "TXT" | "AAAA" | "SRV" | "DS" | "DNSKEY" | "TLSA" | "SVCB" | "HTTPS" | "CAA";
             /**
              * @description The name server that is asked. Give an IP address, with a port if it is not 53, such as "192.0.2.53" or "[2001:db8::53]:5353". Not given: the probe's own.
              * @example 192.0.2.53
              */
-            resolver?: string | null;
+            resolver?: string;
             /**
              * @description How it is asked; what does not fit into UDP is asked again over TCP. Give "udp" or "tcp". Not given: `"udp"`.
              * @default udp
              * @example tcp
+             * @enum {string}
              */
-            transport: ("udp" | "tcp") | null;
+            transport: "udp" | "tcp";
             /**
              * @description Values that the records must have, written as `dig` prints them. Give a list of at most 100 texts of 1 to 4,096 characters. Not given: any record will do.
              * @example [
@@ -1054,25 +1057,27 @@ export interface components {
              * @description How the records must agree with `expected_values`. Give "any" (one of the values is enough), "all" (each must be there) or "exact" (these and no others). Not given: `"any"`.
              * @default any
              * @example exact
+             * @enum {string}
              */
-            match: ("any" | "all" | "exact") | null;
+            match: "any" | "all" | "exact";
             /**
              * @description The answer code that is right; NXDOMAIN watches that a name does not exist. Give one of NOERROR, FORMERR, SERVFAIL, NXDOMAIN, NOTIMP, REFUSED, YXDOMAIN, YXRRSET, NXRRSET, NOTAUTH, NOTZONE, BADVERS, BADCOOKIE. Not given: `"NOERROR"`.
              * @default NOERROR
              * @example NXDOMAIN
+             * @enum {string}
              */
-            expected_rcode: ("NOERROR" | "FORMERR" | "SERVFAIL" | "NXDOMAIN" | "NOTIMP" | "REFUSED" | "YXDOMAIN" | "YXRRSET" | "NXRRSET" | "NOTAUTH" | "NOTZONE" | "BADVERS" | "BADCOOKIE") | null;
+            expected_rcode: "NOERROR" | "FORMERR" | "SERVFAIL" | "NXDOMAIN" | "NOTIMP" | "REFUSED" | "YXDOMAIN" | "YXRRSET" | "NXRRSET" | "NOTAUTH" | "NOTZONE" | "BADVERS" | "BADCOOKIE";
             /**
              * @description Fails when the lowest TTL on the way to the records is lower, in seconds. Give a whole number of seconds from 0 to 2,147,483,647. Not given: any TTL will do.
              * @example 300
              */
-            min_ttl?: number | null;
+            min_ttl?: number;
             /**
              * @description Whether the resolver must say that it verified the answer by DNSSEC (the AD flag). Give true or false. Not given: `false`.
              * @default false
              * @example true
              */
-            require_authenticated_data: boolean | null;
+            require_authenticated_data: boolean;
         } & {
             [key: string]: unknown;
         };
@@ -1248,13 +1253,13 @@ export interface components {
             detail?: components["schemas"]["ValidationError"][];
             error?: components["schemas"]["ErrorDetail"];
         };
-        /** @description The keys of a config of `heartbeat`. Others are kept and do nothing. At most 16 KiB of JSON, 8 levels deep. */
+        /** @description The keys of a config of `heartbeat`. Others are kept and do nothing, and a key that is null counts as not given. At most 16 KiB of JSON, 8 levels deep. */
         HeartbeatConfig: {
             /**
              * @description How long a check may take, in milliseconds; after that it has failed. Give a whole number of milliseconds from 1,000 to 60,000, below the interval. Not given: the smaller of 10,000 and half the interval.
              * @example 5000
              */
-            timeout_ms?: number | null;
+            timeout_ms?: number;
             /**
              * @description The continents that check and confirm. Give a list with at least one of Africa, Antarctica, Asia, Europe, North America, Oceania, South America, none twice. Not given: all that have probes.
              * @example [
@@ -1262,48 +1267,49 @@ export interface components {
              *       "Asia"
              *     ]
              */
-            continents?: ("Africa" | "Antarctica" | "Asia" | "Europe" | "North America" | "Oceania" | "South America")[] | null;
+            continents?: ("Africa" | "Antarctica" | "Asia" | "Europe" | "North America" | "Oceania" | "South America")[];
             /**
+             * Format: uuid
              * @description The one private probe that checks, and nobody else; it wins over `continents`. Give the id (a UUID) of a private probe of your organisation. Not given: the public probes check.
              * @example 0190a7c4-5b1e-7c3d-9f42-6a8b1c2d3e4f
              */
-            probe?: string | null;
+            probe?: string;
             /**
              * @description How long an outage must last after it is confirmed before anybody is alerted, in seconds. Give a whole number of seconds from 0 to 3,600. Not given: `0`.
              * @default 0
              * @example 120
              */
-            alert_after_s: number | null;
+            alert_after_s: number;
             /**
              * @description How much later than agreed a ping may come, in seconds. Give a whole number of seconds from 0 to 31,536,000. Not given: a fifth of the interval, at least 30.
              * @example 600
              */
-            grace_s?: number | null;
+            grace_s?: number;
             /**
              * @description When pings are due, instead of the interval. Give a cron expression of five fields, such as "30 2 * * *". Not given: every interval.
              * @example 30 2 * * *
              */
-            schedule?: string | null;
+            schedule?: string;
             /**
              * @description The time zone of the `schedule`. Give a zone of the IANA database, such as "Europe/Berlin". Not given: UTC.
              * @example Europe/Berlin
              */
-            timezone?: string | null;
+            timezone?: string;
             /**
              * @description How long a run may take from its `/start` to its end, in seconds; one that has not ended by then has failed. Give a whole number of seconds from 1 to 2,592,000 (30 days). Not given: any time.
              * @example 3600
              */
-            max_run_s?: number | null;
+            max_run_s?: number;
         } & {
             [key: string]: unknown;
         };
-        /** @description The keys of a config of `https`. Others are kept and do nothing. At most 16 KiB of JSON, 8 levels deep. */
+        /** @description The keys of a config of `https`. Others are kept and do nothing, and a key that is null counts as not given. At most 16 KiB of JSON, 8 levels deep. */
         HttpsConfig: {
             /**
              * @description How long a check may take, in milliseconds; after that it has failed. Give a whole number of milliseconds from 1,000 to 60,000, below the interval. Not given: the smaller of 10,000 and half the interval.
              * @example 5000
              */
-            timeout_ms?: number | null;
+            timeout_ms?: number;
             /**
              * @description The continents that check and confirm. Give a list with at least one of Africa, Antarctica, Asia, Europe, North America, Oceania, South America, none twice. Not given: all that have probes.
              * @example [
@@ -1311,24 +1317,26 @@ export interface components {
              *       "Asia"
              *     ]
              */
-            continents?: ("Africa" | "Antarctica" | "Asia" | "Europe" | "North America" | "Oceania" | "South America")[] | null;
+            continents?: ("Africa" | "Antarctica" | "Asia" | "Europe" | "North America" | "Oceania" | "South America")[];
             /**
+             * Format: uuid
              * @description The one private probe that checks, and nobody else; it wins over `continents`. Give the id (a UUID) of a private probe of your organisation. Not given: the public probes check.
              * @example 0190a7c4-5b1e-7c3d-9f42-6a8b1c2d3e4f
              */
-            probe?: string | null;
+            probe?: string;
             /**
              * @description How long an outage must last after it is confirmed before anybody is alerted, in seconds. Give a whole number of seconds from 0 to 3,600. Not given: `0`.
              * @default 0
              * @example 120
              */
-            alert_after_s: number | null;
+            alert_after_s: number;
             /**
              * @description The method of the request. Give one of GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS. Not given: `"GET"`.
              * @default GET
              * @example HEAD
+             * @enum {string}
              */
-            method: ("GET" | "HEAD" | "POST" | "PUT" | "PATCH" | "DELETE" | "OPTIONS") | null;
+            method: "GET" | "HEAD" | "POST" | "PUT" | "PATCH" | "DELETE" | "OPTIONS";
             /**
              * @description Headers that are sent besides those of the check itself; after a redirect to another host only those that say nothing about who asks. Values of such as Authorization, Cookie and X-Api-Key are stored encrypted, and shown as `***`. Give an object of at most 50 header names with texts of at most 4,096 characters as values, without line breaks; the check itself writes connection, content-length, expect, http2-settings, keep-alive, proxy-authorization, proxy-connection, te, trailer, transfer-encoding, upgrade, user-agent. Not given: none.
              * @example {
@@ -1337,19 +1345,19 @@ export interface components {
              */
             headers?: {
                 [key: string]: string;
-            } | null;
+            };
             /**
              * @description Names of further headers whose values are stored encrypted, and shown as `***`. Give a list of at most 50 names of headers that `headers` has. Not given: none.
              * @example [
              *       "X-Api-Key"
              *     ]
              */
-            secret_headers?: string[] | null;
+            secret_headers?: string[];
             /**
              * @description The body of the request. Give a text. Not given: none.
              * @example ping=1
              */
-            body?: string | null;
+            body?: string;
             /**
              * @description The statuses that are right; of redirects that are followed the last answer counts. Give a list of at most 30 numbers (200), ranges ("200-299") and classes ("2xx") between 100 and 599. Not given: `["2xx"]`.
              * @default [
@@ -1361,19 +1369,19 @@ export interface components {
              *       "4xx"
              *     ]
              */
-            expected_status: (number | string)[] | null;
+            expected_status: (number | string)[];
             /**
              * @description Whether redirects are followed. Give true or false. Not given: `true`.
              * @default true
              * @example false
              */
-            follow_redirects: boolean | null;
+            follow_redirects: boolean;
             /**
              * @description How many redirects are followed. Give a whole number from 0 to 10. Not given: `5`.
              * @default 5
              * @example 1
              */
-            max_redirects: number | null;
+            max_redirects: number;
             /**
              * @description What the body must contain; upper and lower case count. Give a text of 1 to 1,024 characters, or a list of at most 20 (all must be there). Not given: nothing.
              * @example [
@@ -1403,7 +1411,7 @@ export interface components {
                 gt?: number;
                 lt?: number;
                 exists?: boolean;
-            }[] | null;
+            }[];
             /**
              * @description What headers of the answer must contain. Give an object of at most 20 header names with the text of at most 4,096 characters that each must contain ("" if the header must only be there). Not given: nothing.
              * @example {
@@ -1412,18 +1420,18 @@ export interface components {
              */
             header_contains?: {
                 [key: string]: string;
-            } | null;
+            };
             /**
              * @description Whether the certificate must be valid for the name. Give true or false. Not given: `true`.
              * @default true
              * @example false
              */
-            verify_tls: boolean | null;
+            verify_tls: boolean;
             /**
              * @description Fails when the certificate ends within so many days. Give a whole number of days from 0 to 365. Not given: fails only when it has ended.
              * @example 14
              */
-            tls_expires_within_days?: number | null;
+            tls_expires_within_days?: number;
             /**
              * @description Which addresses of the target are tried. Give "any", "4" or "6". Not given: `"any"`.
              * @default any
@@ -1440,17 +1448,17 @@ export interface components {
             basic_auth?: {
                 username: string;
                 password: string;
-            } | null;
+            };
             /**
              * @description Sent as `Authorization: Bearer …`; stored encrypted, and shown as `***`. Give a text of 1 to 4,096 characters without blanks. Not given: none.
              * @example eyJhbGciOi
              */
-            bearer_token?: string | null;
+            bearer_token?: string;
             /**
              * @description Fails when the whole check took longer, in milliseconds. Give a whole number of milliseconds from 1 to 60,000, at most the time limit. Not given: fails only at the time limit.
              * @example 2000
              */
-            max_response_ms?: number | null;
+            max_response_ms?: number;
         } & {
             [key: string]: unknown;
         };
