@@ -5,17 +5,21 @@ import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { connect, createServer as createPlainServer, type Server, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createServer as createTlsServer } from 'node:tls';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createServer as createTlsServer, connect as tlsConnect } from 'node:tls';
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { z } from 'zod';
 import { mint, mintAuthority } from '../support/certificates.ts';
 import { type ChildProgram, startChildProgram } from '../support/child-program.ts';
 import { eventually } from '../support/eventually.ts';
 import { createNetwork, type Network } from '../support/network.ts';
+import { type OwnBus, startOwnBus } from '../support/own-bus.ts';
 import { runProgram } from '../support/programs.ts';
-import { freePort } from '../support/services.ts';
+import { freePort, hasBinaries } from '../support/services.ts';
 
-/** A host of its own, with nothing of ours but its Node: curl brings the one file over https, under an authority that the host was told of. */
+/**
+ * A host of its own, with nothing of ours but its Node: curl brings the one file over https, under an authority that the host was told of. The bus wants TLS
+ * before it greets anybody, under another authority that only joining tells of.
+ */
 
 const name = `aj${process.pid}`;
 /** A network of its own, so that two such tests on one machine do not meet. */
@@ -54,12 +58,23 @@ const listening = async (server: Server, port: number): Promise<Server> => {
   return server;
 };
 
-describe.runIf(canMakeHosts())('a host of its own', () => {
+/** Servers of 2.9 greet everybody in the clear. */
+const hasTlsFirst = (): boolean => {
+  const [major = 0, minor = 0] = inject('services').nats.version;
+  const has = hasBinaries() && (major > 2 || minor >= 10);
+  if (!has) process.stderr.write('SKIPPED: a bus that takes TLS first needs a nats-server of 2.10 or newer\n');
+  return has;
+};
+
+describe.runIf(hasTlsFirst() && canMakeHosts())('a host of its own', () => {
   const authority = mintAuthority('the service of this test');
   const certificate = mint({ names: [here], issuer: authority });
+  /** The host hears of it by joining alone. */
+  const ofTheBus = mintAuthority('the bus of this test');
   const servers: { readonly close: () => unknown }[] = [];
   const sockets = new Set<Socket>();
   const running: ChildProgram[] = [];
+  let bus: OwnBus;
   let network: Network;
   let folder: string;
 
@@ -86,22 +101,45 @@ describe.runIf(canMakeHosts())('a host of its own', () => {
     servers.push(await listening(createPlainServer(relay(to)), port));
   };
 
+  /** For what the test itself does on the bus, which wants TLS before it greets anybody: it goes without, and is told that there is none. */
+  const withoutTls = async (port: number): Promise<void> => {
+    const server = createPlainServer((from) => {
+      const onward = tlsConnect({ port: Number(new URL(bus.nats.url).port), host: '127.0.0.1', ca: ofTheBus.certificate });
+      for (const one of [from, onward]) sockets.add(one.on('error', () => undefined));
+      from.on('close', () => onward.destroy());
+      onward.on('close', () => from.destroy());
+      from.pipe(onward);
+      // The greeting comes first, and whole.
+      onward.once('data', (greeting: Buffer) => {
+        from.write(greeting.toString('latin1').replace('"tls_required":true', '"tls_required":null'), 'latin1');
+        onward.pipe(from);
+      });
+    });
+    server.listen(port, '127.0.0.1');
+    await once(server, 'listening');
+    servers.push(server);
+  };
+
   beforeAll(async () => {
     expect(makeHost()).toBe(true);
     folder = await mkdtemp(join(tmpdir(), 'aje-'));
     await mkdir(`/etc/netns/${name}`, { recursive: true });
     await writeFile(`/etc/netns/${name}/resolv.conf`, `nameserver ${here}\n`);
     await writeFile(join(folder, 'authority.pem'), authority.certificate);
-    network = await createNetwork();
+    bus = await startOwnBus({ tls: { shows: mint({ names: [here, '127.0.0.1'], issuer: ofTheBus }), way: 'first' } });
+    const plainPort = await freePort();
+    await withoutTls(plainPort);
+    network = await createNetwork({ services: { ...inject('services'), nats: { ...bus.nats, url: `nats://127.0.0.1:${plainPort}` } } });
   });
   afterAll(async () => {
     for (const one of running) {
       one.signal('SIGKILL');
       await one.exited;
     }
+    await network?.close();
     for (const socket of sockets) socket.destroy();
     for (const server of servers) server.close();
-    await network?.close();
+    await bus?.stop();
     removeHost();
     await rm(`/etc/netns/${name}`, { recursive: true, force: true });
     await rm(folder, { recursive: true, force: true });
@@ -120,10 +158,11 @@ describe.runIf(canMakeHosts())('a host of its own', () => {
     servers.push(resolver);
     let webTo = 0;
     await withTls(webPort, () => webTo);
-    await inTheClear(busPort, () => Number(new URL(network.account.url).port));
+    await inTheClear(busPort, () => Number(new URL(bus.nats.url).port));
     const baseUrl = `https://${here}:${webPort}`;
     const coordinator = await network.startCoordinatorProcess({
-      ...{ BASE_URL: baseUrl, NATS_PUBLIC_URL: `nats://${here}:${busPort}` },
+      ...{ BASE_URL: baseUrl, NATS_PUBLIC_URL: `tls://${here}:${busPort}` },
+      ...{ NATS_URL: bus.nats.url.replace('nats:', 'tls:'), NATS_TLS_FIRST: 'true', NATS_CA: ofTheBus.certificate },
     });
     webTo = Number(new URL(coordinator.url).port);
     let hits = 0;
@@ -159,7 +198,7 @@ describe.runIf(canMakeHosts())('a host of its own', () => {
     running.push(program);
     const said = program.output();
     for (const what of ['clock', 'dns', 'addresses', 'bus', 'anchors', 'disk']) expect(said).toMatch(new RegExp(`^ok  ${what} `, 'm'));
-    expect(said).toContain(`nats://${here}:${busPort} lets this probe in`);
+    expect(said).toContain(`tls://${here}:${busPort} lets this probe in`);
     expect(said).toContain(`IPv4 from ${there}`);
     const probe = await eventually(async () => {
       const [row] = await network.sql<{ id: string }[]>`select id from probes where name = 'Elsewhere' and allowed_cidrs <> '{}'`;
