@@ -10,6 +10,7 @@ import { promisify } from 'node:util';
 import { bundleDownload } from '../../coordinator/faces/downloads/bundle.ts';
 import { version } from '../../shared/base/version.ts';
 import { bundleCoordinator } from '../bundle/coordinator.ts';
+import { type ImageParts, obtainArm64 } from './arm64.ts';
 
 const run = promisify(execFile);
 
@@ -46,21 +47,28 @@ const isThere = (path: string): Promise<boolean> =>
 const programOf = (name: ImageName): Promise<string> =>
   name === 'coordinator' ? bundleCoordinator() : bundleDownload('antipode-probe.mjs');
 
+/** Of this machine's own kind. */
+const ownParts = async (): Promise<ImageParts> => {
+  const libraries = await librariesOf(process.execPath);
+  const folder = dirname(libraries.find((path) => basename(path).startsWith('libc.so')) ?? '/lib/libc.so');
+  const found: { at: string; from: string }[] = [];
+  for (const at of [...libraries, ...besides.map((library) => join(folder, library))])
+    if (await isThere(at)) found.push({ at, from: await realpath(at) }); // A newer glibc has some in libc itself.
+  return { architecture: architecture(), node: process.execPath, libraries: found, strip: 'strip' };
+};
+
 /** Puts together what the image holds. @returns the folder, which is the image's root. */
-export const makeRoot = async (name: ImageName, root: string): Promise<void> => {
+export const makeRoot = async (name: ImageName, root: string, parts?: ImageParts): Promise<void> => {
+  const { node, libraries, strip } = parts ?? (await ownParts());
   await mkdir(join(root, 'data'), { recursive: true, mode: 0o700 });
   await mkdir(join(root, 'tmp'), { recursive: true });
   await mkdir(join(root, 'etc'), { recursive: true });
-  await copyFile(process.execPath, join(root, 'node'));
+  await copyFile(node, join(root, 'node'));
   // Symbols for who debugs Node itself: a fifth of it.
-  if (spawnSync('strip', ['--version']).status === 0) await run('strip', ['--strip-all', join(root, 'node')]);
-  const libraries = await librariesOf(process.execPath);
-  const folder = dirname(libraries.find((path) => basename(path).startsWith('libc.so')) ?? '/lib/libc.so');
-  const more = besides.map((library) => join(folder, library));
-  for (const path of [...libraries, ...more]) {
-    if (!(await isThere(path))) continue; // A newer glibc has these in libc itself.
-    await mkdir(join(root, dirname(path)), { recursive: true });
-    await cp(await realpath(path), join(root, path), { dereference: true });
+  if (spawnSync(strip, ['--version']).status === 0) await run(strip, ['--strip-all', join(root, 'node')]);
+  for (const { at, from } of libraries) {
+    await mkdir(join(root, dirname(at)), { recursive: true });
+    await cp(from, join(root, at), { dereference: true });
   }
   await writeFile(join(root, 'etc/nsswitch.conf'), 'hosts: files dns\n');
   await writeFile(join(root, 'etc/passwd'), `antipode:x:${imageUser}:${imageUser}::/data:/nologin\n`);
@@ -78,12 +86,12 @@ export const packRoot = async (root: string, file: string): Promise<void> => {
 };
 
 /** The folder that an image is built in. */
-export const makeImage = async (name: ImageName, folder: string): Promise<void> => {
+export const makeImage = async (name: ImageName, folder: string, parts?: ImageParts): Promise<void> => {
   const scratch = await mkdtemp(join(tmpdir(), 'antipode-image-'));
   try {
-    await makeRoot(name, scratch);
+    await makeRoot(name, scratch, parts);
     await mkdir(folder, { recursive: true });
-    await packRoot(scratch, join(folder, `root-${architecture()}.tar`));
+    await packRoot(scratch, join(folder, `root-${parts?.architecture ?? architecture()}.tar`));
     await copyFile(join(import.meta.dirname, 'Dockerfile'), join(folder, 'Dockerfile'));
   } finally {
     await rm(scratch, { recursive: true, force: true });
@@ -93,13 +101,33 @@ export const makeImage = async (name: ImageName, folder: string): Promise<void> 
 /** Gives what the image's user writes to it: a tar does so by itself, a folder that is entered with chroot does not. */
 export const handOver = (root: string): Promise<void> => chown(join(root, 'data'), imageUser, imageUser);
 
+/** Only the folders: an engine builds them with --platform linux/arm64 and --build-arg TARGETARCH=arm64. */
+const makeForArm64 = async (folder: string): Promise<void> => {
+  const scratch = await mkdtemp(join(tmpdir(), 'antipode-arm64-'));
+  try {
+    const parts = await obtainArm64(scratch);
+    for (const name of imageNames) {
+      const place = join(folder, name);
+      await makeImage(name, place, parts);
+      process.stdout.write(
+        `docker build --platform linux/arm64 --build-arg TARGETARCH=arm64 --tag antipode-${name}:${version}-arm64 ${place}\n`,
+      );
+    }
+  } finally {
+    await rm(scratch, { recursive: true, force: true });
+  }
+};
+
 const main = async (): Promise<void> => {
-  const [folder] = process.argv.slice(2);
-  if (folder === undefined) {
-    process.stderr.write('Where to? Such as: npm run images -- images\n');
+  const [folder, kind] = process.argv.slice(2);
+  if (folder === undefined || (kind !== undefined && kind !== '--arm64')) {
+    process.stderr.write(
+      'Where to? Such as: npm run images -- images; with --arm64 behind it for that kind of machine, to be built there or with --platform\n',
+    );
     process.exitCode = 2;
     return;
   }
+  if (kind === '--arm64') return makeForArm64(folder);
   const builder = ['podman', 'docker'].find((program) => spawnSync(program, ['info']).status === 0);
   for (const name of imageNames) {
     const place = join(folder, name);

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { bundles } from '../../../deploy/bundle/make.ts';
+import { obtainArm64 } from '../../../deploy/image/arm64.ts';
 import { architecture, imageNames, imageUser, makeImage } from '../../../deploy/image/make.ts';
 import { version } from '../../../shared/base/version.ts';
 import { mint, mintAuthority } from '../../support/certificates.ts';
@@ -213,6 +214,22 @@ describe.runIf(engine !== undefined)('as images', () => {
     process.stdout.write(`antipode-${name}: ${(bytes / 1e6).toFixed(1)} MB compressed\n`);
     expect(bytes).toBeGreaterThan(10e6);
     expect(bytes).toBeLessThanOrEqual(most * 1e6);
+  });
+
+  test('that of the probe is also built for arm64, out of what is fetched for it; nothing of it is run here', async () => {
+    const scratch = await mkdtemp(join(folder, 'arm64-'));
+    const parts = await obtainArm64(scratch).catch((error: unknown) => String(error));
+    if (typeof parts === 'string') {
+      process.stderr.write(`SKIPPED: what an image for arm64 holds is not to be had: ${parts}\n`);
+      return;
+    }
+    const place = join(built.folder, 'images', 'arm64');
+    await makeImage('probe', place, parts);
+    const flags = ['--platform', 'linux/arm64', '--build-arg', 'TARGETARCH=arm64', '--tag', 'antipode-probe:arm64'];
+    const said = await built.run('build', ...flags, `${shared}/images/arm64`);
+    expect([said.code, said.err]).toEqual([0, said.err]);
+    const config = await built.run('image', 'inspect', '--format', '{{.Config.User}} {{.Architecture}} {{.Os}}', 'antipode-probe:arm64');
+    expect(config.out.trim()).toBe(`${imageUser}:${imageUser} arm64 linux`);
   });
 
   test.runIf(canHosts)('a coordinator and a probe come up, with one line each, on hosts of their own', async () => {

