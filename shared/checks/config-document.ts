@@ -27,12 +27,16 @@ const shapeOf = (schema: z.ZodType, { choices }: ConfigKey): JsonSchema => {
   return shape.type === 'string' && shape.enum === undefined ? { maxLength: longestText, ...shape } : shape;
 };
 
-const keySchema = (schema: z.ZodType, row: ConfigKey): JsonSchema => ({
-  ...shapeOf(schema, row),
-  description: `${row.meaning} Give ${row.allowed}. Not given: ${defaultWords(row)}.`,
-  ...(row.initial === undefined ? {} : { default: row.initial }),
-  examples: [row.example],
-});
+const keySchema = (schema: z.ZodType, row: ConfigKey): JsonSchema => {
+  const shape = shapeOf(schema, row);
+  return {
+    ...shape,
+    description: `${row.meaning} Give ${row.allowed}. Not given: ${defaultWords(row)}.`,
+    // Of several shapes a client in Go cannot write which one a default has; the words tell it.
+    ...(row.initial === undefined || shape.anyOf !== undefined ? {} : { default: row.initial }),
+    examples: [row.example],
+  };
+};
 
 export const configSchema = (kind: Kind): JsonSchema => {
   const schemas = keySchemas(kind);

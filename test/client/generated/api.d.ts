@@ -1434,10 +1434,9 @@ export interface components {
             tls_expires_within_days?: number;
             /**
              * @description Which addresses of the target are tried. Give "any", "4" or "6". Not given: `"any"`.
-             * @default any
              * @example 6
              */
-            ip_family: ("4" | "6" | "any") | (4 | 6);
+            ip_family?: ("4" | "6" | "any") | (4 | 6);
             /**
              * @description User name and password; the password is stored encrypted, and shown as `***`. Give an object with `username` (at most 256 characters, without a colon) and `password` (at most 1,024). Not given: none.
              * @example {
