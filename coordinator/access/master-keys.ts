@@ -1,14 +1,18 @@
+import { hkdfSync } from 'node:crypto';
 import { decrypt, encrypt } from '../../shared/base/encryption.ts';
 import type { Queryable } from '../store/database.ts';
 import { keptKey, writeKeptKey } from '../store/probe-network-keys.ts';
 import type { WrappedKey } from '../store/secret-keys.ts';
-import { derivedKey } from './derived-key.ts';
 
 /**
  * SECRET_KEY and, while it is being replaced, the one before it. Which of both is in force is not a matter of who was started when: it is the
  * one that wraps the newest key of secrets, and the replacement puts the new one there in one transaction.
  */
 export type MasterKeys = { readonly secretKey: string; readonly previousKey?: string | undefined };
+
+/** A key for one purpose from the installation's SECRET_KEY, so that no two parts ever use the same bytes. */
+const derivedKey = (secretKey: string, purpose: string): Buffer =>
+  Buffer.from(hkdfSync('sha256', secretKey, '', `antipode ${purpose}`, 32));
 
 const wrappingOf = (secretKey: string): Buffer => derivedKey(secretKey, 'keys of secrets');
 

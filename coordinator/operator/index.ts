@@ -4,8 +4,7 @@ import { Refusal } from '../../shared/base/refusal.ts';
 import { type Command, commandName, type Given, type LoneCommand, type OperatorParts, type Progress, UsageFault } from './command.ts';
 import { findCommand, helpOf, helpOfAll, readFlags } from './command-line.ts';
 import { commands } from './commands.ts';
-import { configWarnings } from './config-warnings.ts';
-import { asText, shown } from './print.ts';
+import { asText, configWarnings, shown } from './print.ts';
 
 export type { OperatorParts } from './command.ts';
 

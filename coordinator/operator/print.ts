@@ -1,4 +1,5 @@
 /** What people read: a line for each member of an object, lists of objects as blocks; long texts and secrets as they are. */
+import { isKind, unknownConfigKeys } from '../../shared/api/config-keys.ts';
 import { isRecord } from '../../shared/base/record.ts';
 
 /** What a terminal would obey instead of showing it: texts come from tenants, and from whoever pings a heartbeat. */
@@ -28,3 +29,9 @@ const lines = (record: Readonly<Record<string, unknown>>, indent: string): strin
 };
 
 export const asText = (result: unknown): string => (isRecord(result) ? lines(result, '').join('\n') : plain(result));
+
+/** What is to be told of a monitor that a command gave: keys of its config that do nothing. */
+export const configWarnings = (result: unknown): readonly string[] =>
+  isRecord(result) && isKind(result.type) && isRecord(result.config)
+    ? unknownConfigKeys(result.type, result.config).map(({ sentence }) => sentence)
+    : [];
