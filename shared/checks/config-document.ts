@@ -24,6 +24,13 @@ const shapeOf = (schema: z.ZodType, { choices }: ConfigKey): JsonSchema => {
   });
   // A shape that asks a table of its own for its values says nothing of them here; the words have them.
   if (Object.keys(shape).length === 0 && choices !== undefined) return { type: 'string', enum: choices };
+  // One text or a list of them: the list is told, because a client in Java cannot be made of both.
+  const list = shape.anyOf?.find(({ type }) => type === 'array');
+  if (list !== undefined) return { ...list };
+  const { uniqueItems, ...rest } = shape;
+  const values: unknown = Object(shape.items).enum;
+  // As many as there are different ones: of a set of values a client in Java cannot be made.
+  if (uniqueItems === true && Array.isArray(values)) return { ...rest, maxItems: values.length };
   return shape.type === 'string' && shape.enum === undefined ? { maxLength: longestText, ...shape } : shape;
 };
 
@@ -32,9 +39,9 @@ const keySchema = (schema: z.ZodType, row: ConfigKey): JsonSchema => {
   return {
     ...shape,
     description: `${row.meaning} Give ${row.allowed}. Not given: ${defaultWords(row)}.`,
-    // Of several shapes a client in Go cannot write which one a default has; the words tell it.
-    ...(row.initial === undefined || shape.anyOf !== undefined ? {} : { default: row.initial }),
-    examples: [row.example],
+    // Clients in Go and Java cannot write the default of several shapes, or of a list; the words tell it.
+    ...(row.initial === undefined || shape.anyOf !== undefined || shape.type === 'array' ? {} : { default: row.initial }),
+    examples: [shape.type === 'array' && !Array.isArray(row.example) ? [row.example] : row.example],
   };
 };
 

@@ -1052,7 +1052,7 @@ export interface components {
              *       "192.0.2.1"
              *     ]
              */
-            expected_values?: string | string[];
+            expected_values?: string[];
             /**
              * @description How the records must agree with `expected_values`. Give "any" (one of the values is enough), "all" (each must be there) or "exact" (these and no others). Not given: `"any"`.
              * @default any
@@ -1360,16 +1360,13 @@ export interface components {
             body?: string;
             /**
              * @description The statuses that are right; of redirects that are followed the last answer counts. Give a list of at most 30 numbers (200), ranges ("200-299") and classes ("2xx") between 100 and 599. Not given: `["2xx"]`.
-             * @default [
-             *       "2xx"
-             *     ]
              * @example [
              *       200,
              *       "301-303",
              *       "4xx"
              *     ]
              */
-            expected_status: (number | string)[];
+            expected_status?: (number | string)[];
             /**
              * @description Whether redirects are followed. Give true or false. Not given: `true`.
              * @default true
@@ -1389,12 +1386,14 @@ export interface components {
              *       "</html>"
              *     ]
              */
-            body_contains?: string | string[];
+            body_contains?: string[];
             /**
              * @description What the body must not contain. Give a text of 1 to 1,024 characters, or a list of at most 20 (none may be there). Not given: nothing.
-             * @example Fatal error
+             * @example [
+             *       "Fatal error"
+             *     ]
              */
-            body_not_contains?: string | string[];
+            body_not_contains?: string[];
             /**
              * @description What the body, read as JSON, must have at a path. Give a list of at most 20 objects, each with a `path` such as "$.items[0].state" (at most 512 characters) and at least one of `equals`, `contains` (texts of at most 1,024), `gt`, `lt` (numbers), `exists` (true or false). Not given: nothing.
              * @example [
