@@ -1,5 +1,5 @@
 /** What an image for arm64 holds, put together on a machine of another kind: Node as the lockfile has it, and Debian's libraries for it. Nothing of it is run. */
-import { execFile } from 'node:child_process';
+import { execFile, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { mkdir, readdir, readFile, realpath, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -23,6 +23,7 @@ const libraries = [
   ...['libatomic.so.1', 'libdl.so.2', 'libm.so.6', 'libstdc++.so.6', 'libgcc_s.so.1', 'libpthread.so.0', 'libc.so.6'],
   ...['libresolv.so.2', 'libnss_dns.so.2', 'libnss_files.so.2'],
 ];
+const strip = 'aarch64-linux-gnu-strip';
 const places = ['lib/aarch64-linux-gnu', 'usr/lib/aarch64-linux-gnu'];
 
 const lockShape = z.object({
@@ -44,26 +45,41 @@ const fetchNode = async (scratch: string): Promise<string> => {
   return join(scratch, 'package/bin/node');
 };
 
-/** From the machine's own mirrors, in a package state of our own. */
-const fetchLibraries = async (scratch: string): Promise<string> => {
-  const state = join(scratch, 'state');
+/** From the machine's own mirrors, in a package state of our own. @returns the folder in which they are unpacked. */
+const fetchFromDebian = async (scratch: string, architecture: string, packages: readonly string[]): Promise<string> => {
+  const folder = join(scratch, `debian-${architecture}`);
+  const state = join(folder, 'state');
   for (const part of ['lists/partial', 'archives/partial']) await mkdir(join(state, part), { recursive: true });
   await writeFile(join(state, 'status'), '');
   const options = {
-    ...{ 'APT::Architecture': 'arm64', 'APT::Architectures::': 'arm64', 'APT::Sandbox::User': 'root', 'Acquire::Languages': 'none' },
-    ...{ 'Dir::State': state, 'Dir::State::lists': join(state, 'lists'), 'Dir::State::status': join(state, 'status'), 'Dir::Cache': state },
+    ...{ 'APT::Architecture': architecture, 'APT::Architectures::': architecture, 'APT::Sandbox::User': 'root' },
+    ...{ 'Acquire::Languages': 'none', 'Dir::State': state, 'Dir::State::lists': join(state, 'lists') },
+    ...{ 'Dir::State::status': join(state, 'status'), 'Dir::Cache': state },
   };
   const flags = ['-q', ...Object.entries(options).flatMap(([name, value]) => ['-o', `${name}=${value}`])];
-  await run('apt-get', [...flags, '--error-on=any', 'update'], { cwd: scratch });
-  await run('apt-get', [...flags, 'download', ...packages], { cwd: scratch });
-  const unpacked = join(scratch, 'libraries');
-  for (const file of (await readdir(scratch)).filter((name) => name.endsWith('.deb')))
-    await run('dpkg-deb', ['-x', join(scratch, file), unpacked]);
+  await run('apt-get', [...flags, '--error-on=any', 'update'], { cwd: folder });
+  await run('apt-get', [...flags, 'download', ...packages], { cwd: folder });
+  const unpacked = join(folder, 'unpacked');
+  for (const file of (await readdir(folder)).filter((name) => name.endsWith('.deb')))
+    await run('dpkg-deb', ['-x', join(folder, file), unpacked]);
   return unpacked;
 };
 
+/** What takes symbols out of programs for arm64: this machine's own, or Debian's. It brings libraries that nobody else here needs. */
+const obtainStrip = async (scratch: string): Promise<string> => {
+  if (spawnSync(strip, ['--version']).status === 0) return strip;
+  const { stdout } = await run('dpkg', ['--print-architecture']);
+  const unpacked = await fetchFromDebian(scratch, stdout.trim(), ['binutils-aarch64-linux-gnu']);
+  const folders = (await readdir(join(unpacked, 'usr/lib'))).map((name) => join(unpacked, 'usr/lib', name));
+  const program = join(scratch, 'strip');
+  await writeFile(program, `#!/bin/sh\nLD_LIBRARY_PATH='${folders.join(':')}' exec '${join(unpacked, 'usr/bin', strip)}' "$@"\n`, {
+    mode: 0o755,
+  });
+  return program;
+};
+
 export const obtainArm64 = async (scratch: string): Promise<ImageParts> => {
-  const [node, unpacked] = [await fetchNode(scratch), await fetchLibraries(scratch)];
+  const [node, unpacked] = [await fetchNode(scratch), await fetchFromDebian(scratch, 'arm64', packages)];
   const found = new Map<string, string>();
   for (const place of places)
     for (const name of await readdir(join(unpacked, place)))
@@ -72,5 +88,5 @@ export const obtainArm64 = async (scratch: string): Promise<ImageParts> => {
   found.set(`/lib/${loader}`, await realpath(join(unpacked, places[0] ?? '', loader)));
   const missing = libraries.filter((name) => !found.has(`/lib/aarch64-linux-gnu/${name}`));
   if (missing.length > 0) throw new Error(`Debian's packages lack ${missing.join(', ')}`);
-  return { architecture: 'arm64', node, libraries: [...found].map(([at, from]) => ({ at, from })), strip: 'aarch64-linux-gnu-strip' };
+  return { architecture: 'arm64', node, libraries: [...found].map(([at, from]) => ({ at, from })), strip: await obtainStrip(scratch) };
 };

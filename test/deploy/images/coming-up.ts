@@ -201,19 +201,23 @@ describe.runIf(engine !== undefined)('as images', () => {
     expect(config.out.trim()).toBe(`${imageUser}:${imageUser} ${architecture()} linux`);
   });
 
+  /** As a registry would hold it. */
+  const expectSize = async (tag: string, pushed: string, most: number): Promise<void> => {
+    const said = await built.run('push', '--quiet', tag, `oci:${shared}/home/${pushed}:latest`);
+    expect([said.code, said.err]).toEqual([0, said.err]);
+    const place = join(built.folder, 'home', pushed, 'blobs/sha256');
+    let bytes = 0;
+    for (const file of await readdir(place)) bytes += (await stat(join(place, file))).size;
+    process.stdout.write(`${tag}: ${(bytes / 1e6).toFixed(1)} MB compressed\n`);
+    expect(bytes).toBeGreaterThan(10e6);
+    expect(bytes).toBeLessThanOrEqual(most * 1e6);
+  };
+
   test.each([
     ['probe', 50],
     ['coordinator', 60],
   ] as const)('that of the %s takes at most %d MB of the wire', async (name, most) => {
-    // As a registry would hold it.
-    const said = await built.run('push', '--quiet', tagOf(name), `oci:${shared}/home/pushed-${name}:latest`);
-    expect([said.code, said.err]).toEqual([0, said.err]);
-    const place = join(built.folder, 'home', `pushed-${name}`, 'blobs/sha256');
-    let bytes = 0;
-    for (const file of await readdir(place)) bytes += (await stat(join(place, file))).size;
-    process.stdout.write(`antipode-${name}: ${(bytes / 1e6).toFixed(1)} MB compressed\n`);
-    expect(bytes).toBeGreaterThan(10e6);
-    expect(bytes).toBeLessThanOrEqual(most * 1e6);
+    await expectSize(tagOf(name), `pushed-${name}`, most);
   });
 
   test('that of the probe is also built for arm64, out of what is fetched for it; nothing of it is run here', async () => {
@@ -230,6 +234,7 @@ describe.runIf(engine !== undefined)('as images', () => {
     expect([said.code, said.err]).toEqual([0, said.err]);
     const config = await built.run('image', 'inspect', '--format', '{{.Config.User}} {{.Architecture}} {{.Os}}', 'antipode-probe:arm64');
     expect(config.out.trim()).toBe(`${imageUser}:${imageUser} arm64 linux`);
+    await expectSize('antipode-probe:arm64', 'pushed-probe-arm64', 50);
   });
 
   test.runIf(canHosts)('a coordinator and a probe come up, with one line each, on hosts of their own', async () => {
