@@ -67,7 +67,7 @@ import { listMonitors } from './monitors/list-monitors.ts';
 import { listBeats } from './monitors/list-pings.ts';
 import { rotateBeatAddress } from './monitors/rotate-ping-address.ts';
 import { updateMonitor } from './monitors/update-monitor.ts';
-import { endOrganisation, keepOrganisation } from './organisation/ending.ts';
+import { endOrganisation, keepOrganisation } from './organisation/end-organisation.ts';
 import { beginExport, readExport } from './organisation/export.ts';
 import { getAuditChoices, listAudit } from './organisation/list-audit.ts';
 import { showOrganisation, updateOrganisation } from './organisation/organisation.ts';

@@ -9,7 +9,7 @@ import { NothingCalledSo } from './given-ids.ts';
 import { commandHelp, generalHelp } from './help.ts';
 import { CallRefused, ServiceNotReached } from './http-client.ts';
 import { login, loginHelp } from './login.ts';
-import { perform } from './perform.ts';
+import { perform } from './perform-command.ts';
 import { runHelp, runJob } from './run-job.ts';
 import { readSettings, type Settings, SettingsFault } from './settings.ts';
 import { type Exit, exits, type Surroundings } from './surroundings.ts';
