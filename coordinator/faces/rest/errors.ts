@@ -20,12 +20,10 @@ const refused = (refusal: Refusal): Answer => ({
 });
 
 const headersOf = (refusal: Refusal): Answer['headers'] => {
-  if (refusal.kind === 'unauthenticated') return { 'www-authenticate': challenge(refusal) };
+  if (refusal.kind === 'unauthenticated') return { 'www-authenticate': 'Bearer' };
   if (refusal.code === 'idempotency_key_in_use') return { 'retry-after': '1' };
   return refusal.kind === 'unavailable' ? { 'retry-after': '5' } : {};
 };
-
-const challenge = ({ code }: Refusal): string => (code === 'token_missing' ? 'Bearer' : 'Bearer error="invalid_token"');
 
 const sizeWords = (bytes: number): string => (bytes < 1024 * 1024 ? `${bytes / 1024} KiB` : `${bytes / 1024 / 1024} MiB`);
 

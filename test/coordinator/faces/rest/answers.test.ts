@@ -46,16 +46,12 @@ const talk = async (app: FastifyInstance, bytes: string | Buffer): Promise<strin
 };
 
 describe('Answers of the REST face', () => {
-  it('asks for a token, and challenges as RFC 6750 has it', async () => {
+  it('asks for a token, and challenges by the scheme alone, whatever was wrong with one', async () => {
     const { app } = await start();
     const without = await app.inject('/api/v1/me');
     expect([without.statusCode, codeOf(without), without.headers['www-authenticate']]).toEqual([401, 'token_missing', 'Bearer']);
     const wrong = await app.inject({ url: '/api/v1/me', headers: { authorization: 'Bearer x' } });
-    expect([wrong.statusCode, codeOf(wrong), wrong.headers['www-authenticate']]).toEqual([
-      401,
-      'token_invalid',
-      'Bearer error="invalid_token"',
-    ]);
+    expect([wrong.statusCode, codeOf(wrong), wrong.headers['www-authenticate']]).toEqual([401, 'token_invalid', 'Bearer']);
   });
 
   it('reads no body of somebody unknown', async () => {
