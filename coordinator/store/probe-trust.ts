@@ -44,6 +44,8 @@ export type CheckerRow = {
   /** Distinct monitors of the organisation that it looked at since then, and how often. */
   readonly monitors: number;
   readonly checks: number;
+  /** Whether any result of it was ever committed. */
+  readonly has_checked: boolean;
 };
 
 /** Public probes that were ever heard, and all private ones of the organisation, by continent. */
@@ -54,6 +56,7 @@ export const checkersFor = (sql: Queryable, organisation: string, since: Date): 
     where m.organisation_id = ${organisation} group by r.probe_key)
   select p.id, p.name, p.continent, p.organisation_id is not null as is_private, p.version, p.created_at, p.last_seen_at,
     ${notBelieved(sql)}, p.doubted_at, p.doubt_reason, p.place_trusted_as, p.clock_offset_ms, coalesce(l.monitors, 0) as monitors, coalesce(l.checks, 0) as checks,
+    exists (select 1 from watermarks w where w.probe_key = p.key) as has_checked,
     exists (select 1 from notices n where n.kind = 'probe_lost' and n.subject = p.id::text and n.ended_at is null) as is_lost
   from probes p left join looked l on l.probe_key = p.key
   where p.revoked_at is null and (p.organisation_id = ${organisation} or p.organisation_id is null and p.last_seen_at is not null)

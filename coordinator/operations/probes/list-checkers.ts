@@ -24,7 +24,7 @@ export const listCheckers = async ({ sql, organisation, now }: InOrganisation): 
   ]);
   const items = rows.map((row) => ({
     ...trustOut(row, shares),
-    ...{ private: row.is_private, state: stateOf(row), monitors: row.monitors, checks: row.checks },
+    ...{ private: row.is_private, state: stateOf(row), monitors: row.monitors, checks: row.checks, has_checked: row.has_checked },
   }));
   return { items };
 };

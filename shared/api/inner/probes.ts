@@ -94,6 +94,7 @@ export const listCheckers = innerOperation({
         state: string({ description: '`well`, `lost`, `doubted`, `quarantined` or `unseen`.' }),
         monitors: integer({}, { description: 'How many monitors of the organisation it looked at in the last ten minutes.' }),
         checks: integer({}, { description: 'How often.' }),
+        has_checked: boolean({ description: 'It has handed in a result at some time.' }),
       }),
     ),
   }),

@@ -60,17 +60,17 @@ const standing = async (
 ): Promise<{ readonly sentence: string; readonly steps: readonly Step[] }> => {
   const { name, state, probe, heard_at } = invitation;
   const { items } = probe === null ? { items: [] } : await request.ask(listCheckers);
-  const checks = items.find(({ id }) => id === probe)?.checks ?? 0;
+  const hasChecked = items.some(({ id, has_checked }) => id === probe && has_checked);
   const steps = [
     { done: true, words: 'Invited' },
     { done: probe !== null, words: probe === null ? 'The line is typed there' : 'It has joined, with a key that it made itself' },
     { done: heard_at !== null, words: heard_at === null ? 'It is heard' : 'It is heard: clock, keys and addresses are exchanged' },
     {
-      done: checks > 0,
-      words: checks > 0 ? 'It has made its first check' : 'It makes its first check, as soon as a monitor names it',
+      done: hasChecked,
+      words: hasChecked ? 'It has made its first check' : 'It makes its first check, as soon as a monitor names it',
     },
   ];
-  if (checks > 0) return { sentence: `${name} checks for you.`, steps };
+  if (hasChecked) return { sentence: `${name} checks for you.`, steps };
   if (heard_at !== null) return { sentence: `${name} is here.`, steps };
   if (probe !== null) return { sentence: `${name} has joined.`, steps };
   return { sentence: state === 'expired' ? `Nobody became ${name} in time.` : `Waiting for ${name}.`, steps };
@@ -79,7 +79,9 @@ const standing = async (
 const whatCame = async (request: MembersRequest, invitation: Invitation): Promise<{ readonly sentence: string; readonly came: Html }> => {
   const { sentence, steps } = await standing(request, invitation);
   const isDone = steps.every(({ done }) => done);
-  const came = html`<section class="after" id="came"><h2>What came of it</h2>${
+  // Nothing tells a page of a first check: it looks again by itself while it waits.
+  const awaits = !isDone && invitation.state !== 'expired';
+  const came = html`<section class="after" id="came"${awaits && html` data-awaits`}><h2>What came of it</h2>${
     isDone && notice('up', 'The first check is made.', html`From now on this host has a say. <a href="/probes">All probes</a>`)
   }<div class="card stack"><ul class="joined-steps">${steps.map(
     ({ done, words }) => html`<li>${stateMark(done ? 'up' : 'pending', words)}</li>`,

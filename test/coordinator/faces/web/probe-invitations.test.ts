@@ -19,6 +19,10 @@ const spend = async (name: string, probe: string): Promise<void> => {
   await web.sql`update probe_invitations set used_at = now(), used_key = 'U', probe_id = ${probe} where name = ${name}`;
 };
 
+/** As the first result of it that is committed. */
+const checks = (probe: string) => web.sql`
+  insert into watermarks (probe_key, generation, partition, seq) select key, gen_random_uuid(), 0, 1 from probes where id = ${probe}`;
+
 test('the line to type stands on the page that answers the form, and on no page after; taken back, it is gone', async () => {
   const { status, text, headers } = await invite('Office');
   const [token = ''] = /svcj_[0-9A-Za-z]{40}/.exec(text) ?? [];
@@ -53,6 +57,13 @@ test('each step is shown as it comes, the first check with a notice', async () =
   await web.sql`update probes set last_seen_at = now() where id = ${probe}`;
   expect(await page()).toContain('Nairobi is here.');
   expect(await page()).not.toContain('The first check is made.');
+  expect(await page()).toContain('data-awaits');
+  await checks(probe);
+  // Long ago, and still so: what is counted of the last minutes does not matter.
+  await web.sql`update watermarks set changed_at = now() - interval '3 days'`;
+  expect(await page()).toContain('Nairobi checks for you.');
+  expect(await page()).toContain('The first check is made.');
+  expect(await page()).not.toContain('data-awaits');
 });
 
 test('a probe of their own is ended with its name typed, after what only it checks was named', async () => {
@@ -78,8 +89,13 @@ describeInBrowser('the page with the line', (browser) => {
     await page.getByRole('button', { name: 'Make the line' }).click();
     await page.getByRole('heading', { name: 'Waiting for Watched.' }).waitFor();
     const line = await page.locator('#join-line code').first().textContent();
-    await spend('Watched', crypto.randomUUID());
+    const probe = crypto.randomUUID();
+    await spend('Watched', probe);
     await page.getByRole('heading', { name: 'Watched has joined.' }).waitFor();
+    expect(await page.locator('#join-line code').first().textContent()).toBe(line);
+    await web.sql`update probes set last_seen_at = now() where id = ${probe}`;
+    await checks(probe);
+    await page.getByText('The first check is made.').waitFor();
     expect(await page.locator('#join-line code').first().textContent()).toBe(line);
     await close();
   });

@@ -3,6 +3,8 @@ import { fetchPage } from './parsed.ts';
 
 /** Also without news the times on a page grow old. */
 const refreshMs = 60_000;
+/** A page that waits for something of which no news comes says so, and looks as often. */
+const awaitsMs = 3_000;
 
 let busy = false;
 let again = false;
@@ -63,11 +65,13 @@ export const keepLive = (): void => {
   if (!document.body.hasAttribute('data-live')) return;
   let stream: EventSource | undefined;
   let timer: number | undefined;
+  let awaiting: number | undefined;
   let wasAway = false;
   const close = (): void => {
     stream?.close();
     stream = undefined;
     clearInterval(timer);
+    clearInterval(awaiting);
     wasAway = true;
   };
   const open = (): void => {
@@ -75,6 +79,7 @@ export const keepLive = (): void => {
     stream = new EventSource('/live');
     stream.addEventListener('changed', () => void refresh());
     timer = setInterval(() => void refresh(), refreshMs);
+    awaiting = setInterval(() => document.querySelector('[data-awaits]') && void refresh(), awaitsMs);
     if (wasAway) void refresh();
   };
   document.addEventListener('visibilitychange', () => (document.visibilityState === 'visible' ? open() : close()));
