@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import postgres from 'postgres';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import { bundleDownload, downloadNames } from '../../coordinator/faces/downloads/bundle.ts';
 import { connect } from '../../coordinator/store/database.ts';
 import { migrationNames } from '../../coordinator/store/migration-files.ts';
 import { bundleCoordinator } from '../../deploy/bundle/coordinator.ts';
@@ -42,11 +43,19 @@ const emptyDatabase = async (): Promise<{ url: string; drop: () => Promise<void>
   };
 };
 
+/** Their sums: a difference of megabytes would be no help to whoever reads it. */
+const sumOf = (bundle: string): string => createHash('sha256').update(bundle).digest('hex');
+
+test.each(downloadNames)('%s is the same each time it is made', async (name) => {
+  // Each with nothing kept from the one before.
+  const [one, other] = await Promise.all(['one', 'other'].map((cache) => bundleDownload(name, join(folder, cache))));
+  expect(sumOf(one ?? '')).toBe(sumOf(other ?? ''));
+  expect(one).toContain(name);
+});
+
 describe('the coordinator as one file', () => {
   test('is the same each time it is made', async () => {
     const again = await bundleCoordinator();
-    // Their sums: a difference of megabytes would be no help to whoever reads it.
-    const sumOf = (bundle: string): string => createHash('sha256').update(bundle).digest('hex');
     expect(sumOf(again)).toBe(sumOf(text));
   });
 
