@@ -1,0 +1,29 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { expect, test } from 'vitest';
+
+/** Whoever reads what is said to be tested goes and looks: each test that our words name is there. */
+
+const root = join(import.meta.dirname, '..');
+const rooms = ['coordinator', 'deploy', 'probe', 'shared', 'test'];
+const files = (room: string): string[] =>
+  readdirSync(join(root, room), { recursive: true, encoding: 'utf8' })
+    .filter((file) => !file.includes('node_modules'))
+    .map((file) => `${room}/${file}`);
+const all = rooms.flatMap(files);
+const texts = ['README.md', ...all.filter((file) => file.endsWith('.md'))];
+const tests = new Set(all.filter((file) => file.endsWith('.test.ts')).map((file) => basename(file)));
+
+const named = (text: string): string[] =>
+  [...readFileSync(join(root, text), 'utf8').matchAll(/`([\w./-]+\.test\.ts)`/g)].map(([, file = '']) => file);
+
+test('there is each test that the RUNBOOK and the READMEs name', () => {
+  const isThere = (file: string): boolean => (file.includes('/') ? existsSync(join(root, file)) : tests.has(file));
+  const missing = texts.flatMap((text) =>
+    named(text)
+      .filter((file) => !isThere(file))
+      .map((file) => `${text}: ${file}`),
+  );
+  expect(missing).toEqual([]);
+  expect(named('deploy/RUNBOOK.md').length).toBeGreaterThan(30);
+});
