@@ -140,11 +140,14 @@ export type RefusalCode = keyof typeof refusalCodes;
 /** A request that is understood and not granted. The message is for people: it says which key, and what would do. */
 export class Refusal extends Error {
   readonly code: RefusalCode;
+  /** After so many seconds the same would be granted, where that is known. */
+  readonly waitS: number | undefined;
 
-  constructor(code: RefusalCode, message: string) {
+  constructor(code: RefusalCode, message: string, waitS?: number) {
     super(message);
     this.name = 'Refusal';
     this.code = code;
+    this.waitS = waitS;
   }
 
   get kind(): RefusalKind {

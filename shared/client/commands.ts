@@ -89,7 +89,7 @@ export const commandOf = (operation: CommandSource): Command => {
     operation,
     positionals: operation.params.map((name) => ({ name, shown: alone ? 'ID' : shown(name) })),
     flags,
-    paged: Object.hasOwn(operation.query, 'cursor'),
+    paged: Object.hasOwn(operation.query, 'cursor') || Object.hasOwn(operation.query, 'after'),
   };
 };
 

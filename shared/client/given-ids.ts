@@ -48,11 +48,17 @@ const readerOf = (client: HttpClient): Reader => {
   };
 };
 
-const idOf = async (text: string, list: Command, read: Reader): Promise<string> => {
-  const noun = list.words[0] ?? '';
+/** A list that looks back some days only is read as far back as it goes: old things are looked for as well. */
+const furthest = ({ operation }: Command): Readonly<Record<string, string>> => {
+  const most = operation.query.days?.schema.maximum;
+  return typeof most === 'number' ? { days: String(most) } : {};
+};
+
+const idOf = async (text: string, list: Command, path: string, read: Reader): Promise<string> => {
+  const noun = path.split('/').at(-1) ?? '';
   // Where the service searches by text, a name costs one read; only the end of an id wants the whole list.
   const searched = list.flags.some(({ key }) => key === 'text') && endOf(text) === undefined;
-  const found = matching(await read(list.operation.path, searched ? { text } : {}), text);
+  const found = matching(await read(path, { ...furthest(list), ...(searched && { text }) }), text);
   const [only, other] = found;
   if (!only) throw new NothingCalledSo(`Nothing in ${noun} is called "${text}", and no id there ends with it.`);
   if (!other) return only.id;
@@ -69,6 +75,7 @@ const listPaths: Readonly<Record<string, string>> = {
   group: '/api/v1/groups',
   groups: '/api/v1/groups',
   group_id: '/api/v1/groups',
+  incident: '/api/v1/incidents',
   incident_id: '/api/v1/incidents',
 };
 
@@ -81,18 +88,26 @@ export const withIds = async (
   const read = readerOf(client);
   const listAt = (path: string | undefined): Command | undefined =>
     commands.find(({ operation, paged }) => paged && operation.method === 'GET' && operation.path === path);
-  const idIn = async (list: Command | undefined, text: string): Promise<string> =>
-    list === undefined || text === '' || whole.test(text) ? text : idOf(text, list, read);
+  const known = new Map<string, string>();
+  const idIn = async (list: Command | undefined, text: string): Promise<string> => {
+    if (list === undefined || text === '' || whole.test(text)) return text;
+    const path = list.operation.path.replaceAll(/\{(\w+)\}/g, (param, name: string) => known.get(name) ?? param);
+    return idOf(text, list, path, read);
+  };
 
   const { path } = command.operation;
-  const words = command.positionals.map(({ name }, index) => {
+  const words: string[] = [];
+  // One after the other: a list that lies within a thing is read once the id of that thing is known.
+  for (const [index, { name }] of command.positionals.entries()) {
     const list = listAt(path.slice(0, path.indexOf(`/{${name}}`))) ?? listAt(listPaths[name]);
-    return idIn(list, rest[index] ?? '');
-  });
+    const id = await idIn(list, rest[index] ?? '');
+    known.set(name, id);
+    words.push(id);
+  }
   const flags = line.flags.map(async (given) => {
     const flag = command.flags.find((one) => one.name === given.name || one.key === given.name);
     const list = listAt(flag && listPaths[flag.key]);
     return given.value === undefined ? given : { ...given, value: await idIn(list, given.value) };
   });
-  return { rest: await Promise.all(words), line: { ...line, flags: await Promise.all(flags) } };
+  return { rest: words, line: { ...line, flags: await Promise.all(flags) } };
 };

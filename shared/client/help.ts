@@ -103,7 +103,8 @@ export const commandHelp = (command: Command, paint: Paint): string => {
     command.operation.path.startsWith('/api/v1/monitors') && flags.some(({ key }) => key === 'config')
       ? '  antipode help config TYPE lists every key of --config\n'
       : '';
-  const paging = command.paged ? '  --all walks all pages; --cursor goes on where a page ended\n' : '';
+  const onward = command.flags.some(({ key }) => key === 'cursor') ? 'cursor' : 'after';
+  const paging = command.paged ? `  --all walks all pages; --${onward} goes on where a page ended\n` : '';
   return `${command.operation.summary}
 ${described}
 ${paint('Usage', 'bold')}

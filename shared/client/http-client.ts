@@ -1,6 +1,7 @@
 import { codeOf } from '../base/error-code.ts';
 import { memberOf } from '../base/record.ts';
 import { whyNotReached } from './network-words.ts';
+import { nextOf } from './pages.ts';
 import type { Settings } from './settings.ts';
 
 /** One call of the API, made from an operation and its input. */
@@ -181,11 +182,11 @@ export const createHttpClient = (options: {
         if (!Array.isArray(page)) throw new ServiceNotReached('The answer is not a page of a list.');
         items.push(...page);
         onPage?.(items.length);
-        const next = memberOf(body, 'next_cursor');
-        if (typeof next !== 'string') return { status, body: { ...Object(body), items, next_cursor: null } };
-        if (seen.has(next)) throw new ServiceNotReached('The list gives the same page again and again.');
-        seen.add(next);
-        query.cursor = next;
+        const next = nextOf(body);
+        if (!next) return { status, body: { ...Object(body), items, ...(memberOf(body, 'more') === undefined && { next_cursor: null }) } };
+        if (seen.has(next.value)) throw new ServiceNotReached('The list gives the same page again and again.');
+        seen.add(next.value);
+        query[next.key] = next.value;
       }
     },
   };

@@ -9,6 +9,7 @@ import { withIds } from './given-ids.ts';
 import { withTimes } from './given-times.ts';
 import { type Answer, createHttpClient, type HttpClient } from './http-client.ts';
 import { hasRefused, partsOf, summaryOf, togetherOf } from './many.ts';
+import { nextOf } from './pages.ts';
 import { render } from './render.ts';
 import { readSettings } from './settings.ts';
 import { type Exit, exits, type Surroundings } from './surroundings.ts';
@@ -48,7 +49,7 @@ const tellAnswer = (body: unknown, line: Line, world: Surroundings, paint: Paint
 const tellOfMore = (body: unknown, call: CommandCall, line: Line, world: Surroundings): void => {
   const seen = world.columns !== undefined && !line.switches.json;
   const asked = call.query?.limit !== undefined || call.query?.cursor !== undefined;
-  if (seen || asked || !isRecord(body) || typeof body.next_cursor !== 'string' || !Array.isArray(body.items)) return;
+  if (seen || asked || nextOf(body) === undefined || !isRecord(body) || !Array.isArray(body.items)) return;
   world.err(`antipode: only the first ${body.items.length} are here, there are more: --all gives all of them\n`);
 };
 

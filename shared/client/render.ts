@@ -1,5 +1,6 @@
 import { isRecord } from '../base/record.ts';
 import { type Fields, valueAt, withFields } from './chosen-fields.ts';
+import { nextOf } from './pages.ts';
 import { type Colour, cut, harmless, type Paint, padded, relative, widthOf } from './terminal.ts';
 
 /** Answers for people: a list as a table, a single thing as a card. What the service may add later is shown as well. */
@@ -23,8 +24,17 @@ const meanings: Readonly<Record<string, Colour>> = {
 };
 const meaningKeys = new Set(['status', 'state', 'result']);
 
+/** Lists with columns of their own, each by a field that no other has. */
+const ownColumns: readonly { readonly has: string; readonly columns: readonly string[] }[] = [
+  { has: 'event', columns: ['at', 'event', 'name', 'monitor', 'incident', 'id'] },
+  { has: 'delivering', columns: ['kind', 'name', 'enabled', 'verified', 'delivering', 'covers', 'failure', 'owner', 'id'] },
+  { has: 'shown', columns: ['state', 'name', 'continent', 'expires_at', 'heard_at', 'shown', 'id'] },
+];
+
 /** Columns of the lists that are known, most wanted first; a list that is not known shows all its plain fields. */
 const columnsOf = (item: Item): string[] => {
+  const own = ownColumns.find(({ has }) => Object.hasOwn(item, has));
+  if (own) return own.columns.filter((key) => Object.hasOwn(item, key));
   // One line for each of many that were sent: what became of it comes first.
   if (Object.hasOwn(item, 'result')) return ['result', 'name', 'external_id', 'error', 'id'].filter((key) => Object.hasOwn(item, key));
   const wanted = [
@@ -51,6 +61,13 @@ const columnsOf = (item: Item): string[] => {
 
 /** What a narrow terminal does without, first things first; half of every word helps nobody. */
 const givenUp = [
+  'incident',
+  'monitor',
+  'shown',
+  'owner',
+  'covers',
+  'failure',
+  'heard_at',
   'external_id',
   'resolved_at',
   'confirmed_from',
@@ -65,9 +82,18 @@ const givenUp = [
 ];
 
 /** How much of a column stays readable: a name most of all, a word of state whole. */
-const leastOf: Readonly<Record<string, number>> = { name: 24, monitor_name: 24, display_name: 24, cause: 16, target: 16, error: 24 };
+const leastOf: Readonly<Record<string, number>> = {
+  name: 24,
+  monitor_name: 24,
+  display_name: 24,
+  cause: 16,
+  target: 16,
+  error: 24,
+  failure: 24,
+};
+const wholeKeys = new Set(['id', 'monitor', 'incident', 'event']);
 const leastWidth = (key: string, whole: number): number => {
-  if (key === 'id' || meaningKeys.has(key)) return whole;
+  if (wholeKeys.has(key) || meaningKeys.has(key)) return whole;
   return Math.min(whole, leastOf[key] ?? 12);
 };
 
@@ -208,6 +234,7 @@ export const render = (body: unknown, terminal: Terminal): string => {
   if (body === null || body === undefined) return '';
   if (!isRecord(body)) return `${JSON.stringify(body, null, 2)}\n`;
   if (!Array.isArray(body.items)) return card(terminal.fields ? Object(withFields(body, terminal.fields)) : body, terminal);
-  const more = typeof body.next_cursor === 'string' ? `\nThere are more: add --all, or --cursor ${harmless(body.next_cursor)}\n` : '';
+  const next = nextOf(body);
+  const more = next === undefined ? '' : `\nThere are more: add --all, or --${next.key} ${harmless(next.value)}\n`;
   return `${table(body.items, terminal)}${more}`;
 };

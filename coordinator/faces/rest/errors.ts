@@ -22,6 +22,7 @@ const refused = (refusal: Refusal): Answer => ({
 const headersOf = (refusal: Refusal): Answer['headers'] => {
   if (refusal.kind === 'unauthenticated') return { 'www-authenticate': 'Bearer' };
   if (refusal.code === 'idempotency_key_in_use') return { 'retry-after': '1' };
+  if (refusal.waitS !== undefined) return { 'retry-after': String(refusal.waitS) };
   return refusal.kind === 'unavailable' ? { 'retry-after': '5' } : {};
 };
 

@@ -93,7 +93,8 @@ const refuseWithoutMail = (mail: boolean): void => {
 };
 
 const hourMs = 3_600_000;
-const verificationMs = 24 * hourMs;
+const dayMs = 24 * hourMs;
+const verificationMs = dayMs;
 
 /** What is tested and asked goes to addresses of others: nobody is flooded. */
 const mostAnHour = 10;
@@ -105,6 +106,7 @@ export const countTry = async (sql: Queryable, organisation: string, now: number
     throw new Refusal(
       'channel_test_limit',
       `An organisation may test channels and ask mailboxes ${mostAnHour} times an hour; wait a while.`,
+      hourMs / 1000,
     );
 };
 
@@ -115,8 +117,12 @@ export const askByMail = async (
   address: string,
 ): Promise<void> => {
   refuseWithoutMail(door.mail);
-  if ((await countMailsTo(sql, 'channel', address, new Date(now - 24 * hourMs))) >= mostToOne)
-    throw new Refusal('channel_test_limit', `config.address: this mailbox was asked ${mostToOne} times within a day; wait until tomorrow.`);
+  if ((await countMailsTo(sql, 'channel', address, new Date(now - dayMs))) >= mostToOne)
+    throw new Refusal(
+      'channel_test_limit',
+      `config.address: this mailbox was asked ${mostToOne} times within a day; wait until tomorrow.`,
+      dayMs / 1000,
+    );
   await countTry(sql, organisation.id, now);
   await wantVerification(sql, channel, new Date(now + verificationMs));
   await postMail(sql, { kind: 'channel', recipient: address, about: { channel }, at: new Date(now) });

@@ -33,6 +33,7 @@ describe('a mailbox', () => {
     expect(await questions(to)).toBe(1);
     const again = () => bench.refusal(askMailbox, house.owner, { channel_id: id });
     expect([await again(), await again(), await again()]).toEqual(['taken', 'taken', 'channel_test_limit']);
+    await expect(bench.call(askMailbox, house.owner, { channel_id: id })).rejects.toMatchObject({ waitS: 86_400 });
     expect(await questions(to)).toBe(3);
     later(day + 1);
     expect(await again()).toBe('taken');
@@ -72,6 +73,7 @@ describe('a mailbox', () => {
     >`select id from channels where organisation_id = ${owner.caller.organisation.id} limit 1`;
     const moved = { channel_id: channel?.id, config: { address: address() } };
     expect(await bench.refusal(updateChannel, owner, moved)).toBe('channel_test_limit');
+    await expect(bench.call(updateChannel, owner, moved)).rejects.toMatchObject({ waitS: 3600 });
     later(hour + 1);
     expect(await bench.refusal(updateChannel, owner, moved)).toBe('taken');
     expect((await bench.call(getChannel, owner, { channel_id: channel?.id })).verified).toBe(false);

@@ -128,7 +128,54 @@ describe('names and ends of ids', () => {
     const stopped = await run(['groups', 'list']);
     expect(stopped.err).toBe('antipode: only the first 50 are here, there are more: --all gives all of them\n');
     for (const more of [['--all'], ['--limit', '10']]) expect((await run(['groups', 'list', ...more])).err).toBe('');
+
+    // What changed goes on by `after`, and is a list like the others.
+    const changes = await run(['events', 'list']);
+    expect(changes.err).toBe('antipode: only the first 50 are here, there are more: --all gives all of them\n');
+    const all = await json('events', 'list', '--all', '--limit', '20');
+    expect(all).toMatchObject({ more: false, after: expect.any(String) });
+    expect(all).not.toHaveProperty('next_cursor');
+    expect(all.items).toEqual((await json('events', 'list', '--limit', '200')).items);
+    expect((await run(['events', 'list', '--all'])).err).toBe('');
+    expect((await run(['events', 'list', '--help'])).out).toContain('--all walks all pages; --after goes on where a page ended');
   });
+});
+
+test('an end of an id is looked for as far back as a list goes, and in the list of the thing that was named before it', async () => {
+  const [page, post, incident] = [
+    '0190a7c4-5b1e-7c3d-9f42-6a8b1c2d3e4f',
+    '0190a7c4-5b1e-7c3d-9f42-6a8b1c2d0001',
+    '0190a7c4-5b1e-7c3d-9f42-6a8b1c2d0002',
+  ];
+  const asked: string[] = [];
+  const items: Readonly<Record<string, unknown>> = {
+    '/api/v1/status-pages': { id: page, slug: 'shop' },
+    [`/api/v1/status-pages/${page}/posts`]: { id: post },
+    '/api/v1/incidents': { id: incident },
+  };
+  const server = createServer((request, response) => {
+    asked.push(`${request.method} ${request.url}`);
+    const item = items[request.url?.split('?')[0] ?? ''];
+    const isList = request.method === 'GET' && item !== undefined;
+    response.writeHead(isList ? 200 : 204, { 'content-type': 'application/json' });
+    response.end(isList ? JSON.stringify({ items: [item], next_cursor: null }) : '');
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const address = server.address();
+  const { run } = createCommand({ url: `http://127.0.0.1:${typeof address === 'object' ? address?.port : 0}`, token: 'svc_a' });
+  try {
+    const deletion = commands.find(({ operation }) => operation.id === 'deleteStatusPagePost');
+    expect((await run([...(deletion?.words ?? []), 'shop', '2d0001'])).err).toBe('');
+    expect(asked.splice(0)).toEqual([
+      'GET /api/v1/status-pages?limit=200',
+      `GET /api/v1/status-pages/${page}/posts?limit=200`,
+      `DELETE /api/v1/status-pages/${page}/posts/${post}`,
+    ]);
+    expect((await run(['incidents', 'get', '2d0002'])).err).toBe('');
+    expect(asked).toEqual(['GET /api/v1/incidents?limit=200&days=365', `GET /api/v1/incidents/${incident}`]);
+  } finally {
+    server.close();
+  }
 });
 
 test('what may succeed later has an exit code of its own', async () => {

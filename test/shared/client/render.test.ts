@@ -63,6 +63,44 @@ test.each([60, 80, 200])('at %i columns every row keeps its columns, whatever si
   }
 });
 
+const lists = {
+  events: {
+    ...{ id: monitor.id, at: '2027-01-01T11:57:00.000Z', event: 'incident.acknowledged', monitor: monitor.id, incident: monitor.id },
+    ...{ group: null, window: null, name: 'Shop' },
+  },
+  channels: {
+    ...{ id: monitor.id, kind: 'webhook', name: 'Shop', config: { url: '***' }, enabled: true, verified: true, unsubscribed: false },
+    ...{ covers: 'all', monitors: [], groups: [], delay_s: 0, reminder_s: null, hours: null, owner: null, delivering: false },
+    ...{ failure: 'The receiver answered 410.', last_taken_at: null, p95_ms: null, created_at: monitor.created_at },
+  },
+  invitations: {
+    ...{ id: monitor.id, name: 'Shop', continent: 'North America', shown: 'svcj_abcd', state: 'open', probe: null, heard_at: null },
+    ...{ created_at: monitor.created_at, expires_at: '2027-01-01T12:57:00.000Z' },
+  },
+};
+
+test.each<[keyof typeof lists, number, string, RegExp]>([
+  ['events', 60, 'at event name id', /^3 min ago +incident.acknowledged +Shop +1c2d3e4f$/],
+  ['events', 80, 'at event name id', /^3 min ago +incident.acknowledged +Shop +1c2d3e4f$/],
+  [
+    'events',
+    200,
+    'at event name monitor incident id',
+    /^3 min ago +incident.acknowledged +Shop( +0190a7c4-5b1e-7c3d-9f42-6a8b1c2d3e4f){3}$/,
+  ],
+  ['channels', 60, 'kind name enabled verified delivering id', /^webhook +Shop +yes +yes +no +1c2d3e4f$/],
+  ['channels', 80, 'kind name enabled verified delivering failure id', /^webhook +Shop +yes +yes +no +The rec.* +1c2d3e4f$/],
+  ['channels', 200, 'kind name enabled verified delivering covers failure owner id', /no +all +The receiver answered 410. +– +0190a7c4/],
+  ['invitations', 60, 'state name continent expires heard id', /^open +Shop +North America +in 57 min +– +1c2d3e4f$/],
+  ['invitations', 80, 'state name continent expires heard shown id', /^open +Shop +North America +in 57 min +– +svcj_abcd +1c2d3e4f$/],
+  ['invitations', 200, 'state name continent expires heard shown id', /– +svcj_abcd +0190a7c4-5b1e-7c3d-9f42-6a8b1c2d3e4f$/],
+])('a list of %s on %i columns says what it is about: %s', (list, columns, titles, said) => {
+  const [head = '', row = ''] = render({ items: [lists[list]], next_cursor: null }, { ...terminal, columns }).split('\n');
+  expect(head.trim().split(/ +/).join(' ')).toBe(titles);
+  expect(row).toMatch(said);
+  expect(Math.max(widthOf(head), widthOf(row))).toBeLessThanOrEqual(columns);
+});
+
 test('joiners stay within emoji and words, and steer nothing elsewhere', () => {
   for (const text of names) expect(harmless(text)).toBe(text);
   expect(harmless('\u200dx \u200d-')).toBe('\ufffdx \ufffd-');
@@ -97,6 +135,9 @@ test('on a terminal of 80 columns a list keeps what says most, and tells what it
 test('an empty list says so, and a page that is not the last says how to go on', () => {
   expect(render({ items: [], next_cursor: null }, terminal)).toBe('None.\n');
   expect(render({ items: [monitor], next_cursor: 'abc' }, terminal)).toContain('--cursor abc');
+  const changes = { items: [lists.events], after: 'abc' };
+  expect(render({ ...changes, more: true }, terminal)).toContain('\nThere are more: add --all, or --after abc\n');
+  expect(render({ ...changes, more: false }, terminal)).not.toContain('There are more');
 });
 
 test('a single thing is a card with relative times', () => {

@@ -64,6 +64,7 @@ describe('Idempotency-Key', () => {
     ] as const) {
       const answer = await post(key);
       expect([key, answer.statusCode, answer.json()]).toMatchObject([key, 422, { detail: [{ type, loc: ['header', 'idempotency-key'] }] }]);
+      expect([key, Object.keys(answer.json().detail[0])]).toEqual([key, ['type', 'loc', 'msg', 'input', 'ctx']]);
     }
     expect(seen).toEqual({ plain: 0, named: [] });
     expect(['x', 'x'.repeat(255), '"8e03978e-40d5-43dd-bc93-6894a57f9324"', '~ !'].map(keyFault)).toEqual(Array(4).fill(undefined));
