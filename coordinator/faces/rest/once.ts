@@ -17,7 +17,7 @@ const place = ['header', keyHeader.toLowerCase()] as const;
 /** What is wrong with a key, in the words that every other fault has. */
 export const keyFault = (key: string): Fault | undefined => {
   // In the order of members that every other fault has.
-  const fault = (type: string, msg: string, ctx: Fault['ctx']): Fault => ({ type, loc: place, msg, input: key, ctx });
+  const fault = (type: string, msg: string, ctx: NonNullable<Fault['ctx']>): Fault => ({ type, loc: place, msg, input: key, ctx });
   if (key === '') return fault('string_too_short', 'String should have at least 1 character', { min_length: 1 });
   if (key.length > mostKeyCharacters)
     return fault('string_too_long', `String should have at most ${mostKeyCharacters} characters`, { max_length: mostKeyCharacters });
