@@ -14,7 +14,7 @@ const help = `antipode-probe ${version}: checks from where this machine stands.
   node antipode-probe.mjs join URL TOKEN    become the probe that the token is for, look whether all is well, and run
                           --install         as root: as a systemd service instead
   node antipode-probe.mjs run               run, once it has joined
-  node antipode-probe.mjs check             look again whether all is well: clock, DNS, IPv4 and IPv6, bus, anchors, disk
+  node antipode-probe.mjs check             look again whether all is well: Node, clock, DNS, IPv4 and IPv6, bus, anchors, disk
   node antipode-probe.mjs health            for containers: 0 while it runs (with --strict: and is heard)
 
   --data FOLDER    where the probe keeps its key and its results; else PROBE_DATA_DIR, else ./antipode-probe

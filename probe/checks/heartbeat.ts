@@ -1,6 +1,7 @@
 import type { Assignment } from '../../shared/checks/assignment.ts';
 import { type PingTerms, pingTerms } from '../../shared/checks/heartbeat/config.ts';
 import { type Judgement, judgePings, nextLook } from '../../shared/checks/heartbeat/deadline.ts';
+import { canReckonSchedules } from '../../shared/checks/heartbeat/schedule.ts';
 import type { PingState } from '../../shared/checks/heartbeat/state.ts';
 import { type Evidence, noPhases, type Verdict } from '../../shared/checks/result.ts';
 import type { Check } from './check.ts';
@@ -22,6 +23,9 @@ const verdictOf = (judgement: Judgement, evidence: Evidence): Verdict => {
   if (judgement.is === 'good') return { outcome: 'ok', cause: null, phases: null, evidence };
   return { outcome: 'unknown', cause: { class: 'heartbeat_pending', params: {} }, phases: null, evidence };
 };
+
+/** How soon it is said again that this host cannot judge: seldom, because only a newer Node ends it. */
+const unjudgedMs = 60_000;
 
 const isoOf = (at: number | undefined): string | null => (at === undefined ? null : new Date(at).toISOString());
 
@@ -55,6 +59,11 @@ export const createHeartbeatCheck = ({ view, onJudged }: HeartbeatParts): Check 
     // As of when the check began, which is the time of its result: a deadline that passed while the view was read is for the next look, or the
     // outage would be dated before it.
     const terms = termsOf(assignment);
+    if (terms.schedule !== null && !canReckonSchedules()) {
+      onJudged(monitor, started_at + unjudgedMs);
+      const evidence = { schedule: terms.schedule.text, node: process.versions.node };
+      return { outcome: 'unknown', cause: { class: 'heartbeat_schedule_unread', params: {} }, phases: noPhases, evidence };
+    }
     const judgement = judgePings(state, terms, started_at);
     onJudged(monitor, nextLook(judgement, state, terms, started_at));
     return verdictOf(judgement, evidenceOf(state, judgement));

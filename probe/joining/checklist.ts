@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { codeOf } from '../../shared/base/error-code.ts';
 import type { Entrance } from '../../shared/bus/dialling.ts';
 import { enterOnce } from '../../shared/bus/nats.ts';
+import { canReckonSchedules } from '../../shared/checks/heartbeat/schedule.ts';
 import { outgoingTo } from '../checks/outgoing-address.ts';
 
 /** Whether this host can be a good probe: one line for each thing, and for each that is not well what to do. */
@@ -25,7 +26,8 @@ export type Surroundings = {
   readonly spoolMb: number;
 };
 
-const exits = { clock: 10, dns: 11, addresses: 12, bus: 13, anchors: 14, disk: 15 } as const;
+/** An older Node than this begins nothing; one that does is well, and what it lacks is said. */
+const exits = { node: 0, clock: 10, dns: 11, addresses: 12, bus: 13, anchors: 14, disk: 15 } as const;
 const patienceMs = 3_000;
 const mostClockMs = 5_000;
 
@@ -34,6 +36,12 @@ const well = (words: string): Found => ({ well: true, words });
 const ill = (words: string): Found => ({ well: false, words });
 
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message || error.name : String(error));
+
+export const judgeNode = (): Found => {
+  const { node } = process.versions;
+  if (canReckonSchedules()) return well(node);
+  return well(`${node}; heartbeats with a cron schedule cannot be judged from here: that needs Node 26`);
+};
 
 export const judgeClock = (offset: number | undefined): Found => {
   if (offset === undefined) return well('told with the first sign of life');
@@ -129,6 +137,7 @@ const lookAtDisk = async ({ folder, spoolMb }: Surroundings): Promise<Found> => 
 /** All of them, each as soon as it is known to what comes of it; none ends the others. */
 export async function* checklist(of: Surroundings): AsyncGenerator<Line> {
   const looks: readonly (readonly [what: keyof typeof exits, look: () => Found | Promise<Found>])[] = [
+    ['node', judgeNode],
     ['clock', () => judgeClock(of.clockOffset)],
     ['dns', lookAtDns],
     ['addresses', lookAtAddresses],

@@ -47,5 +47,9 @@ export const heartbeatCauses = {
     layer: 'heartbeat',
     sentence: ({ max_run_ms }) => `The job started and did not end within ${limit(Number(max_run_ms ?? 0))}`,
   },
+  heartbeat_schedule_unread: {
+    layer: 'probe',
+    sentence: () => 'The probe runs on a Node older than 26, which cannot read a schedule',
+  },
   heartbeat_pending: { layer: 'probe', sentence: () => 'No heartbeat has come yet' },
 } satisfies Record<string, CauseRow>;

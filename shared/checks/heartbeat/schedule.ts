@@ -69,11 +69,20 @@ export const nextDue = (cron: Cron, zone: string, ping: number): number | undefi
   return next - ping <= leadOf(cron, zone, next) ? nextOccurrence(cron, zone, next) : next;
 };
 
+/** Probes also run on Node 24, which has no Temporal: nothing here can be asked there but `isTimeZone`. */
+export const canReckonSchedules = (): boolean => 'Temporal' in globalThis;
+
+/** Temporal refuses what is no zone, and so does the calendar of a Node without it. @throws RangeError. */
+const zoneId = (name: string): string =>
+  canReckonSchedules()
+    ? Temporal.Instant.fromEpochMilliseconds(0).toZonedDateTimeISO(name).timeZoneId
+    : new Intl.DateTimeFormat('en', { timeZone: name }).resolvedOptions().timeZone;
+
 /** Whether this is a time zone of the IANA database, as `config.timezone` and an organisation's clock take them. */
 export const isTimeZone = (name: string): boolean => {
   try {
     // Offsets such as "+02:00" are zones to Temporal, but they never change with the seasons, which is what a zone is given for.
-    return /^[A-Za-z]/.test(name) && Temporal.Instant.fromEpochMilliseconds(0).toZonedDateTimeISO(name).timeZoneId.length > 0;
+    return /^[A-Za-z]/.test(name) && zoneId(name).length > 0;
   } catch {
     return false; // Not a zone is the answer here, not a failure.
   }

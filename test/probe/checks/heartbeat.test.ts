@@ -3,6 +3,7 @@ import { createGuard } from '../../../probe/checks/guard.ts';
 import { createHeartbeatCheck } from '../../../probe/checks/heartbeat.ts';
 import { causeLayer, causeSentence } from '../../../shared/checks/causes.ts';
 import { noPings, type PingState } from '../../../shared/checks/heartbeat/state.ts';
+import { withoutTemporal } from '../../support/without-temporal.ts';
 import { assignmentOf } from '../support/assignment.ts';
 import { deadlineIn } from '../support/deadline-in.ts';
 
@@ -55,6 +56,15 @@ describe('a heartbeat', () => {
     ],
   ])('%s', async (_, state, config, said) => {
     expect((await judged(state, config)).said).toBe(said);
+  });
+
+  test('with a cron schedule on a Node that cannot read one is unknown in words, and asked again; others are judged there', async () => {
+    const state: PingState = { ...known, good: mark(50_000), latest: 'good' };
+    const schedule = { schedule: '30 2 * * *', timezone: 'Europe/Berlin' };
+    const unread = 'unknown, probe: The probe runs on a Node older than 26, which cannot read a schedule';
+    expect(await withoutTemporal(() => judged(state, schedule))).toEqual({ said: unread, next: now + 60_000 });
+    expect((await withoutTemporal(() => judged(state))).said).toBe('ok');
+    expect((await judged(state, schedule)).said).toBe('ok');
   });
 
   test('whose view was no good is judged again when there is one, and not at a time of its own', async () => {

@@ -4,10 +4,11 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { createProbeIdentities } from '../../../coordinator/probes/identities.ts';
 import { readConfig } from '../../../probe/config.ts';
-import { judgeClock } from '../../../probe/joining/checklist.ts';
+import { judgeClock, judgeNode } from '../../../probe/joining/checklist.ts';
 import { keyOf, openIdentity, writeIdentity } from '../../../probe/joining/identity.ts';
 import { refuseHome } from '../../../probe/joining/install.ts';
 import { createKey } from '../../../shared/bus/identity.ts';
+import { withoutTemporal } from '../../support/without-temporal.ts';
 
 let folder: string;
 beforeEach(async () => {
@@ -68,6 +69,14 @@ test('a clock that is right within five seconds is well; another says which way 
   expect(judgeClock(-4_900)).toEqual({ well: true, words: "4.9 s ahead of the coordinator's" });
   expect(judgeClock(7_200_000)).toMatchObject({ well: false, words: expect.stringContaining('7200.0 s behind') });
   expect(judgeClock(7_200_000).words).toContain('timedatectl set-ntp true');
+});
+
+test('a Node without Temporal is said to judge no cron schedules, and is well all the same', () => {
+  expect(judgeNode()).toEqual({ well: true, words: process.versions.node });
+  withoutTemporal(() => {
+    expect(judgeNode().well).toBe(true);
+    expect(judgeNode().words).toContain('heartbeats with a cron schedule cannot be judged from here');
+  });
 });
 
 test('a service cannot use a Node that lies in somebody’s home', () => {
