@@ -174,27 +174,28 @@ describe.runIf(hasTlsFirst() && canMakeHosts())('a host of its own', () => {
     const targetPort = await freePort();
     servers.push(await listening(target, targetPort));
 
-    const invited = await fetch(`${coordinator.url}/api/v1/probes/invitations`, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${network.house.owner.readWrite}`, 'content-type': 'application/json' },
-      body: JSON.stringify({ name: 'Elsewhere', continent: 'Africa' }),
-    });
-    const { token } = z.object({ token: z.string() }).parse(await invited.json());
+    const invite = async (probe: string): Promise<string> => {
+      const invited = await fetch(`${coordinator.url}/api/v1/probes/invitations`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${network.house.owner.readWrite}`, 'content-type': 'application/json' },
+        body: JSON.stringify({ name: probe, continent: 'Africa' }),
+      });
+      return z.object({ token: z.string() }).parse(await invited.json()).token;
+    };
+    const token = await invite('Elsewhere');
 
     const began = performance.now();
     const inside = ['ip', 'netns', 'exec', name, 'env', '-i', '-C', folder, `PATH=${process.env.PATH ?? ''}`] as const;
     const fetched = await runProgram([...inside, 'curl', '-fsSO', '--cacert', 'authority.pem', `${baseUrl}/downloads/antipode-probe.mjs`]);
     expect(fetched).toEqual({ code: 0, out: '', err: '' });
     expect((await readdir(folder)).toSorted()).toEqual(['antipode-probe.mjs', 'authority.pem']);
-    const program = await startChildProgram(
+    const joining = (spent: string, ...more: readonly string[]) =>
       [
         ...inside,
         ...['NODE_EXTRA_CA_CERTS=authority.pem', `PROBE_ALLOW_CIDRS=${network24}.0/24`],
-        ...[process.execPath, 'antipode-probe.mjs', 'join', baseUrl, token],
-      ],
-      {},
-      (output) => output.includes('a coordinator hears this probe'),
-    );
+        ...[process.execPath, 'antipode-probe.mjs', 'join', baseUrl, spent, ...more],
+      ] as const;
+    const program = await startChildProgram(joining(token), {}, (output) => output.includes('a coordinator hears this probe'));
     running.push(program);
     const said = program.output();
     for (const what of ['clock', 'dns', 'addresses', 'bus', 'anchors', 'disk']) expect(said).toMatch(new RegExp(`^ok  ${what} `, 'm'));
@@ -206,6 +207,17 @@ describe.runIf(hasTlsFirst() && canMakeHosts())('a host of its own', () => {
     });
     await network.addMonitor({ target: `http://${here}:${targetPort}/`, interval_s: 10, config: { probe } });
     await eventually(() => hits > 0);
-    process.stdout.write(`from curl to the first check: ${((performance.now() - began) / 1_000).toFixed(1)} s\n`);
+    const took = performance.now() - began;
+
+    const again = await runProgram(joining(token, '--data', 'other'));
+    expect(again).toMatchObject({ code: 20, out: '' });
+    expect(again.err).toContain('another host has used it already');
+    const late = await invite('Too late');
+    await network.sql`update probe_invitations set expires_at = now() - interval '1 second' where name = 'Too late'`;
+    const over = await runProgram(joining(late, '--data', 'other'));
+    expect(over).toMatchObject({ code: 20, out: '' });
+    expect(over.err).toContain('was good for an hour');
+    expect(await network.sql`select name from probes where name in ('Elsewhere', 'Too late')`).toEqual([{ name: 'Elsewhere' }]);
+    process.stdout.write(`from curl to the first check: ${(took / 1_000).toFixed(1)} s\n`);
   });
 });
