@@ -3,7 +3,7 @@ import { resolve } from 'node:path';
 import { version } from '../shared/base/version.ts';
 import { exits, JoinFault } from './joining/enrol.ts';
 import { askHealth } from './joining/health.ts';
-import { etcFolder, install, refuseWithoutRoot } from './joining/install.ts';
+import { install, refuseWithoutRoot, roomOfUnit } from './joining/install.ts';
 import { becomeProbe, checkProbe, identityIn } from './joining/join.ts';
 import { runProbe } from './main.ts';
 
@@ -69,14 +69,14 @@ const join = async (folder: string, { words, flags }: Line): Promise<void> => {
   if (url === undefined || token === undefined || more.length > 0)
     throw new JoinFault(exits.misused, `join takes an address and a token.\n\n${help}`);
   if (!flags.has('install')) {
-    await becomeProbe({ url, token, folder, spoolMb: spoolMb() }, say);
+    await becomeProbe({ url, token, folder, results: folder, spoolMb: spoolMb(), next: 'run' }, say);
     say('');
     return run(folder);
   }
-  const root = flags.get('root');
+  const named = flags.get('root');
+  const root = named === undefined ? undefined : resolve(named);
   if (root === undefined) refuseWithoutRoot();
-  const etc = root === undefined ? etcFolder : resolve(root, `.${etcFolder}`);
-  await becomeProbe({ url, token, folder: etc, spoolMb: spoolMb() }, say);
+  await becomeProbe({ url, token, ...(await roomOfUnit(root)), spoolMb: spoolMb(), next: 'sameLine' }, say);
   await install(say, root);
 };
 
@@ -89,7 +89,7 @@ const begin = async (): Promise<void> => {
   else if (word === undefined || word === 'help' || flags.has('help')) process.stdout.write(help);
   else if (word === 'run') await run(folder);
   else if (word === 'join') await join(folder, line);
-  else if (word === 'check') await checkProbe({ folder, spoolMb: spoolMb() }, say);
+  else if (word === 'check') await checkProbe({ folder, results: folder, spoolMb: spoolMb() }, say);
   else if (word === 'health') {
     const { exit, words: state } = await askHealth(folder, flags.has('strict'));
     say(state);

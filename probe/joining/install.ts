@@ -6,8 +6,10 @@ import { identityIn, type Say } from './join.ts';
 import { unitText } from './unit.ts';
 
 /** Where a probe that systemd runs has its things. */
-export const etcFolder = '/etc/antipode-probe';
+const etcFolder = '/etc/antipode-probe';
 const programPath = '/usr/local/lib/antipode-probe/antipode-probe.mjs';
+/** Below it systemd makes the folder of the service; as good as there on any machine. */
+const stateFolder = '/var/lib';
 const unitPath = '/etc/systemd/system/antipode-probe.service';
 
 /** A user that the system makes for the service sees no home. */
@@ -17,6 +19,13 @@ export const refuseHome = (node: string): void => {
       exits.misused,
       `${node} lies in somebody's home, where a service sees nothing: install Node for the whole machine, and join with that`,
     );
+};
+
+/** What the unit will see of the disk. `root`: a folder to write below, for images that are being made. */
+export const roomOfUnit = async (root = ''): Promise<{ readonly folder: string; readonly results: string }> => {
+  const below = (path: string): string => join(root === '' ? '/' : root, path);
+  await mkdir(below(stateFolder), { recursive: true });
+  return { folder: below(etcFolder), results: below(stateFolder) };
 };
 
 /** Before the token is spent: whether --install can come to anything. */

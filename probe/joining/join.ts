@@ -12,10 +12,17 @@ export type Say = (line: string) => void;
 const identityFile = 'identity.json';
 export const identityIn = (folder: string): string => joinPath(folder, identityFile);
 
-/** Where the probe keeps its things, and how much of that disk results may take. */
-export type Room = { readonly folder: string; readonly spoolMb: number };
+/** Where the probe keeps its key, where its results will lie, and how much of that disk these may take. */
+export type Room = { readonly folder: string; readonly results: string; readonly spoolMb: number };
 
-const surroundingsOf = async ({ seed, enrolled }: Identity, { folder, spoolMb }: Room, heard?: Heard): Promise<Surroundings> => {
+/** What to type when something was not well and is mended. */
+const onwards = {
+  run: 'antipode-probe.mjs run',
+  sameLine: 'type the same line again, which takes the token once more from this host',
+} as const;
+export type Onwards = keyof typeof onwards;
+
+const surroundingsOf = async ({ seed, enrolled }: Identity, { folder, results, spoolMb }: Room, heard?: Heard): Promise<Surroundings> => {
   if (enrolled === null) throw new JoinFault(exits.misused, `${identityIn(folder)} is of no probe yet; run join first`);
   const { nats_url: url, nats_tls_first: tlsFirst, nats_ca: ca, jwt, anchors } = enrolled;
   // A probe that has run has newer ones on its disk.
@@ -25,7 +32,7 @@ const surroundingsOf = async ({ seed, enrolled }: Identity, { folder, spoolMb }:
     // The answer left about in the middle of the time that was waited for it.
     clockOffset: heard && heard.answer.now - (heard.sentAt + heard.receivedAt) / 2,
     entrance: { url, tlsFirst, ...(ca === null ? {} : { ca }), credentials: own.text() },
-    ...{ anchors, folder, spoolMb },
+    ...{ anchors, folder: results, spoolMb },
   };
 };
 
@@ -33,7 +40,7 @@ const width = 10;
 const lineText = ({ what, well, words }: Line): string => `${well ? 'ok ' : 'NO '} ${what.padEnd(width)} ${words}`;
 
 /** Says line by line how this host is. @throws JoinFault with the exit code of the first thing that is not well. */
-const sayChecklist = async (of: Surroundings, say: Say): Promise<void> => {
+const sayChecklist = async (of: Surroundings, next: Onwards, say: Say): Promise<void> => {
   let first: Line | undefined;
   for await (const line of checklist(of)) {
     say(lineText(line));
@@ -42,7 +49,7 @@ const sayChecklist = async (of: Surroundings, say: Say): Promise<void> => {
   if (first)
     throw new JoinFault(
       first.exit,
-      `${first.what} is not well: see above. This host is the probe all the same; mend it, then: antipode-probe.mjs run`,
+      `${first.what} is not well: see above. This host is the probe all the same; mend it, then: ${onwards[next]}`,
     );
 };
 
@@ -50,7 +57,10 @@ const sayChecklist = async (of: Surroundings, say: Say): Promise<void> => {
  * A host becomes a probe. Killed between its steps it is run again as it was: the key is on the disk before it is told, and a token that this key
  * has spent is answered to it once more.
  */
-export const becomeProbe = async (of: Room & { readonly url: string; readonly token: string }, say: Say): Promise<void> => {
+export const becomeProbe = async (
+  of: Room & { readonly url: string; readonly token: string; readonly next: Onwards },
+  say: Say,
+): Promise<void> => {
   const at = coordinatorAt(of.url);
   const path = identityIn(of.folder);
   const own = await openIdentity(path);
@@ -62,12 +72,12 @@ export const becomeProbe = async (of: Room & { readonly url: string; readonly to
   await writeIdentity(path, identity);
   const whose = enrolled.organisation === null ? 'a public probe' : 'a private probe of your organisation';
   say(`This host is ${enrolled.name} in ${enrolled.continent}, ${whose}. Its key is in ${path} and nowhere else.`);
-  await sayChecklist(await surroundingsOf(identity, of, heard), say);
+  await sayChecklist(await surroundingsOf(identity, of, heard), of.next, say);
 };
 
 /** The checklist of a host that is a probe already. */
 export const checkProbe = async (room: Room, say: Say): Promise<void> => {
   const stored = await readIfThere(identityIn(room.folder));
   if (stored === undefined) throw new JoinFault(exits.misused, `there is no ${identityIn(room.folder)}; run join first`);
-  await sayChecklist(await surroundingsOf(parseIdentity(stored), room), say);
+  await sayChecklist(await surroundingsOf(parseIdentity(stored), room), 'run', say);
 };

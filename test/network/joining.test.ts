@@ -148,7 +148,14 @@ describe('antipode-probe.mjs join', () => {
 
   test('--install writes a unit that systemd takes, and hands it the identity', async () => {
     const { token } = await invite();
-    const written = await say(['join', coordinator.url, token, '--install', '--root', folder]);
+    const line = ['join', coordinator.url, token, '--install', '--root', folder];
+    // The disk is the one that the service will write to. Nothing is installed that is not well, and the same line goes on later.
+    const full = await say(line, { PROBE_SPOOL_MB: '900000000' });
+    expect(full).toMatchObject({ code: 15 });
+    expect(full.out).toContain(`MiB free in ${join(folder, 'var/lib')}`);
+    expect(full.err).toContain('mend it, then: type the same line again');
+    expect(await readdir(join(folder, 'etc'))).toEqual(['antipode-probe']);
+    const written = await say(line);
     expect(written).toMatchObject({ code: 0, err: '' });
     expect(await readdir(join(folder, 'etc/antipode-probe'))).toContain('identity.json');
     const unit = join(folder, 'etc/systemd/system/antipode-probe.service');
