@@ -37,7 +37,8 @@ export type MonitorInput = {
   readonly interval_s: number | null;
   readonly config: FreeConfig | null;
   readonly group: string | null;
-  readonly affects_group_status: boolean;
+  /** Null: not mentioned, and so it does. */
+  readonly affects_group_status: boolean | null;
 };
 
 /** Null: not mentioned. */
@@ -98,7 +99,8 @@ export const draftMonitor = (
   const interval_s = intervalFrom(kind, input.interval_s ?? Math.max(usualInterval, plans[plan].min_interval_s), plan);
   const { open: config, secrets } = configFrom(input.config ?? {}, { kind, target, interval_s }, stored?.secrets ?? {}, stored?.target);
   refuseUnreachable({ kind, target, config, organisation }, checkers);
-  const { group, affects_group_status } = input;
+  const { group } = input;
+  const affects_group_status = input.affects_group_status ?? true;
   return { organisation, kind, name, target, interval_s, enabled: true, config, secrets, group, affects_group_status, config_version: 1 };
 };
 

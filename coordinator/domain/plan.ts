@@ -56,13 +56,13 @@ export const planNamed = (text: string): PlanName => {
 };
 
 const counted = {
-  monitors: { code: 'plan_limit_monitors', noun: 'monitors' },
-  status_pages: { code: 'plan_limit_status_pages', noun: 'status pages' },
-  members: { code: 'plan_limit_members', noun: 'members' },
-  private_probes: { code: 'plan_limit_private_probes', noun: 'private probes' },
-  channels: { code: 'plan_limit_channels', noun: 'channels' },
-  groups: { code: 'plan_limit_groups', noun: 'groups' },
-  windows: { code: 'plan_limit_windows', noun: 'maintenance windows that are not over' },
+  monitors: { code: 'plan_limit_monitors', noun: 'monitors', one: 'monitor' },
+  status_pages: { code: 'plan_limit_status_pages', noun: 'status pages', one: 'status page' },
+  members: { code: 'plan_limit_members', noun: 'members', one: 'member' },
+  private_probes: { code: 'plan_limit_private_probes', noun: 'private probes', one: 'private probe' },
+  channels: { code: 'plan_limit_channels', noun: 'channels', one: 'channel' },
+  groups: { code: 'plan_limit_groups', noun: 'groups', one: 'group' },
+  windows: { code: 'plan_limit_windows', noun: 'maintenance windows that are not over', one: 'maintenance window that is not over' },
 } as const;
 
 /** What is counted for an organisation against the number of its plan. */
@@ -72,9 +72,12 @@ export type Counted = keyof typeof counted;
 export const mayHaveOneMore = (of: Counted, plan: PlanName, present: number): void => {
   const most = plans[plan][of];
   if (present < most) return;
-  const { code, noun } = counted[of];
+  const { code, noun, one } = counted[of];
   if (most === 0) throw new Refusal(code, `The plan ${plan} has no ${noun}; take a larger plan.`);
-  throw new Refusal(code, `The plan ${plan} allows ${most} ${noun}, and there are ${present}. Delete one, or take a larger plan.`);
+  const allowed = `${most} ${most === 1 ? one : noun}, and there ${present === 1 ? 'is' : 'are'} ${present}`;
+  // Nobody deletes people.
+  const remedy = of === 'members' ? 'Remove' : 'Delete';
+  throw new Refusal(code, `The plan ${plan} allows ${allowed}. ${remedy} one, or take a larger plan.`);
 };
 
 /** Refuses a window that would occur too often within what is written down ahead. */

@@ -16,9 +16,9 @@ export type Standing = {
 
 export type Health = {
   readonly look: () => Promise<Standing>;
-  /** The time zones that it goes by, and how old they are for certain. */
   /** Which versions of API, wire and schema fit this coordinator. */
   readonly versions: () => Readonly<Record<string, string | number>>;
+  /** The time zones that it goes by, and how old they are for certain. */
   readonly timeZones: () => {
     readonly version: string | null;
     readonly released_on: string | null;

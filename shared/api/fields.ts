@@ -4,6 +4,7 @@
  */
 export {
   array,
+  defaulted,
   grown,
   maybe,
   nullable,

@@ -37,7 +37,7 @@ const GroupPatch = object(
   'GroupPatch',
   {
     name: maybe(string()),
-    description: maybe(string()),
+    description: maybe(string(), { description: 'An empty one takes it away; null leaves it.' }),
     external_id: maybe(string(), { description: 'An empty one takes it away.' }),
   },
   { description: 'A field that is not sent, or null, stays as it is.' },

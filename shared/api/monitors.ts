@@ -2,6 +2,7 @@ import {
   array,
   boolean,
   dateTime,
+  defaulted,
   dict,
   grown,
   integer,
@@ -52,7 +53,10 @@ export const MonitorIn = object('MonitorIn', {
   interval_s: maybe(integer(), { description: 'Seconds; 60 or the floor of the plan when not given.' }),
   config: maybe(dict(), config),
   group: maybe(uuid()),
-  affects_group_status: optional(boolean(), true),
+  affects_group_status: defaulted(
+    boolean({ description: 'Whether it counts for the status of its group; not sent, a known one keeps its own.' }),
+    true,
+  ),
   external_id: maybe(string(), {
     description: 'What your program calls it by, up to 200 characters. Where a monitor has it already, that one is changed.',
   }),
@@ -62,12 +66,12 @@ export const MonitorIn = object('MonitorIn', {
 const MonitorPatch = object(
   'MonitorPatch',
   {
-    name: maybe(string()),
+    name: maybe(string(), { description: 'An empty one is the host of the target again; null leaves it.' }),
     target: maybe(string()),
     interval_s: maybe(integer()),
     config: maybe(dict(), config),
     enabled: maybe(boolean(), { description: 'False pauses the monitor, true resumes it.' }),
-    group: maybe(uuid()),
+    group: maybe(uuid(), { description: 'The group that it moves to; null leaves it where it is, and `ungroup` takes it out.' }),
     ungroup: optional(boolean({ description: 'True takes the monitor out of its group; not together with `group`.' }), false),
     affects_group_status: maybe(boolean()),
     external_id: maybe(string(), { description: 'An empty one takes it away.' }),
@@ -132,7 +136,9 @@ export const listMonitors = operation({
   description:
     'Oldest first, unless `sort` says otherwise. A walk goes on after the last row of the page before: what is created meanwhile shifts nothing. With `sort=name` or `sort=changed` a monitor that moves in the order during a walk may be missed by it.',
   query: {
-    status: maybe(literal(['pending', 'up', 'verifying', 'down', 'paused']), { description: 'Only monitors of this status.' }),
+    status: maybe(literal(['pending', 'up', 'verifying', 'down', 'paused']), {
+      description: 'Only monitors whose kept status is this: a silence that nobody has noticed yet is not in it.',
+    }),
     type: maybe(literal(['https', 'dns', 'heartbeat']), { description: 'Only monitors of this type.' }),
     group: maybe(uuid(), { description: 'Only monitors of this group.' }),
     enabled: maybe(boolean(), { description: 'True: only those that are checked; false: only paused ones.' }),
@@ -157,7 +163,7 @@ export const createMonitor = operation({
   access: 'write',
   summary: 'Create a monitor',
   description:
-    'A heartbeat monitor gets a token of its own, which stands on its page in the web interface and never in an answer. With an `external_id` that a monitor has already, that one is changed to what is sent and answered with 200: target, name, interval, config, group and tags that are not sent stay as they are, and the type must be the same.',
+    'A heartbeat monitor gets a token of its own, which stands on its page in the web interface and never in an answer. With an `external_id` that a monitor has already, that one is changed to what is sent and answered with 200: target, name, interval, config, group, `affects_group_status` and tags that are not sent stay as they are, and the type must be the same.',
   body: MonitorIn,
   response: MonitorOut,
   success: 201,

@@ -1,4 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { newId } from '../../../shared/base/ids.ts';
 import { memberOf } from '../../../shared/base/record.ts';
 import { Refusal } from '../../../shared/base/refusal.ts';
 import type { Count } from '../../access/rate-limit.ts';
@@ -47,8 +48,7 @@ const identify = async (parts: AssistantParts, request: FastifyRequest, reply: F
   const token = bearerOf(request.headers.authorization);
   const caller = token === undefined ? undefined : await parts.callerOf(token, request.ip);
   if (token === undefined || caller === undefined) {
-    const count = await parts.limiter.count(`address:${request.ip}`);
-    if (!count.allowed) noteCount(reply, count);
+    noteCount(reply, await parts.limiter.count(`address:${request.ip}`));
     throw token === undefined ? missing() : invalid();
   }
   const again = async () => {
@@ -82,7 +82,7 @@ export const assistantRoutes = (app: FastifyInstance, parts: AssistantParts): vo
     face.addContentTypeParser('*', { parseAs: 'buffer', bodyLimit }, (_request, body, done) => done(null, body));
 
     face.addHook('onRequest', async (request, reply) => {
-      reply.headers({ 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' });
+      reply.headers({ 'cache-control': 'no-store', 'x-content-type-options': 'nosniff', 'x-request-id': newId() });
       refuseForeignOrigin(request.headers, parts.baseUrl());
     });
 

@@ -8,6 +8,8 @@ type Call = {
   readonly method: string;
   readonly path: string;
   readonly operationId: string;
+  /** The names of what its query must say. */
+  readonly query: readonly string[];
   /** Left out where the operation takes none. */
   readonly body?: unknown;
 };
@@ -17,9 +19,16 @@ const exampleId = '0190a7c4-5b1e-7c3d-9f42-6a8b1c2d3e4f';
 /** A text as one word of a shell. */
 const quoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;
 
-const curl = ({ method, path, body }: Call): string =>
+const valuesOfQuery: Readonly<Record<string, string>> = { starts_at: '2027-01-01T02:00', ends_at: '2027-01-01T03:00' };
+
+const queryText = (names: readonly string[]): string => {
+  const pairs = names.map((name) => `${name}=${valuesOfQuery[name] ?? name.toUpperCase()}`);
+  return pairs.length === 0 ? '' : `?${pairs.join('&')}`;
+};
+
+const curl = ({ method, path, query, body }: Call): string =>
   [
-    `curl -fsS${method === 'GET' ? '' : ` -X ${method}`} "$ANTIPODE_URL${path.replaceAll(/\{\w+\}/g, exampleId)}"`,
+    `curl -fsS${method === 'GET' ? '' : ` -X ${method}`} "$ANTIPODE_URL${path.replaceAll(/\{\w+\}/g, exampleId)}${queryText(query)}"`,
     `-H "Authorization: Bearer $ANTIPODE_TOKEN"`,
     ...(body === undefined ? [] : [`-H 'Content-Type: application/json'`, `-d ${quoted(JSON.stringify(body))}`]),
   ].join(' \\\n  ');

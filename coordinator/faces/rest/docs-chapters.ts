@@ -39,7 +39,9 @@ const server = (baseUrl: string): string =>
   );
 
 export const assistantsChapter = (baseUrl: string): string => `<h2 id="assistants">Assistants</h2>
-<p>An assistant that speaks the Model Context Protocol reads monitors, incidents, maintenance and groups through a local server, one file for Node 20 or later. A token of scope <code>read</code> is enough.</p>
+<p>An assistant that speaks the Model Context Protocol takes one address: it sends you here to sign in and to allow it; nothing is installed and no token is copied.</p>
+${copyable('Connect', `${baseUrl}/mcp`)}
+<p>One without such connections reads monitors, incidents, maintenance and groups through a local server, one file for Node 20 or later. A token of scope <code>read</code> is enough.</p>
 ${copyable('Get it', `curl -fsSO ${baseUrl}/downloads/antipode-mcp.mjs`)}
 ${copyable('Claude Code', `claude mcp add antipode --env ANTIPODE_URL=${baseUrl} --env ANTIPODE_TOKEN=svc_… -- node /path/to/antipode-mcp.mjs`)}
 ${copyable('Claude Desktop, Cursor and others: in their settings file', server(baseUrl))}

@@ -86,6 +86,9 @@ const bodyOf = ({ requestBody }: OperationEntry): { readonly body?: unknown } =>
   return json === undefined ? {} : { body: json.example };
 };
 
+const queryOf = ({ parameters }: OperationEntry): readonly string[] =>
+  parameters.filter(({ in: where, required }) => where === 'query' && required).map(({ name }) => name);
+
 const successPart = (status: string, response: Response): string => {
   const json = jsonOf(response);
   const what = json ? `, ${typeWords(json.schema)}` : '';
@@ -111,7 +114,7 @@ const operationPart = (document: ApiDocument, { method, path, entry }: Listed): 
   return `<article aria-labelledby="${entry.operationId}"><h3 id="${entry.operationId}">${escapeHtml(entry.summary)}</h3>
 <p class="route"><span class="method ${method}">${method}</span><code>${escapeHtml(path)}</code> <span class="faint">${entry.operationId}</span></p>
 ${entry.description === undefined ? '' : `<p>${prose(entry.description)}</p>`}
-${parameterTable(entry.parameters)}${requestPart(entry)}${callExamples({ method, path, operationId: entry.operationId, ...bodyOf(entry) })}${answered}${json ? example('Example of the answer', json.example) : ''}
+${parameterTable(entry.parameters)}${requestPart(entry)}${callExamples({ method, path, operationId: entry.operationId, query: queryOf(entry), ...bodyOf(entry) })}${answered}${json ? example('Example of the answer', json.example) : ''}
 ${refusalsPart(responses.filter(([status]) => status >= '300'))}</article>`;
 };
 

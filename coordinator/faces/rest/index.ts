@@ -40,7 +40,8 @@ const json = 'application/json; charset=utf-8';
 /** The routes of the API: they carry what was sent to the gate, and what the gate says back. Nothing is decided here. */
 export const restRoutes = <Caller extends TokenCaller>(app: FastifyInstance, parts: RestParts<Caller>): void => {
   // Where people look for the page of the API first.
-  for (const url of ['/docs', '/docs/', `${prefix}/docs/`]) app.get(url, (_request, reply) => reply.redirect(`${prefix}/docs`, 308));
+  for (const url of ['/docs', '/docs/', `${prefix}/docs/`])
+    app.get(url, { exposeHeadRoute: true }, (_request, reply) => reply.header('x-request-id', newId()).redirect(`${prefix}/docs`, 308));
   answerInWords(app.server);
   app.register(
     async (api) => {

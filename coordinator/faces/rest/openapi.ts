@@ -1,4 +1,4 @@
-import { apiVersion } from '../../../shared/api/api-version.ts';
+import { apiRevision, apiVersion } from '../../../shared/api/api-version.ts';
 import { ErrorOut, refusalsOf, validationSchemas } from '../../../shared/api/errors.ts';
 import type { JsonSchema, NamedSchema, Shape } from '../../../shared/api/fields.ts';
 import { restOperations } from '../../../shared/api/index.ts';
@@ -258,6 +258,7 @@ export const apiDocument = (baseUrl: string): ApiDocument => ({
   info: {
     title: 'Antipode',
     version: apiVersion,
+    'x-revision': apiRevision,
     summary: 'Monitoring service HTTP API, version 1',
     description: about,
     contact: { name: 'Whoever runs this installation', url: baseUrl },

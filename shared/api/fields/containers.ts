@@ -96,6 +96,13 @@ export const optional = <T>(inner: Field<T>, value: T): Field<T> => ({
   absent: { value },
 });
 
+/** A field with a default for what is made, where what is there already keeps its own: null says that it was not sent. */
+export const defaulted = <T>(inner: Field<T>, value: T): Field<T | null> => ({
+  ...inner,
+  schema: { ...inner.schema, default: value },
+  absent: { value: null },
+});
+
 /** A nullable field where "not sent" and null mean the same: not mentioned. */
 export const maybe = <T>(inner: Field<T>, more: JsonSchema = {}): Field<T | null> => optional<T | null>(nullable(inner, more), null);
 

@@ -39,7 +39,7 @@ export interface paths {
         put?: never;
         /**
          * Create a monitor
-         * @description A heartbeat monitor gets a token of its own, which stands on its page in the web interface and never in an answer. With an `external_id` that a monitor has already, that one is changed to what is sent and answered with 200: target, name, interval, config, group and tags that are not sent stay as they are, and the type must be the same.
+         * @description A heartbeat monitor gets a token of its own, which stands on its page in the web interface and never in an answer. With an `external_id` that a monitor has already, that one is changed to what is sent and answered with 200: target, name, interval, config, group, `affects_group_status` and tags that are not sent stay as they are, and the type must be the same.
          */
         post: operations["createMonitor"];
         delete?: never;
@@ -1243,7 +1243,7 @@ export interface components {
         GroupPatch: {
             /** @description What it is called. */
             name?: string | null;
-            /** @description A longer text about it; null when there is none. */
+            /** @description An empty one takes it away; null leaves it. */
             description?: string | null;
             /** @description An empty one takes it away. */
             external_id?: string | null;
@@ -1816,7 +1816,7 @@ export interface components {
             /** @description The id of the group; null for none. */
             group?: string | null;
             /**
-             * @description Whether it counts for the status of its group.
+             * @description Whether it counts for the status of its group; not sent, a known one keeps its own.
              * @default true
              */
             affects_group_status: boolean;
@@ -1885,7 +1885,7 @@ export interface components {
         };
         /** @description A field that is not sent, or null, stays as it is. */
         MonitorPatch: {
-            /** @description What it is called. */
+            /** @description An empty one is the host of the target again; null leaves it. */
             name?: string | null;
             /** @description What is watched. */
             target?: string | null;
@@ -1897,7 +1897,7 @@ export interface components {
             } | null;
             /** @description False pauses the monitor, true resumes it. */
             enabled?: boolean | null;
-            /** @description The id of the group; null for none. */
+            /** @description The group that it moves to; null leaves it where it is, and `ungroup` takes it out. */
             group?: string | null;
             /**
              * @description True takes the monitor out of its group; not together with `group`.
@@ -2762,7 +2762,7 @@ export interface operations {
     listMonitors: {
         parameters: {
             query?: {
-                /** @description Only monitors of this status. */
+                /** @description Only monitors whose kept status is this: a silence that nobody has noticed yet is not in it. */
                 status?: ("pending" | "up" | "verifying" | "down" | "paused") | null;
                 /** @description Only monitors of this type. */
                 type?: ("https" | "dns" | "heartbeat") | null;

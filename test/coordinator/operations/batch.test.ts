@@ -53,7 +53,7 @@ describe('a batch of monitors', () => {
   });
 
   test('changes those whose external id is known, and keeps what is not sent', async () => {
-    const first = await send([{ ...https, name: 'Kept', external_id: 'a', config: { bearer_token: 'kept' } }]);
+    const first = await send([{ ...https, name: 'Kept', external_id: 'a', affects_group_status: false, config: { bearer_token: 'kept' } }]);
     const again = await send([
       { ...https, external_id: 'a', interval_s: 300 },
       { ...https, name: 'New', external_id: 'b' },
@@ -62,7 +62,7 @@ describe('a batch of monitors', () => {
     expect(again.items[0]).toMatchObject({ result: 'changed', id: first.items[0]?.id, name: 'Kept', external_id: 'a' });
     const monitor_id = first.items[0]?.id ?? '';
     expect(await bench.call(getMonitor, house.owner, { monitor_id })).toMatchObject({
-      ...{ name: 'Kept', interval_s: 300, config: { bearer_token: '***' } },
+      ...{ name: 'Kept', interval_s: 300, affects_group_status: false, config: { bearer_token: '***' } },
     });
     const [stored] = await bench.sql<{ secrets: Buffer }[]>`select secrets from monitors where id = ${monitor_id}`;
     expect(await bench.secrets.open(bench.sql, stored?.secrets ?? Buffer.alloc(0), `monitor ${monitor_id}`)).toContain('kept');

@@ -20,6 +20,14 @@ beforeAll(async () => {
 const listed = async (input: object) => (await bench.call(listMonitors, house.viewer, input)).items.map(({ name }) => name);
 
 describe('a monitor that a program calls by an id of its own', () => {
+  test('keeps what is not sent of whether it counts for its group', async () => {
+    const counts = async (sent: object) => bench.call(createMonitor, house.owner, { ...https, external_id: 'quiet', ...sent });
+    expect(await counts({ affects_group_status: false })).toMatchObject({ affects_group_status: false });
+    expect(await counts({ interval_s: 120 })).toMatchObject({ affects_group_status: false, interval_s: 120 });
+    expect(await counts({ affects_group_status: true })).toMatchObject({ affects_group_status: true });
+    expect(await bench.call(createMonitor, house.owner, { ...https, external_id: 'loud' })).toMatchObject({ affects_group_status: true });
+  });
+
   test('is made once, and changed to what is sent when it is asked for again', async () => {
     const sent = { ...https, name: 'Till', external_id: ' shop/till ', tags: ['EU', 'shop', 'eu'] };
     const made = await bench.answer(createMonitor, house.owner, sent);

@@ -109,3 +109,10 @@ test('one window covers ten thousand monitors, named or by their group', async (
 test('a plan with none of something says so', () => {
   expect(() => mayHaveOneMore('private_probes', 'free', 0)).toThrow('The plan free has no private probes; take a larger plan.');
 });
+
+test.each([
+  ['members', 1, 'The plan free allows 1 member, and there is 1. Remove one, or take a larger plan.'],
+  ['monitors', plans.free.monitors, `allows ${plans.free.monitors} monitors, and there are ${plans.free.monitors}. Delete one,`],
+] as const)('one %s more than the plan has is refused in words that fit the number', (of, present, words) => {
+  expect(() => mayHaveOneMore(of, 'free', present)).toThrow(words);
+});

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { render, type Terminal } from '../../../shared/client/render.ts';
 import { cut, duration, harmless, padded, painter, relative, widthOf } from '../../../shared/client/terminal.ts';
@@ -130,6 +131,16 @@ test('on a terminal of 80 columns a list keeps what says most, and tells what it
   expect(row).toMatch(/Frankfurt +Virginia +1c2d3e4f$/);
   expect(text).toContain('No room for resolved:');
   expect(render({ items: [incident], next_cursor: null }, { ...terminal, columns: 200 })).toContain('Virginia (North America)');
+});
+
+test('the README shows the first outage as a terminal of 80 columns shows it', () => {
+  const incident = {
+    ...{ id: '0190a7c4-5b1e-7c3d-9f42-6a8b9be8c5d5', open: true, confirmed_at: '2027-01-01T11:59:51.000Z', monitor_name: 'Demo' },
+    ...{ cause: 'Connection refused', started_at: '2027-01-01T11:59:48.000Z', resolved_at: null },
+    ...{ seen_from: { name: 'Singapore', continent: 'Asia' }, confirmed_from: { name: 'Virginia', continent: 'North America' } },
+  };
+  const text = render({ items: [incident], next_cursor: null }, { ...terminal, columns: 80 });
+  expect(readFileSync(new URL('../../../README.md', import.meta.url), 'utf8')).toContain(`\`\`\`\n${text}\`\`\`\n`);
 });
 
 test('an empty list says so, and a page that is not the last says how to go on', () => {

@@ -87,6 +87,9 @@ describe('who is not let in', () => {
     ] as const) {
       const answer = await at.face.post(who, list, modern);
       expect(answer.status).toBe(401);
+      expect(answer.headers.get('x-request-id')).toMatch(/^[0-9a-f-]{36}$/);
+      expect(Number(answer.headers.get('ratelimit-remaining'))).toBeGreaterThanOrEqual(0);
+      expect(Number(answer.headers.get('ratelimit-reset'))).toBeGreaterThan(0);
       expect(answer.headers.get('www-authenticate')).toMatch(
         `resource_metadata="${at.face.url}/.well-known/oauth-protected-resource/mcp", scope="read write"`,
       );

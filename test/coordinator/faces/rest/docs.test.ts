@@ -51,14 +51,19 @@ describe('The page of the API document', () => {
   });
 
   it('shows every operation as a call to copy, with curl and as a command', () => {
-    for (const { id, method, path } of restOperations) {
+    for (const { id, method, path, query } of restOperations) {
       const part = page.slice(page.indexOf(`<article aria-labelledby="${id}"`)).split('</article>')[0] ?? '';
       const route = path.replaceAll(/\{\w+\}/g, '0190a7c4-5b1e-7c3d-9f42-6a8b1c2d3e4f');
-      expect(part).toContain(`curl -fsS${method === 'GET' ? '' : ` -X ${method}`} &quot;$ANTIPODE_URL${route}&quot;`);
+      expect(part).toContain(`curl -fsS${method === 'GET' ? '' : ` -X ${method}`} &quot;$ANTIPODE_URL${route}`);
+      const asked = new URL(`http://x${/\$ANTIPODE_URL(\S+?)&quot;/.exec(part)?.[1]?.replaceAll('&amp;', '&')}`).searchParams;
+      const required = Object.entries(query).filter(([, field]) => field.absent === undefined);
+      expect([id, [...asked.keys()]]).toEqual([id, required.map(([key]) => key)]);
+      for (const [key, field] of required) expect([key, field.parse(asked.get(key), []).ok]).toEqual([key, true]);
       expect(part).toMatch(/<h4>With the client<\/h4><pre class="copy" tabindex="0"><code>antipode [a-z]/);
     }
     expect(page).toContain(`-d &#39;{&quot;type&quot;`);
     for (const chapter of ['begin', 'client', 'assistants']) expect(page).toContain(`<h2 id="${chapter}">`);
+    expect(page).toContain('<code>https://antipode.example.org/mcp</code>');
   });
 
   it('loads nothing, and its policy allows its one style and its one script', () => {

@@ -6,6 +6,7 @@ import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { apiDocument, responseIn } from '../../../../coordinator/faces/rest/openapi.ts';
+import { apiRevision } from '../../../../shared/api/api-version.ts';
 import { configKeys, kinds } from '../../../../shared/api/config-keys.ts';
 import { refusalsOf } from '../../../../shared/api/errors.ts';
 import { operations, restOperations } from '../../../../shared/api/index.ts';
@@ -47,6 +48,7 @@ describe('The API document', () => {
   it('is OpenAPI 3.1, of version 1.1.9, with exactly the operations of the specification', () => {
     expect(document.openapi).toMatch(/^3\.1\./);
     expect(document.info.version).toBe('1.1.9');
+    expect(document.info['x-revision']).toBe(apiRevision);
     expect(entries.map(({ entry }) => entry.operationId).toSorted()).toEqual(Object.keys(operations).toSorted());
   });
 
