@@ -89,9 +89,11 @@ describe('Idempotency-Key', () => {
     ]);
   });
 
-  it('is answered 409 with Retry-After while it is worked on, and 422 where it belongs to another request', async () => {
+  it('is answered 409 with Retry-After while it is worked on, 429 with the wait that is known, and 422 where it belongs to another request', async () => {
     const used = await (await face({ replayed: false, refused: new Refusal('idempotency_key_in_use', 'Wait.') })).post('k');
     expect([used.statusCode, used.headers['retry-after'], used.headers['idempotency-replayed']]).toEqual([409, '1', undefined]);
+    const enough = await (await face({ replayed: false, refused: new Refusal('channel_test_limit', 'Wait.', 3600) })).post('k');
+    expect([enough.statusCode, enough.headers['retry-after']]).toEqual([429, '3600']);
     const other = await (await face({ replayed: false, refused: new Refusal('idempotency_key_reused', 'Another.') })).post('k');
     expect([other.statusCode, other.json()]).toEqual([422, { error: { code: 'idempotency_key_reused', message: 'Another.' } }]);
   });
