@@ -48,7 +48,7 @@ const takesCalls = async (port: number): Promise<boolean> => {
   }
 };
 
-const refusal = z.object({ error: z.object({ code: z.number() }) });
+const refusal = z.object({ error: z.object({ code: z.number(), description: z.string().optional() }) });
 
 /**
  * Servers of a cluster take clients before they have found one another, and two of them have a leader before the third is there.
@@ -57,16 +57,17 @@ const refusal = z.object({ error: z.object({ code: z.number() }) });
 const untilAllKeep = async ({ url, identity }: Services['nats'], count: number): Promise<void> => {
   const log = createLog({ name: 'test', level: process.env.TEST_LOG ?? 'silent' });
   const bus = await connectBus({ url, credentials: identity.coordinatorCredentials, name: 'test', log });
-  const ask = async (action: string, body: string): Promise<number> => {
-    const { data } = await bus.request(`$JS.API.STREAM.${action}.TRIAL`, body, { timeoutMs: 2_000 });
+  const ask = async (action: string, body: string, isDoneAt?: number): Promise<true> => {
+    const { data } = await bus.request(`$JS.API.STREAM.${action}.TRIAL`, body, { timeoutMs: 5_000 });
     const refused = refusal.safeParse(JSON.parse(new TextDecoder().decode(data)));
-    return refused.success ? refused.data.error.code : 200;
+    if (refused.success && refused.data.error.code !== isDoneAt) throw new Error(`${action}: ${refused.data.error.description}`);
+    return true;
   };
   const trial = { name: 'TRIAL', subjects: ['trial'], num_replicas: count, placement: { tags: [everyNode] } };
   try {
-    await eventually(async () => (await ask('CREATE', JSON.stringify(trial))) === 200);
+    await eventually(() => ask('CREATE', JSON.stringify(trial)), 90_000);
     // One that nobody answered in time may have been done all the same.
-    await eventually(async () => [200, 404].includes(await ask('DELETE', '')));
+    await eventually(() => ask('DELETE', '', 404));
   } finally {
     await bus.close();
   }
