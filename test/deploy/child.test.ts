@@ -18,6 +18,9 @@ const isGone = async (pid: number): Promise<boolean> => {
   return state === undefined || /\) Z /.test(state);
 };
 
+/** Until then the kernel has not been told what becomes of it. */
+const isTied = async (pid: number): Promise<boolean> => !(await readFile(`/proc/${pid}/cmdline`, 'utf8')).startsWith('setpriv');
+
 /** Starts a sleeper as told, says its number, and waits to be killed. */
 const launcher = (command: Command): string => `
   import { startChild } from ${JSON.stringify(child)};
@@ -36,6 +39,7 @@ test.runIf(hasTie)('a frozen process outlives no launcher that was killed, where
   const [said] = await once(parent.stdout, 'data');
   const pid = Number(String(said));
   try {
+    await eventually(() => isTied(pid));
     expect(signal(pid, 'SIGSTOP')).toBe(true);
     parent.kill('SIGKILL');
     await gone;
