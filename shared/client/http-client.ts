@@ -1,6 +1,6 @@
 import { codeOf } from '../base/error-code.ts';
+import { whyNotReached } from '../base/network-words.ts';
 import { memberOf } from '../base/record.ts';
-import { whyNotReached } from './network-words.ts';
 import { nextOf } from './pages.ts';
 import type { Settings } from './settings.ts';
 

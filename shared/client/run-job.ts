@@ -1,10 +1,8 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { constants } from 'node:os';
-import { setTimeout as pause } from 'node:timers/promises';
-import { version } from '../base/version.ts';
+import { keptOfOutput, tellHeartbeat } from '../base/tell-heartbeat.ts';
 import { UsageFault } from './arguments.ts';
-import { whyNotReached } from './network-words.ts';
 import { exits, type Surroundings } from './surroundings.ts';
 
 export const runHelp = `Run a job and tell its heartbeat: when it starts, how it ends, and what it said last
@@ -20,10 +18,7 @@ Example
   antipode run --beat https://antipode.example/beat/KEY -- /usr/local/bin/backup --all
 `;
 
-/** What the service keeps of a body. */
-const keptBytes = 10_000;
 const attempts = { start: 2, end: 5 } as const;
-const patienceMs = 10_000;
 
 type Job = { readonly address: string; readonly command: readonly [string, ...string[]] };
 
@@ -48,35 +43,11 @@ const createTail = (): { readonly take: (chunk: Buffer) => void; readonly text: 
   let kept = Buffer.alloc(0);
   return {
     take: (chunk) => {
-      kept = Buffer.concat([kept, chunk]).subarray(-keptBytes);
+      kept = Buffer.concat([kept, chunk]).subarray(-keptOfOutput);
     },
     // A sign that was cut in two at the beginning is left out.
     text: () => kept.toString('utf8').replace(/^\ufffd+/, ''),
   };
-};
-
-/** Undefined when it was taken, otherwise why not. What the service refuses is not sent again. */
-const tell = async (address: string, body: string, most: number): Promise<string | undefined> => {
-  for (let attempt = 1; ; attempt += 1) {
-    let why: string;
-    try {
-      const response = await fetch(address, {
-        method: 'POST',
-        body,
-        headers: { 'user-agent': `antipode/${version}`, 'content-type': 'text/plain; charset=utf-8' },
-        redirect: 'manual',
-        signal: AbortSignal.timeout(patienceMs),
-      });
-      await response.body?.cancel();
-      if (response.ok) return undefined;
-      why = response.status === 404 ? 'the service knows no such heartbeat' : `the service answered ${response.status}`;
-      if (response.status < 500 && response.status !== 429) return why;
-    } catch (error) {
-      why = error instanceof Error && error.name === 'TimeoutError' ? `no answer within ${patienceMs / 1000} s` : whyNotReached(error);
-    }
-    if (attempt === most) return why;
-    await pause(attempt * 1000);
-  }
 };
 
 /** Signals that are meant for the job reach it; one typed at the terminal has reached it already. */
@@ -126,11 +97,11 @@ export const runJob = async (given: readonly string[], world: Surroundings): Pro
   const id = randomUUID();
   const tail = createTail();
   // The job does not wait for the ping; the ping of its end waits for that of its start, so that they come in this order.
-  const started = tell(`${address}/start?rid=${id}`, '', attempts.start);
+  const started = tellHeartbeat(`${address}/start?rid=${id}`, '', attempts.start);
   const code = await run(command, tail.take);
   const startFault = await started;
   if (startFault !== undefined) world.err(`antipode: the start was not told: ${startFault}\n`);
-  const endFault = await tell(`${address}/${code}?rid=${id}`, tail.text(), attempts.end);
+  const endFault = await tellHeartbeat(`${address}/${code}?rid=${id}`, tail.text(), attempts.end);
   if (endFault !== undefined) world.err(`antipode: the end was not told: ${endFault}\n`);
   return code;
 };

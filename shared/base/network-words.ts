@@ -1,5 +1,5 @@
-import { codeOf } from '../base/error-code.ts';
-import { memberOf } from '../base/record.ts';
+import { codeOf } from './error-code.ts';
+import { memberOf } from './record.ts';
 
 /** Why nothing came back, in words that say what to look at. */
 const words: Readonly<Record<string, string>> = {
