@@ -25,17 +25,18 @@ const signOfLifeMs = 2_000;
 export const holdAlone = async <Result>(sql: Sql, what: keyof typeof numbers, work: () => Promise<Result>): Promise<Result | undefined> => {
   const own = wayOf(sql).openPatient();
   try {
-    return (await own.begin(async (transaction) => {
+    const done = await own.begin(async (transaction) => {
       const [row] = await transaction<{ mine: boolean }[]>`select pg_try_advisory_xact_lock(${numbers[what]}) as mine`;
       if (!row?.mine) return undefined;
       // A failure is heard of when the transaction ends.
       const alive = setInterval(() => void transaction`select 1`.catch(() => undefined), signOfLifeMs);
       try {
-        return await work();
+        return { result: await work() };
       } finally {
         clearInterval(alive);
       }
-    })) as Result | undefined;
+    });
+    return done?.result;
   } finally {
     await own.end({ timeout: 5 });
   }

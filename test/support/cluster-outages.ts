@@ -2,6 +2,7 @@
 import { expect } from 'vitest';
 import { connectBus } from '../../shared/bus/nats.ts';
 import { streams } from '../../shared/bus/streams.ts';
+import type { CoordinatorProcess } from './coordinator-process.ts';
 import { eventually } from './eventually.ts';
 import { alertsOf, incidentsOf, isResolved, resultsOf, seenFrom } from './incidents.ts';
 import type { Network } from './network.ts';
@@ -26,6 +27,10 @@ export const startWatched = async (network: Network, continents: number): Promis
   for (const each of [monitor, steady]) await seenFrom(network.sql, each, continents);
   return { target, monitor, well, steady, delays: [] };
 };
+
+/** Whether each of them says so of itself. */
+export const areAllWell = async (coordinators: readonly CoordinatorProcess[]): Promise<boolean> =>
+  (await Promise.all(coordinators.map(async ({ url }) => (await fetch(`${url}/health`)).status === 200))).every(Boolean);
 
 /** Settles when no stream lacks any of its three servers: a second one may be taken away only then. */
 export const untilWhole = async ({ account, log }: Network): Promise<void> => {

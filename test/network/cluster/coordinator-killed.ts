@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, inject, test } from 'vitest';
-import { nothingLostDoubledOrFalse, outageDuring, startWatched, type Watched } from '../../support/cluster-outages.ts';
+import { areAllWell, nothingLostDoubledOrFalse, outageDuring, startWatched, type Watched } from '../../support/cluster-outages.ts';
 import type { CoordinatorProcess } from '../../support/coordinator-process.ts';
 import { eventually } from '../../support/eventually.ts';
 import { createNetwork, type Network } from '../../support/network.ts';
@@ -27,8 +27,7 @@ afterAll(async () => {
   await own?.stop();
 });
 
-const areWell = async (): Promise<boolean> =>
-  (await Promise.all(coordinators.map(async ({ url }) => (await fetch(`${url}/health`)).status === 200))).every(Boolean);
+const areWell = (): Promise<boolean> => areAllWell(coordinators);
 
 /** Who owns the partition in which the monitor lies is the one whose death is felt most. */
 const sharesAreEven = async (): Promise<boolean> => {

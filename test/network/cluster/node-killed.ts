@@ -1,5 +1,12 @@
 import { afterAll, beforeAll, describe, inject, test } from 'vitest';
-import { nothingLostDoubledOrFalse, outageDuring, startWatched, untilWhole, type Watched } from '../../support/cluster-outages.ts';
+import {
+  areAllWell,
+  nothingLostDoubledOrFalse,
+  outageDuring,
+  startWatched,
+  untilWhole,
+  type Watched,
+} from '../../support/cluster-outages.ts';
 import type { CoordinatorProcess } from '../../support/coordinator-process.ts';
 import { eventually } from '../../support/eventually.ts';
 import { createNetwork, type Network } from '../../support/network.ts';
@@ -27,8 +34,7 @@ afterAll(async () => {
   await own?.stop();
 });
 
-const areWell = async (): Promise<boolean> =>
-  (await Promise.all(coordinators.map(async ({ url }) => (await fetch(`${url}/health`)).status === 200))).every(Boolean);
+const areWell = (): Promise<boolean> => areAllWell(coordinators);
 
 describe.runIf(hasBinaries())('with one of three servers of the bus killed', () => {
   test.each([0, 1, 2])('(server %i) an outage is confirmed within 30 s, and over', async (index) => {
