@@ -9,7 +9,7 @@ const Hours = object('ChannelHours', {
   zone: maybe(string({ maxLength: 64 }), { description: "An IANA time zone; null means the organisation's." }),
   spans: array(
     object('ChannelSpan', {
-      days: array(integer({ ge: 1, le: 7 }), { minItems: 1, maxItems: 7, description: '1 is Monday.' }),
+      days: array(integer({}, { minimum: 1, maximum: 7 }), { minItems: 1, maxItems: 7, description: '1 is Monday.' }),
       from: string({ pattern: '^(?:[01][0-9]|2[0-3]):[0-5][0-9]$', description: 'Such as 09:00.' }),
       to: string({
         pattern: '^(?:(?:[01][0-9]|2[0-3]):[0-5][0-9]|24:00)$',
@@ -55,8 +55,7 @@ const ChannelPage = page('ChannelPage', ChannelOut);
 
 const mostIds = { maxItems: mostIdsIn.body };
 const monitors = { ...mostIds, description: 'With `covers: chosen`.' };
-const delay = integer({ ge: 0, le: 86_400 });
-const reminder = { ge: 0, le: 86_400 };
+const wait = integer({}, { minimum: 0, maximum: 86_400 });
 
 const ChannelIn = object('ChannelIn', {
   kind: string(),
@@ -66,8 +65,8 @@ const ChannelIn = object('ChannelIn', {
   covers: optional(literal(['all', 'chosen']), 'all'),
   monitors: optional(array(uuid(), monitors), []),
   groups: optional(array(uuid(), monitors), []),
-  delay_s: optional(delay, 0),
-  reminder_s: maybe(integer(reminder)),
+  delay_s: optional(wait, 0),
+  reminder_s: maybe(wait),
   hours: maybe(Hours),
   personal: optional(boolean({ description: 'Your own, and not the organisation’s: any member may have some.' }), false),
 });
@@ -81,8 +80,8 @@ const ChannelPatch = object(
     covers: maybe(literal(['all', 'chosen'])),
     monitors: maybe(array(uuid(), mostIds)),
     groups: maybe(array(uuid(), mostIds)),
-    delay_s: maybe(delay),
-    reminder_s: maybe(integer(reminder), { description: '0 ends reminders.' }),
+    delay_s: maybe(wait),
+    reminder_s: maybe(wait, { description: '0 ends reminders.' }),
     hours: maybe(Hours, { description: 'Without spans: at any hour.' }),
   },
   { description: 'A field that is not sent, or null, stays as it is.' },

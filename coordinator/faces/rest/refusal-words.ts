@@ -18,7 +18,7 @@ const words: Partial<Record<RefusalCode, string>> = {
   plan_limit_occurrences: 'The window would occur too often within 90 days.',
   channel_not_found: 'There is no such channel.',
   channel_kind_unknown: 'There is no such kind of channel.',
-  channel_invalid: 'The config is not what the kind asks for; the message names each field.',
+  channel_invalid: 'The config is not what the kind asks for, or a time to wait is out of range; the message names each field.',
   hours_invalid: 'The hours are not days and times of a week.',
   time_zone_invalid: 'The time zone is none of IANA.',
   channel_test_limit: 'An organisation asks mailboxes and tests channels ten times an hour, and one mailbox three times a day.',

@@ -1,5 +1,6 @@
 import type { muteAlerts as muting, showMute as showing, unmuteAlerts as unmuting } from '../../../shared/api/inner/alerts.ts';
 import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
+import { muteFrom } from '../../domain/telling/waits.ts';
 import { beginMute, endMute, muteNow } from '../../store/mutes.ts';
 import type { Answer, InOrganisation } from '../context.ts';
 
@@ -13,7 +14,7 @@ export const muteAlerts = async (context: InOrganisation, { minutes }: InputOf<t
   const { sql, organisation, caller, now } = context;
   await beginMute(sql, {
     ...{ organisation: organisation.id, user: caller.user },
-    ...{ at: new Date(now), until: new Date(now + minutes * 60_000) },
+    ...{ at: new Date(now), until: new Date(now + muteFrom(minutes) * 60_000) },
   });
   return showMute(context);
 };

@@ -6,6 +6,7 @@ import { Refusal } from '../../../shared/base/refusal.ts';
 import { nameFrom } from '../../domain/name.ts';
 import { mayHaveOneMore } from '../../domain/plan.ts';
 import { hoursFrom } from '../../domain/telling/hours.ts';
+import { delayFrom, reminderFrom } from '../../domain/telling/waits.ts';
 import { channelById, countChannels, insertChannel, isSuppressed, ownMailbox } from '../../store/channels.ts';
 import type { Answer, InOrganisation } from '../context.ts';
 import { found } from '../not-found.ts';
@@ -53,8 +54,8 @@ export const createChannel = async (context: InOrganisation, input: InputOf<type
     name: input.name === null ? (input.kind === 'email' ? address : kindName) : nameFrom(input.name),
     secrets: await sealChannel(atRest, sql, id, secrets),
     host: channels.host(input.kind, config),
-    ...{ enabled: input.enabled, covers: input.covers, monitors: input.monitors, groups: input.groups, delay_s: input.delay_s },
-    reminder_s: input.reminder_s === null || input.reminder_s === 0 ? null : Math.max(60, input.reminder_s),
+    ...{ enabled: input.enabled, covers: input.covers, monitors: input.monitors, groups: input.groups, delay_s: delayFrom(input.delay_s) },
+    reminder_s: reminderFrom(input.reminder_s ?? 0),
     hours: input.hours === null || input.hours.spans.length === 0 ? null : hoursFrom(input.hours, organisation.time_zone),
   });
   if (!isKnown) await askByMail(context, id, address);

@@ -2,6 +2,7 @@ import type { updateChannel as operation } from '../../../shared/api/channels.ts
 import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
 import { nameFrom } from '../../domain/name.ts';
 import { hoursFrom } from '../../domain/telling/hours.ts';
+import { delayFrom, reminderFrom } from '../../domain/telling/waits.ts';
 import { channelById, isSuppressed, ownMailbox, updateChannel as write } from '../../store/channels.ts';
 import type { Answer, InOrganisation } from '../context.ts';
 import { found } from '../not-found.ts';
@@ -35,7 +36,6 @@ export const updateChannel = async (context: InOrganisation, input: InputOf<type
     isMoved &&
     (!isKnownMailbox(context, before.kind, config, caller.user === null ? undefined : await ownMailbox(sql, caller.user)) ||
       (await isSuppressed(sql, organisation.id, config.address ?? '')));
-  const reminder_s = input.reminder_s ?? before.reminder_s ?? 0;
   await write(
     sql,
     {
@@ -43,8 +43,12 @@ export const updateChannel = async (context: InOrganisation, input: InputOf<type
       name: input.name === null ? before.name : nameFrom(input.name),
       secrets: await sealChannel(atRest, sql, before.id, secrets),
       host: channels.host(before.kind, config),
-      ...{ enabled: input.enabled ?? before.enabled, covers: input.covers ?? before.covers, delay_s: input.delay_s ?? before.delay_s },
-      reminder_s: reminder_s === 0 ? null : Math.max(60, reminder_s),
+      ...{
+        enabled: input.enabled ?? before.enabled,
+        covers: input.covers ?? before.covers,
+        delay_s: delayFrom(input.delay_s ?? before.delay_s),
+      },
+      reminder_s: reminderFrom(input.reminder_s ?? before.reminder_s ?? 0),
       hours: input.hours === null ? before.hours : input.hours.spans.length === 0 ? null : hoursFrom(input.hours, organisation.time_zone),
       verified_at: isMoved ? (mustAsk ? null : new Date(now)) : before.verified_at,
     },

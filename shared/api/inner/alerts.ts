@@ -115,8 +115,9 @@ export const muteAlerts = innerOperation({
   id: 'muteAlerts',
   access: 'write',
   summary: 'Hold all alerts of the organisation for a while; they are not lost',
-  body: object('MuteIn', { minutes: integer({ ge: 1, le: 10_080 }) }),
+  body: object('MuteIn', { minutes: integer() }),
   response: MuteOut,
+  refusals: ['mute_invalid'],
 });
 
 export const unmuteAlerts = innerOperation({

@@ -7018,7 +7018,7 @@ export interface operations {
             /**
              * @description `channel_kind_unknown`: There is no such kind of channel.
              *
-             *     `channel_invalid`: The config is not what the kind asks for; the message names each field.
+             *     `channel_invalid`: The config is not what the kind asks for, or a time to wait is out of range; the message names each field.
              *
              *     `name_invalid`: The name is empty or too long.
              *
@@ -7324,7 +7324,7 @@ export interface operations {
                 };
             };
             /**
-             * @description `channel_invalid`: The config is not what the kind asks for; the message names each field.
+             * @description `channel_invalid`: The config is not what the kind asks for, or a time to wait is out of range; the message names each field.
              *
              *     `name_invalid`: The name is empty or too long.
              *

@@ -94,6 +94,23 @@ describe('channels', () => {
     );
   });
 
+  test('a time to wait that is out of range is refused by the domain, when it is made and when it is changed', async () => {
+    const made = await bench.call(createChannel, here().owner, hook);
+    const spans = [{ days: [8], from: '09:00', to: '17:00' }];
+    for (const [wrong, code] of [
+      [{ delay_s: 86_401 }, 'channel_invalid'],
+      [{ delay_s: -1 }, 'channel_invalid'],
+      [{ reminder_s: 86_401 }, 'channel_invalid'],
+      [{ hours: { spans } }, 'hours_invalid'],
+    ] as const) {
+      expect(await bench.refusal(createChannel, here().owner, { ...hook, ...wrong })).toBe(code);
+      expect(await bench.refusal(updateChannel, here().owner, { channel_id: made.id, ...wrong })).toBe(code);
+    }
+    const kept = await bench.call(getChannel, here().owner, { channel_id: made.id });
+    expect([kept.delay_s, kept.reminder_s, kept.hours]).toEqual([0, null, null]);
+    expect(await bench.refusal(muteAlerts, here().owner, { minutes: 0 })).toBe('mute_invalid');
+  });
+
   test('a plan has so many channels', async () => {
     const small = await createHouse(bench.sql);
     await bench.sql`update organisations set plan = 'free' where id = ${small.organisation}`;

@@ -13,7 +13,8 @@ export const refusedChannelForm = (form: Form, error: unknown, { fields }: Kind)
   const names = [...common, ...fields.map(({ name }) => `config.${name}`)];
   if (error instanceof Refusal && error.code === 'time_zone_invalid')
     return { form, faults: new Map([['hours.zone', sentence(error.message)]]), objections: [], status: statusOf[error.kind] };
-  if (!(error instanceof Refusal) || error.code !== 'channel_invalid') return refusedForm(form, error, names);
+  if (!(error instanceof Refusal) || error.code !== 'channel_invalid' || common.some((name) => error.message.startsWith(`${name}: `)))
+    return refusedForm(form, error, names);
   const faults = new Map<string, string>();
   const objections: string[] = [];
   for (const part of error.message.split(/; (?=config\.)/)) {
