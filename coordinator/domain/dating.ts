@@ -3,6 +3,7 @@ import { close, confirm, notes, open } from './incident.ts';
 import type { Failure, Incident, MonitorState, Observer, ProbeView, SeenResult, Sighting } from './incident-types.ts';
 import { layerOf, scopeOf } from './scope.ts';
 import { unobservedAt } from './verifying.ts';
+import { isOfLastDown } from './views.ts';
 
 /**
  * Rule 3: what comes late dates an open incident anew: all that is known of it is decided once more in order of start, by the same rules and
@@ -36,9 +37,13 @@ const resultOf = ({ from, ok, ...seen }: Sighting, { watched }: MonitorState): S
 /** As it was while nobody else had confirmed it: what came before the oldest that is remembered stays as it was decided. */
 const unconfirmed = (incident: Incident): Incident => ({ ...incident, confirmed_at: null, confirmed: null });
 
+/** What an outage before it saw is no part of its story, but the failure that it began with, which came late (rule 3). */
+const storyOf = (state: MonitorState, { started_at }: Incident): readonly Sighting[] =>
+  state.sightings.filter(({ ok, at }) => ok || at === started_at || !isOfLastDown(state, at));
+
 const retell = (draft: Draft, incident: Incident, inOrder: InOrder): Retold | undefined => {
   const { state, moment, rules, reach } = draft;
-  const { sightings } = state;
+  const sightings = storyOf(state, incident);
   const from = sightings[0]?.at;
   if (from === undefined) return undefined;
   const start = from > incident.started_at ? unconfirmed(incident) : null;

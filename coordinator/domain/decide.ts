@@ -12,7 +12,7 @@ import { nextSample } from './sampling.ts';
 import { withoutFuture } from './set-back.ts';
 import { remembersOf, sightingOf, withSighting } from './sightings.ts';
 import { failWhileVerifying, lapse, openWith, passWhileVerifying } from './verifying.ts';
-import { beganAt, countsAs, newestOf, see, tally } from './views.ts';
+import { beganAt, countsAs, isOfLastDown, newestOf, see, tally } from './views.ts';
 
 /** Whether a result says anything about the target (rules 1 and 16). */
 const isUsable = ({ rules, moment, state }: Draft, result: SeenResult): boolean => {
@@ -85,6 +85,9 @@ const judge = (draft: Draft, result: SeenResult): void => {
           result,
         );
   const clock = Math.max(draft.state.clock, result.at);
+  const { incident: known } = draft.state;
+  // What comes late from within an outage that is over is no evidence of the next (rule 3).
+  if (result.outcome === 'fail' && known && isOfLastDown(draft.state, result.at) && !isOfLastDown(draft.state, known.started_at)) return;
   // Of an open incident it matters when each was last heard of.
   draft.state = { ...draft.state, views: draft.state.incident ? views : forget(views, clock, draft.reach), clock };
   // What nearly every result is: all is well, and stays so.

@@ -136,6 +136,9 @@ export type Sighting = Pick<SeenResult, 'from' | 'at' | 'took_ms' | 'cause' | 'p
 /** A stretch without a usable result; `to` is null while it lasts. `interval_ms`: the interval in force when it began (rule 22). */
 export type Gap = { readonly from: number; readonly to: number | null; readonly interval_ms: number };
 
+/** From its beginning to its end. */
+export type Outage = { readonly from: number; readonly to: number };
+
 /**
  * Everything about one monitor; plain data. Modes: paused (watched.paused_at); quiet (incident null); verifying (incident with
  * confirmed_at null); down (confirmed). Small when nothing is wrong: a view for each probe that checks it.
@@ -154,6 +157,8 @@ export type MonitorState = {
   readonly sightings: readonly Sighting[];
   /** Of a heartbeat, the incidents that ended last, the newest first: pings that come late may date them anew (rule 20). */
   readonly closed: readonly Incident[];
+  /** The confirmed outage that ended last: what comes late from within it confirms no other (rule 3). Of a heartbeat null. */
+  readonly last_down: Outage | null;
   /** Results that started before this decide nothing: the monitor was made or resumed then. */
   readonly decides_from: number;
   /** The newest good ping known, of a heartbeat. */
@@ -223,6 +228,8 @@ export type Restoring = {
   readonly told?: readonly SeenResult[];
   /** Of a heartbeat, the rows of the incidents that ended last, the newest first. */
   readonly closed?: readonly Incident[];
+  /** The confirmed outage that ended last, if it was one of the last days. */
+  readonly last_down?: Outage | null;
   /** Unknown rows of the ledger, those of the last days at least; the open one always. */
   readonly gaps: readonly Gap[];
 };

@@ -115,6 +115,8 @@ export const close = (draft: Draft, incident: Incident, at: number, note: string
   const next = { ...incident, resolved_at, note };
   put(draft, next, 'closed');
   if (draft.state.watched.kind === 'heartbeat') remember(draft, next);
+  else if (next.confirmed_at !== null && resolved_at >= (draft.state.last_down?.to ?? 0))
+    draft.state = { ...draft.state, last_down: { from: next.started_at, to: resolved_at } };
   if (incident.progress.alerted) draft.effects.push({ is: 'alert', event: told, incident: incident.id, at: resolved_at });
   return next;
 };

@@ -16,6 +16,7 @@ export const createState = (watched: Watched): MonitorState => ({
   incident: null,
   sightings: [],
   closed: [],
+  last_down: null,
   decides_from: watched.created_at,
   beat_at: null,
   restored: false,
@@ -28,10 +29,11 @@ const beatAtOf = (checkpoint: Checkpoint | null, closed: readonly Incident[]): n
 };
 
 /** The state as it was, from what the database holds. What was being asked is asked again with the next tick. */
-export const restore = ({ watched, checkpoint, results, told = [], resumed_at, incident, closed = [], gaps }: Restoring): MonitorState => {
+export const restore = (from: Restoring): MonitorState => {
+  const { watched, checkpoint, results, told = [], resumed_at, incident, closed = [], last_down = null, gaps } = from;
   const fresh = createState(watched);
   const beat_at = beatAtOf(checkpoint, closed);
-  const state: MonitorState = { ...fresh, ...checkpoint, beat_at, gaps, incident, closed, restored: incident !== null };
+  const state: MonitorState = { ...fresh, ...checkpoint, beat_at, gaps, incident, closed, last_down, restored: incident !== null };
   const decides_from = Math.max(state.decides_from, resumed_at ?? 0);
   const decided = (at: number) => at >= decides_from;
   const counts = ({ at, config_version, from }: SeenResult) =>

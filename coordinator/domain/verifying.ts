@@ -2,7 +2,7 @@ import { ask, type Draft, progress } from './draft.ts';
 import { close, confirm, count, notes, open, raise } from './incident.ts';
 import type { Incident, ProbeView, SeenResult } from './incident-types.ts';
 import { askAgain, askFirst } from './looks.ts';
-import { failureOf, newestOf, tally, together } from './views.ts';
+import { failureOf, isOfLastDown, newestOf, tally, together } from './views.ts';
 
 /** What results do to an incident that is not confirmed, or not open yet (rules 8 to 11 and 14). */
 
@@ -14,7 +14,9 @@ type Pair = { readonly second: ProbeView; readonly partner: ProbeView };
 /** The failing view that confirms, and the failure of another continent that it stands beside: never two of one continent. */
 const confirming = (draft: Draft, incident: Incident): Pair | undefined => {
   const { rules, state, reach } = draft;
-  const { failing } = tally(state.views, state.clock, reach.turn_ms);
+  const views = tally(state.views, state.clock, reach.turn_ms).failing;
+  // One that lies beside an outage that is over is not confirmed by what was that outage (rule 3).
+  const failing = isOfLastDown(state, incident.started_at) ? views.filter(({ at }) => !isOfLastDown(state, at)) : views;
   const pairs: Pair[] = [];
   for (const second of failing) {
     if (rules.another_continent_confirms && second.from.continent === incident.seen?.continent) continue;

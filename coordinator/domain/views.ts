@@ -1,6 +1,6 @@
 import type { Continent } from '../../shared/base/continents.ts';
 import type { Outcome } from '../../shared/checks/result.ts';
-import type { Failure, ProbeView, SeenResult } from './incident-types.ts';
+import type { Failure, MonitorState, ProbeView, SeenResult } from './incident-types.ts';
 import { heartbeatParams } from './incident-types.ts';
 
 /** When what a failing check found began: a missed deadline for a heartbeat (rule 20), else the start of the check. */
@@ -56,6 +56,10 @@ export const newestOf = (views: readonly ProbeView[], continent: Continent): Pro
   for (const view of views) if (view.from.continent === continent && (!newest || counts(view, newest))) newest = view;
   return newest;
 };
+
+/** Whether a failure that started then was the confirmed outage that ended last: when it comes late it is no evidence of another (rule 3). */
+export const isOfLastDown = ({ last_down }: Pick<MonitorState, 'last_down'>, at: number): boolean =>
+  last_down !== null && at >= last_down.from && at < last_down.to;
 
 /** F and P of the rules as the views themselves: one for each continent that has seen the monitor within two of its turns before `time`. */
 export type Tally = { readonly failing: readonly ProbeView[]; readonly passing: readonly ProbeView[] };

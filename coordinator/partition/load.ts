@@ -8,7 +8,7 @@ import type { Directory } from '../probes/directory.ts';
 import { observerOf } from '../probes/observers.ts';
 import { readCheckpoint } from '../store/checkpoints.ts';
 import type { Sql } from '../store/database.ts';
-import { type KeptFailure, keptFailures, lastClosed, openIncidents, recentGaps } from '../store/incidents-write.ts';
+import { type KeptFailure, keptFailures, lastClosed, lastDowns, openIncidents, recentGaps } from '../store/incidents-write.ts';
 import type { Lease } from '../store/leases.ts';
 import { lastPauses, type NewestResult, newestResults, resultsWithin } from '../store/partition-read.ts';
 import { type MonitorRow, monitorsOfPartition, targetHash, watchedOf } from '../store/watched.ts';
@@ -58,11 +58,12 @@ const keptOf = ({ seen, confirmed }: Incident, monitor: MonitorRow, failures: re
 /** Rebuilds what the owner of a partition must know, from the database alone. */
 export const loadPartition = async (lease: Lease, { sql, directory, roster, now }: Loading): Promise<PartitionState> => {
   const { partition } = lease;
-  const [stored, incidents, kept, closed, gaps, pauses, marks] = await Promise.all([
+  const [stored, incidents, kept, closed, downs, gaps, pauses, marks] = await Promise.all([
     readCheckpoint(sql, partition),
     openIncidents(sql, partition),
     keptFailures(sql, partition),
     lastClosed(sql, partition, { after: now - gapsBackMs, most: mostClosed }),
+    lastDowns(sql, partition, now - gapsBackMs),
     recentGaps(sql, partition, now - gapsBackMs),
     lastPauses(sql, partition),
     watermarksOfPartition(sql, partition),
@@ -119,6 +120,7 @@ export const loadPartition = async (lease: Lease, { sql, directory, roster, now 
         resumed_at: pause?.ended_at ?? null,
         incident,
         closed: closed.get(row.id) ?? [],
+        last_down: downs.get(row.id) ?? null,
         gaps: gaps.get(row.id) ?? [],
       });
       const due = nextTick(restored, network) ?? Number.POSITIVE_INFINITY;

@@ -3,6 +3,7 @@ import type { Roster } from '../../shared/checks/assignment.ts';
 import type { MonitorState, SeenResult, Watched } from '../domain/incident-types.ts';
 import { coveredByPass, goesWithoutSaying, tickOfQuiet } from '../domain/plain-pass.ts';
 import { reachOf } from '../domain/reach.ts';
+import { type Column, columnNames, makeColumns, noTime, outageOf, timeOf } from './monitor-columns.ts';
 import { createViews, type FlatGaps, flatGaps, gapsOf, isPlainPass, mostViews } from './views.ts';
 
 /**
@@ -75,26 +76,6 @@ const isQuiet = ({ incident, closed, restored, views }: MonitorState): boolean =
   return true;
 };
 
-const columnNames = ['key', 'target', 'version', 'changedAt', 'due', 'created', 'paused', 'clock', 'covered', 'from', 'ping'] as const;
-type Column = (typeof columnNames)[number];
-
-const noTime = Number.NaN;
-const timeOf = (value: number | undefined): number | null => (value === undefined || Number.isNaN(value) ? null : value);
-
-const makeColumns = (length: number): Record<Column, Float64Array> => ({
-  key: new Float64Array(length),
-  target: new Float64Array(length),
-  version: new Float64Array(length),
-  changedAt: new Float64Array(length),
-  due: new Float64Array(length).fill(Number.POSITIVE_INFINITY),
-  created: new Float64Array(length),
-  paused: new Float64Array(length),
-  clock: new Float64Array(length),
-  covered: new Float64Array(length),
-  from: new Float64Array(length),
-  ping: new Float64Array(length),
-});
-
 export const createMonitors = (): Monitors => {
   const slots = new Map<string, number>();
   const ids: (string | undefined)[] = [];
@@ -142,6 +123,7 @@ export const createMonitors = (): Monitors => {
       incident: null,
       sightings: [],
       closed: [],
+      last_down: outageOf(columns.downFrom[slot], columns.downTo[slot]),
       decides_from: columns.from[slot] ?? 0,
       beat_at: timeOf(columns.ping[slot]),
       restored: false,
@@ -158,6 +140,8 @@ export const createMonitors = (): Monitors => {
     columns.covered[slot] = state.covered_until;
     columns.from[slot] = state.decides_from;
     columns.ping[slot] = state.beat_at ?? noTime;
+    columns.downFrom[slot] = state.last_down?.from ?? noTime;
+    columns.downTo[slot] = state.last_down?.to ?? noTime;
     gaps[slot] = flatGaps(state.gaps, gaps[slot]);
     views.write(slot, state.views);
   };

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { continents } from '../../shared/base/continents.ts';
-import type { EvidenceRow, Gap, Incident, LedgerRow, Observer, Progress } from '../domain/incident-types.ts';
+import type { EvidenceRow, Gap, Incident, LedgerRow, Observer, Outage, Progress } from '../domain/incident-types.ts';
 import type { Queryable } from './database.ts';
 import { outcomeNumbers } from './results.ts';
 import type { Statement } from './statements.ts';
@@ -211,6 +211,18 @@ export const lastClosed = async (sql: Queryable, partition: number, { after, mos
         ),
       new Map<string, Incident[]>(),
     );
+};
+
+/** The confirmed outage of each monitor of a partition, heartbeats apart, that ended last, and after this time, by monitor. */
+export const lastDowns = async (sql: Queryable, partition: number, after: number): Promise<Map<string, Outage>> => {
+  const rows = await sql<{ monitor_id: string; started_at: Date; resolved_at: Date }[]>`
+    select i.monitor_id, i.started_at, i.resolved_at from monitors m, lateral (
+      select monitor_id, started_at, resolved_at from incidents
+      where monitor_id = m.id and confirmed_at is not null and resolved_at is not null order by started_at desc limit 1) i
+    where m.partition = ${partition} and m.type <> 'heartbeat' and i.resolved_at > ${new Date(after)}`;
+  return new Map(
+    rows.map(({ monitor_id, started_at, resolved_at }) => [monitor_id, { from: started_at.getTime(), to: resolved_at.getTime() }]),
+  );
 };
 
 /** The stretches without a usable result of a partition's monitors that last or ended after this time, oldest first, by monitor. */

@@ -46,6 +46,7 @@ export const createCoordinator = (parts: CoordinatorParts): Coordinator => {
       resumed_at: pause?.ended_at ?? null,
       told: within ? database.told(monitor, within) : [],
       incident,
+      last_down: database.lastDown(monitor),
       gaps: database.gaps(monitor),
     });
   });

@@ -7,6 +7,7 @@ import type {
   Incident,
   LedgerRow,
   MonitorEvent,
+  Outage,
   SeenResult,
   Watched,
 } from '../../coordinator/domain/incident-types.ts';
@@ -55,6 +56,8 @@ export type Database = {
   readonly ledger: (monitor: number, kind: 'paused' | 'unknown') => LedgerRow[];
   readonly gaps: (monitor: number) => Gap[];
   readonly openIncident: (monitor: number) => Incident | null;
+  /** The confirmed outage that ended last. */
+  readonly lastDown: (monitor: number) => Outage | null;
   /** Stored results that started in this time, of any order. */
   readonly told: (monitor: number, within: { readonly from: number; readonly to: number }) => readonly SeenResult[];
   readonly checkpoint: (monitor: number) => { readonly checkpoint: Checkpoint | null; readonly since: readonly SeenResult[] };
@@ -72,6 +75,7 @@ export const createDatabase = (
   const ledgers = watched.map(() => ({ paused: new Map<number, LedgerRow>(), unknown: new Map<number, LedgerRow>() }));
   const checkpoints = watched.map((): Since => ({ checkpoint: null, since: [] }));
   const open = new Map<number, Incident>();
+  const ended = new Map<number, Outage>();
   const stored = watched.map((): SeenResult[] => []);
 
   const applyAlert = (monitor: number, effect: Extract<Effect, { is: 'alert' }>) => {
@@ -88,7 +92,10 @@ export const createDatabase = (
   const apply = (monitor: number, effect: Effect) => {
     if (effect.is === 'incident') {
       database.incidents.set(effect.incident.id, { monitor, incident: effect.incident });
-      if (effect.incident.resolved_at === null) open.set(monitor, effect.incident);
+      const { started_at, confirmed_at, resolved_at } = effect.incident;
+      if (confirmed_at !== null && resolved_at !== null && resolved_at >= (ended.get(monitor)?.to ?? 0))
+        ended.set(monitor, { from: started_at, to: resolved_at });
+      if (resolved_at === null) open.set(monitor, effect.incident);
       else if (open.get(monitor)?.id === effect.incident.id) open.delete(monitor);
     } else if (effect.is === 'ledger') {
       const rows = ledgers[monitor]?.[effect.kind];
@@ -137,6 +144,7 @@ export const createDatabase = (
     gaps: (monitor) =>
       database.ledger(monitor, 'unknown').map(({ began_at, ended_at, interval_ms }) => ({ from: began_at, to: ended_at, interval_ms })),
     openIncident: (monitor) => open.get(monitor) ?? null,
+    lastDown: (monitor) => ended.get(monitor) ?? null,
     told: (monitor, { from, to }) => (stored[monitor] ?? []).slice(-2_000).filter(({ at }) => at >= from && at <= to),
     checkpoint: (monitor) => checkpoints[monitor] ?? { checkpoint: null, since: [] },
     keep: (monitor, checkpoint) => {

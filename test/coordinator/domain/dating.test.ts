@@ -1,74 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { decide } from '../../../coordinator/domain/decide.ts';
-import type { Effect, Incident, MonitorState, SeenResult } from '../../../coordinator/domain/incident-types.ts';
-import { checkpointOf, restore } from '../../../coordinator/domain/restore.ts';
-import { without } from '../../../coordinator/domain/rules.ts';
-import { mostSightings, toldIn } from '../../../coordinator/domain/sightings.ts';
-import type { Continent } from '../../../shared/base/continents.ts';
-import { at, refused, rosterOf, story } from './story.ts';
+import { mostSightings } from '../../../coordinator/domain/sightings.ts';
+import { places, roster, type Seen, told } from './restarted-story.ts';
+import { at, story } from './story.ts';
 
 /** Rule 3: an open incident is dated by all that is stored, as if it had come in order of start, whatever came when and whoever was restarted. */
-
-const places = ['Africa', 'Asia', 'Europe'] as const satisfies readonly Continent[];
-const roster = rosterOf(places);
-type Seen = readonly [place: Continent, second: number, ok?: 'ok'];
-
-const resultOf = ([place, second, ok]: Seen): SeenResult => ({
-  ...{ seq: 1, monitor: 'monitor', config_version: 1, at: at(second), took_ms: 50, outcome: ok ?? 'fail', cause: ok ? null : refused },
-  ...{ phases: null, evidence: ok ? null : { from: place, second }, look: null, quarantined: false, handed_over: false },
-  from: { probe: `probe-${place}`, name: place, continent: place },
-});
-
-const told = () => {
-  let state: MonitorState = story(places).state();
-  const stored: SeenResult[] = [];
-  const incidents = new Map<string, Incident>();
-  const effects: Effect[] = [];
-  let ids = 0;
-  const moment = {
-    now: at(500),
-    network: roster,
-    rules: without('unobserved_lapses'),
-    newId: () => {
-      ids += 1;
-      return `id-${ids}`;
-    },
-  };
-  const tell = (...list: Seen[]) => {
-    for (const seen of list) {
-      const result = resultOf(seen);
-      const decision = decide(state, { is: 'result', result }, moment);
-      state = decision.state;
-      stored.push({ ...result, evidence: null });
-      effects.push(...decision.effects);
-      for (const effect of decision.effects) if (effect.is === 'incident') incidents.set(effect.incident.id, effect.incident);
-    }
-  };
-  /** The coordinator ends, and another begins from what the database holds. */
-  const restart = () => {
-    const { watched, incident, gaps } = state;
-    const within = incident && toldIn(incident, watched, roster);
-    const inTime = stored.filter((one) => within && one.at >= within.from && one.at <= within.to);
-    const checkpoint = { ...checkpointOf(state), views: [] };
-    // Of each probe the newest is read, whichever came last.
-    const byTime = stored.toSorted((one, other) => one.at - other.at);
-    const newest = [...new Map(byTime.map((one) => [one.from.probe, one])).values()];
-    state = restore({ watched, checkpoint, results: newest, told: inTime, resumed_at: null, incident, gaps });
-  };
-  const short = (time: number | null) => (time === null ? null : (time - at(0)) / 1000);
-  return {
-    tell,
-    restart,
-    state: () => state,
-    dates: () =>
-      [...incidents.values()].map(({ started_at, seen, confirmed_at, confirmed, resolved_at }) => [
-        ...[seen?.continent, short(started_at), confirmed?.continent ?? null, short(confirmed_at), short(resolved_at)],
-      ]),
-    evidence: (part: 'seen' | 'confirmed') =>
-      effects.flatMap((effect) => (effect.is === 'evidence' && effect.row.part === part ? [effect.row.evidence] : [])).at(-1),
-  };
-};
 
 describe('rule 3: what is handed over late dates an open incident anew', () => {
   test('by all that was stored, not only by the newest of each view', () => {

@@ -30,6 +30,7 @@ test('a state is plain data, and is rebuilt from checkpoint, open incident and l
         results: [],
         resumed_at: null,
         incident: kept.incident,
+        last_down: kept.last_down,
         gaps: kept.gaps,
       });
       const bare = (views: typeof state.views) =>

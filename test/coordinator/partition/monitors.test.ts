@@ -50,6 +50,7 @@ const state: fc.Arbitrary<MonitorState> = fc
     decides_from: time,
     beat_at: fc.option(time),
     gaps: fc.array(gap, { maxLength: 3 }),
+    last_down: fc.option(fc.record({ from: time, to: time })),
   })
   .map(({ watched: of, ...more }) => ({ ...createState(of), ...more }));
 
