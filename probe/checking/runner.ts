@@ -10,11 +10,34 @@ import { CheckDeadline } from '../checks/check-deadline.ts';
 import type { Guard } from '../checks/guard.ts';
 import { createPulse } from '../presence/held-up.ts';
 import { CheckRun } from './check-run.ts';
-import { createLastChecks } from './last-checks.ts';
-import { createPaces } from './paces.ts';
+import { createPaces, slowAfterMs } from './paces.ts';
 import { createPerforming } from './performing.ts';
 import type { Reachability } from './reachability.ts';
 import { createSelfCheck } from './self-check.ts';
+
+/** What the last check of each monitor here was like. A monitor is known if its last check was slow, or failed. */
+type LastChecks = {
+  readonly isSlow: (monitor: string) => boolean;
+  /** Returns whether it is news, which is urgent: a failure, or the first pass after failures. */
+  readonly note: (monitor: string, outcome: Verdict['outcome'], lastedMs: number) => boolean;
+};
+
+const createLastChecks = (): LastChecks => {
+  const slow = new Set<string>();
+  const failing = new Set<string>();
+  return {
+    isSlow: (monitor) => slow.has(monitor),
+    note: (monitor, outcome, lastedMs) => {
+      if (lastedMs > slowAfterMs) slow.add(monitor);
+      else slow.delete(monitor);
+      if (outcome === 'fail') {
+        failing.add(monitor);
+        return true;
+      }
+      return outcome === 'ok' && failing.delete(monitor);
+    },
+  };
+};
 
 /**
  * Performs checks: turns of the schedule and looks, never two of one monitor at once.

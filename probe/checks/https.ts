@@ -3,7 +3,7 @@ import { noPhases, type Verdict } from '../../shared/checks/result.ts';
 import { BodyMemory, type BodyShare } from './body-memory.ts';
 import type { Check, CheckContext } from './check.ts';
 import type { CheckDeadline } from './check-deadline.ts';
-import { type Connected, connectFirst } from './https-connect.ts';
+import { type Connected, connectFirst, openSocket } from './https-connect.ts';
 import { decoded } from './https-decode.ts';
 import { type ExchangeRequest, exchange } from './https-exchange.ts';
 import { type Families, type IpFamily, type Lookup, type LookupAnswer, tellsOfName } from './https-lookup.ts';
@@ -16,7 +16,6 @@ import {
   ownCodes,
   type RedirectEnd,
 } from './https-observation.ts';
-import { openSocket } from './https-open.ts';
 import { isRedirect, nextRequest, type Plan, planOf, type Request, requestBytes } from './https-plan.ts';
 import { readerLimits } from './https-reader.ts';
 import type { Trust } from './https-trust.ts';

@@ -5,10 +5,34 @@ import type { Bus } from '../../shared/bus/nats.ts';
 import type { Result } from '../../shared/checks/result.ts';
 import { atSharedTick } from '../presence/shared-tick.ts';
 import { createReporterGate } from './bus-gate.ts';
-import { createSpoolKeeper } from './keeper.ts';
-import { createOldMark } from './old-mark.ts';
 import { askedToRewind, came, landedUpTo, ownedBy } from './route.ts';
 import { createSenders, type PartitionSender, type SendersOptions } from './senders.ts';
+import { createSpoolKeeper } from './spool.ts';
+
+/**
+ * The highest number that had been given three seconds ago: what a probe must have handed over to say that it keeps nothing (rule 4). Remembers a
+ * few of the latest.
+ */
+type OldMark = {
+  /** This is the highest number given now. */
+  readonly note: (at: number, seq: number) => void;
+  readonly seq: () => number;
+};
+
+/** A second more than what is no news may wait for its turn. */
+const oldAfterMs = 3_000;
+const noteEveryMs = 500;
+
+export const createOldMark = (at: number, seq: number): OldMark => {
+  const marks = [{ at, seq }];
+  return {
+    note: (now, highest) => {
+      if (now - (marks.at(-1)?.at ?? 0) >= noteEveryMs) marks.push({ at: now, seq: highest });
+      while (marks.length > 1 && now - (marks[1]?.at ?? now) >= oldAfterMs) marks.shift();
+    },
+    seq: () => marks[0]?.seq ?? 0,
+  };
+};
 
 /**
  * Hands the spool over to the bus: batches of one partition, signed, in order. How far each partition is, is decided in route.ts.

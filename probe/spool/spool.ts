@@ -1,15 +1,15 @@
 import { join } from 'node:path';
+import type { Clock } from '../../shared/base/clock.ts';
 import type { Log } from '../../shared/base/log.ts';
 import { passText, wholeText } from '../../shared/bus/batch-text.ts';
 import { partitionCount, partitionOf } from '../../shared/bus/subjects.ts';
 import type { Result } from '../../shared/checks/result.ts';
-import { createSpoolCommitted } from './committed.ts';
+import { atSharedTick } from '../presence/shared-tick.ts';
 import { createSpoolIndex, type SpoolIndex } from './index-ring.ts';
-import { openSpoolMarks, readSavedLine, seqStride } from './marks.ts';
+import { createSpoolCommitted, openSpoolMarks, readSavedLine, seqStride } from './marks.ts';
 import { createSpoolSaving } from './saving.ts';
 import { openSegments, type Place } from './segments.ts';
-import { type Taken, takeAfter } from './take.ts';
-import { createSpoolTexts } from './texts.ts';
+import { createSpoolTexts, type Taken, takeAfter } from './take.ts';
 
 /**
  * The results that the coordinator has not committed yet, on disk before anybody else hears of them (rule 6).
@@ -181,6 +181,58 @@ export const openSpool = async (options: {
       await saving.save();
       await committed.remember();
       await segments.close();
+    },
+  };
+};
+
+/**
+ * When the spool goes to the disk: what came is written in the same turn of the loop, and synced once a second.
+ *
+ * Modes of the writing: `idle` → `asked` (more goes along) → `idle`.
+ */
+type SpoolKeeper = {
+  /** On disk at once and not when it is sent: a probe that is killed in between has seen it all the same. */
+  readonly saveSoon: () => void;
+  /** Settles when no sync is under way. */
+  readonly stop: () => Promise<void>;
+};
+
+const syncEveryMs = 1_000;
+
+export const createSpoolKeeper = (parts: {
+  readonly spool: Spool;
+  readonly clock: Clock | undefined;
+  /** When in the second it syncs: probes have moments of their own. */
+  readonly phase: number;
+  readonly log: Log;
+}): SpoolKeeper => {
+  const { spool, clock, phase, log } = parts;
+  let isSaveAsked = false;
+  let syncing: Promise<void> | undefined;
+
+  const sync = (): void => {
+    syncing ??= spool
+      .tick()
+      .catch((error: unknown) => log.error({ err: error }, 'the spool could not be synced'))
+      .finally(() => {
+        syncing = undefined;
+      });
+  };
+  const syncer = atSharedTick(syncEveryMs, sync, { clock, phase });
+
+  return {
+    saveSoon: () => {
+      if (isSaveAsked) return;
+      isSaveAsked = true;
+      // Results that come in one turn of the loop go in one write.
+      setImmediate(() => {
+        isSaveAsked = false;
+        void spool.save();
+      });
+    },
+    stop: async () => {
+      syncer.stop();
+      await syncing;
     },
   };
 };

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { needsSelfCheck, reachedTarget, settle } from '../../../probe/checks/fault.ts';
+import { needsSelfCheck, reachedTarget, settle } from '../../../probe/checking/self-check.ts';
 import type { Cause } from '../../../shared/checks/cause.ts';
 import { causeLayer, causeSentence } from '../../../shared/checks/causes.ts';
 import { dnsCauses } from '../../../shared/checks/dns/causes.ts';
