@@ -49,7 +49,7 @@ import { createTwins } from './probes/twins.ts';
 import { createUncheckable } from './probes/uncheckable.ts';
 import { createWhereabouts } from './probes/whereabouts.ts';
 import { standingOf } from './standing.ts';
-import { alertsChannel } from './store/alerts-release.ts';
+import { alertsChannel } from './store/alerts.ts';
 import { type Sql, timeOf, wayOf } from './store/database.ts';
 import { installationId } from './store/installation.ts';
 import { listenTo } from './store/listening.ts';

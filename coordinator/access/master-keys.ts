@@ -1,8 +1,7 @@
 import { hkdfSync } from 'node:crypto';
 import { decrypt, encrypt } from '../../shared/base/encryption.ts';
 import type { Queryable } from '../store/database.ts';
-import { keptKey, writeKeptKey } from '../store/probe-network-keys.ts';
-import type { WrappedKey } from '../store/secret-keys.ts';
+import { keptKey, type WrappedKey, writeKeptKey } from '../store/secret-keys.ts';
 
 /**
  * SECRET_KEY and, while it is being replaced, the one before it. Which of both is in force is not a matter of who was started when: it is the

@@ -1,7 +1,7 @@
 import type { Clock } from '../../shared/base/clock.ts';
 import type { Log } from '../../shared/base/log.ts';
 import { mayTell, release } from '../domain/alerting.ts';
-import { type HeldAlert, heldAlerts, releaseAlerts } from '../store/alerts-release.ts';
+import { type HeldAlert, heldAlerts, releaseAlerts } from '../store/alerts.ts';
 import { coverOfMonitors } from '../store/cover.ts';
 import type { Sql } from '../store/database.ts';
 import type { Lease } from '../store/leases.ts';

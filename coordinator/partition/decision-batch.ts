@@ -45,7 +45,7 @@ export type Entry = Kept & { told: Told };
 
 /**
  * One batch of decisions of a partition while it is made: what was decided about as many events as there were, on top of a state that it does not
- * touch. The state follows when it is committed (decision-commit.ts); a batch that fails is simply forgotten.
+ * touch. The state follows when it is committed (settle.ts); a batch that fails is simply forgotten.
  *
  * Modes: `open` → `adopted` (the state is now so, and nothing more is decided in it).
  */

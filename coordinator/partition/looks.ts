@@ -1,3 +1,4 @@
+import { createTicker } from '../../shared/actor/ticker.ts';
 import type { Clock } from '../../shared/base/clock.ts';
 import type { Continent } from '../../shared/base/continents.ts';
 import type { Log } from '../../shared/base/log.ts';
@@ -10,11 +11,102 @@ import { type Allowances, type Budget, emptyBudget, spend } from '../domain/samp
 import { type Asked, isForgotten, mayAsk, neverAsked } from '../domain/target-budget.ts';
 import { type Figures, noFigures } from '../house/figures.ts';
 import type { Assignments } from '../probes/assignments.ts';
-import { placedOf } from '../probes/placed.ts';
 import { type Sql, wayOf } from '../store/database.ts';
-import { type MonitorRow, monitorsById } from '../store/watched.ts';
+import { type MonitorRow, monitorsById, placedOf } from '../store/watched.ts';
 import type { LookWish } from './decision-batch.ts';
-import { createFirstLooks } from './first-looks.ts';
+
+/**
+ * First looks at monitors that are new, resumed or changed. Somebody waits for each of them, so none is left out when a thousand are made at
+ * once: they wait for room, as fast as one probe does them without letting its turns come late.
+ *
+ * Modes of a look: waiting (one for each monitor, in the order in which they were wished for) → asked, or needless (its first turn has come,
+ * the monitor is gone, nobody can look).
+ */
+type FirstLooks = {
+  /** Takes those of them that are first looks. */
+  readonly wish: (wishes: readonly LookWish[]) => void;
+  readonly close: () => Promise<void>;
+};
+
+type First = { readonly look: string; readonly before: number };
+
+/** What first looks may take of all probes together and of one. */
+const firstAllowed: Allowances = { all: { perSecond: 1_000, burst: 1_000 }, probe: { perSecond: 300, burst: 300 } };
+const firstsEveryMs = 100;
+/** So many of a continent are looked through at most each time: those of a probe that has no room now do not hold up those of others for long. */
+const firstsWindow = 200;
+/** So many are read at a time, and no more when nobody had room for any of them: what is read in vain is read again. */
+const firstsAtOnce = 40;
+/** What is wished for beyond this is seen at its turn. */
+const mostFirsts = 200_000;
+
+const createFirstLooks = (parts: {
+  readonly bus: Bus;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly roster: () => Roster;
+  readonly rowsOf: (wishes: readonly Pick<LookWish, 'monitor'>[]) => Promise<ReadonlyMap<string, MonitorRow>>;
+  readonly send: (row: MonitorRow, look: string, probe: RosterProbe, continent: Continent) => Promise<void>;
+}): FirstLooks => {
+  const { bus, clock, log, roster, rowsOf, send } = parts;
+  const waiting = new Map<Continent, Map<string, First>>();
+  let budget: Budget = emptyBudget;
+
+  const hasRoom = (probe: RosterProbe): boolean => {
+    const spent = spend(budget, probe.id, clock.now(), firstAllowed);
+    budget = spent.budget;
+    return spent.granted;
+  };
+
+  const ask = async (continent: Continent, queue: Map<string, First>): Promise<void> => {
+    const all = [...queue.entries().take(firstsWindow)].map(([monitor, first]) => ({ monitor, first }));
+    for (let from = 0; from < all.length; from += firstsAtOnce) {
+      const next = all.slice(from, from + firstsAtOnce);
+      const rows = await rowsOf(next);
+      let left = 0;
+      for (const { monitor, first } of next) {
+        const row = rows.get(monitor);
+        const probe = row && row.paused_at === null && clock.now() < first.before ? probeOf(placedOf(row), continent, roster()) : undefined;
+        if (row && probe && !hasRoom(probe)) left += 1;
+        else {
+          if (queue.get(monitor) === first) queue.delete(monitor);
+          if (row && probe) await send(row, first.look, probe, continent);
+        }
+      }
+      if (left === next.length) break;
+    }
+    if (queue.size === 0) waiting.delete(continent);
+  };
+
+  const ticker = createTicker({
+    everyMs: firstsEveryMs,
+    tick: async () => {
+      if (!bus.isConnected()) return;
+      for (const [continent, queue] of waiting) await ask(continent, queue);
+    },
+    onFailure: (error) => log.warn({ err: error, waiting: waiting.size }, 'first looks could not be asked for; they are tried again'),
+  });
+
+  return {
+    wish: (wishes) => {
+      let isNew = false;
+      for (const { monitor, look, continents, when } of wishes) {
+        if (typeof when === 'string') continue;
+        // Wished for anew, perhaps elsewhere: the roster has changed. Where it waits already it keeps its place.
+        for (const [continent, queue] of waiting) if (!continents.includes(continent)) queue.delete(monitor);
+        for (const continent of continents) {
+          const queue = waiting.get(continent) ?? new Map<string, First>();
+          if (queue.size >= mostFirsts && !queue.has(monitor)) continue;
+          waiting.set(continent, queue);
+          queue.set(monitor, { look, before: when.before });
+          isNew = true;
+        }
+      }
+      if (isNew) ticker.hurry();
+    },
+    close: ticker.stop,
+  };
+};
 
 /**
  * Turns the wish that somebody looks now into messages to probes. A look that gets lost is no harm: what is still open asks again.

@@ -4,7 +4,6 @@ import type { Roster } from '../../shared/checks/assignment.ts';
 import type { Lease } from '../store/leases.ts';
 import { adoptAhead, decideAhead, type WaitingRoom } from './ahead-of-handover.ts';
 import { beginDecisions, type DecisionBatch, decideOn } from './decision-batch.ts';
-import { unitWithCheckpoint } from './decision-commit.ts';
 import { takeDeliveries } from './intake.ts';
 import { loadPartition } from './load.ts';
 import { done, type PartitionAnswer, type PartitionMessage } from './message.ts';
@@ -12,7 +11,7 @@ import { drainOutbox } from './outbox.ts';
 import type { PartitionParts } from './partition-parts.ts';
 import { type ReconcileTurn, takeTurn } from './reconcile.ts';
 import { retryAsked } from './retry.ts';
-import { observeAll, settle } from './settle.ts';
+import { observeAll, settle, unitWithCheckpoint } from './settle.ts';
 import type { PartitionState } from './state.ts';
 import { askUnseen, wantsFirstLooks } from './unanswered-first-looks.ts';
 

@@ -4,7 +4,7 @@ import type { PassColumns } from '../store/results.ts';
 import type { Monitors } from './monitors.ts';
 
 /**
- * Passes of a batch that only move numbers (domain/quiet.ts), by far the most of what comes: they are decided about without an object for each.
+ * Passes of a batch that only move numbers (domain/plain-pass.ts), by far the most of what comes: they are decided about without an object for each.
  * `slots`: by their place in the batch where their monitors are kept, −1 for what is none of them.
  */
 export type Passes = { readonly probe_key: number; readonly from: Observer; readonly batch: Batch; readonly slots: Int32Array };

@@ -7,9 +7,8 @@ import type { Roster, RosterProbe } from '../../shared/checks/assignment.ts';
 import { timeoutMs } from '../../shared/checks/kind-config.ts';
 import { continentsOf, probeOf } from '../../shared/checks/placement.ts';
 import type { AskedProbe, TrialAnswer, TrialOwner, TrialSoFar, WantedTrial } from '../domain/trial.ts';
-import type { MonitorRow } from '../store/watched.ts';
+import { type MonitorRow, placedOf } from '../store/watched.ts';
 import type { Assignments } from './assignments.ts';
-import { placedOf } from './placed.ts';
 
 /**
  * Tries a config once from every continent that could check it (rule 41), and keeps the answers in memory for a moment.

@@ -1,5 +1,5 @@
 import type { Continent } from '../../shared/base/continents.ts';
-import { type AlertWrite, writeAlerts, writeDowns } from './alerts-write.ts';
+import { type AlertWrite, writeAlerts, writeDowns } from './alerts.ts';
 import { type StoredCheckpoint, writeCheckpoint } from './checkpoints.ts';
 import type { CommitSlot } from './commit-slot.ts';
 import type { Queryable, Sql } from './database.ts';

@@ -1,6 +1,6 @@
 import type { Role, Scope } from '../domain/organisation.ts';
 import type { PlanName } from '../domain/plan.ts';
-import { textsLiteral } from './array-literals.ts';
+import { textsLiteral } from './arrays.ts';
 import type { Queryable } from './database.ts';
 
 /** An access token of an assistant with everything that a call depends on, as it is now. */

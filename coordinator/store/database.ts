@@ -1,5 +1,5 @@
 import postgres from 'postgres';
-import { arrayTypes } from './array-types.ts';
+import { arrayTypes } from './arrays.ts';
 import { type CommitSlot, createCommitSlot } from './commit-slot.ts';
 import { startupFiller } from './database-frames.ts';
 import type { LineOptions } from './database-line.ts';

@@ -1,5 +1,5 @@
 import postgres from 'postgres';
-import { numbersLiteral } from './array-literals.ts';
+import { numbersLiteral } from './arrays.ts';
 import type { Queryable } from './database.ts';
 import type { Statement } from './statements.ts';
 

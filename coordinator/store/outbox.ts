@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { numbersLiteral } from './array-literals.ts';
+import { numbersLiteral } from './arrays.ts';
 import type { Queryable } from './database.ts';
 import { executeAll, type Statement } from './statements.ts';
 

@@ -1,5 +1,5 @@
 import type { Outcome } from '../../shared/checks/result.ts';
-import { numbersLiteral } from './array-literals.ts';
+import { numbersLiteral } from './arrays.ts';
 import type { Queryable } from './database.ts';
 import { outcomeOf } from './results.ts';
 

@@ -1,4 +1,4 @@
-import { textsLiteral } from './array-literals.ts';
+import { textsLiteral } from './arrays.ts';
 import type { Queryable } from './database.ts';
 
 export type PasskeyRow = {

@@ -1,4 +1,4 @@
-import { numbersLiteral } from './array-literals.ts';
+import { numbersLiteral } from './arrays.ts';
 import type { Queryable } from './database.ts';
 import { jsonText } from './incidents-write.ts';
 

@@ -1,6 +1,6 @@
 import { codeOf } from '../../shared/base/error-code.ts';
 import type { Outcome, Phases } from '../../shared/checks/result.ts';
-import { numbersLiteral, textsLiteral } from './array-literals.ts';
+import { numbersLiteral, textsLiteral } from './arrays.ts';
 import type { Queryable } from './database.ts';
 import type { Statement } from './statements.ts';
 

@@ -71,3 +71,14 @@ export const rewriteKept = async (sql: Queryable, { place, id, box }: Kept): Pro
       where organisation_id = split_part(${id}, ' ', 1)::uuid and call = decode(split_part(${id}, ' ', 2), 'hex')`;
   else await sql`update beat_tokens set token = ${Buffer.from(box)} where fingerprint = decode(${id}, 'hex')`;
 };
+
+export const keptKey = async (sql: Queryable, purpose: string): Promise<Uint8Array | undefined> => {
+  const [row] = await sql<{ wrapped: Uint8Array }[]>`select wrapped from kept_keys where purpose = ${purpose}`;
+  return row?.wrapped;
+};
+
+export const writeKeptKey = async (sql: Queryable, purpose: string, wrapped: Uint8Array): Promise<void> => {
+  await sql`
+    insert into kept_keys (purpose, wrapped) values (${purpose}, ${Buffer.from(wrapped)})
+    on conflict (purpose) do update set wrapped = excluded.wrapped`;
+};

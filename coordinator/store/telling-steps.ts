@@ -4,7 +4,7 @@ import type { Bucket } from '../domain/telling/bucket.ts';
 import type { Flapping } from '../domain/telling/flapping.ts';
 import type { Hours } from '../domain/telling/hours.ts';
 import type { HeldBy, StepEvent } from '../domain/telling/step.ts';
-import { numbersLiteral } from './array-literals.ts';
+import { numbersLiteral } from './arrays.ts';
 import type { Queryable } from './database.ts';
 import { jsonText } from './incidents-write.ts';
 

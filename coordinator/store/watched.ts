@@ -4,6 +4,7 @@ import { hashOf } from '../../shared/checks/hash.ts';
 import { insideOf } from '../../shared/checks/inside.ts';
 import { timeoutMs } from '../../shared/checks/kind-config.ts';
 import type { Kind } from '../../shared/checks/kinds.ts';
+import type { Placed } from '../../shared/checks/placement.ts';
 import { defaultName } from '../../shared/checks/target.ts';
 import type { Watched } from '../domain/incident-types.ts';
 import type { Queryable } from './database.ts';
@@ -79,3 +80,13 @@ export const watchedOf = (row: MonitorRow): Watched => {
 
 /** Equal for targets on the same host. */
 export const targetHash = ({ type, target }: Pick<MonitorRow, 'type' | 'target'>): number => hashOf(defaultName(type, target) ?? target);
+
+/** What placement needs of a monitor's row. */
+export const placedOf = (row: MonitorRow): Placed => ({
+  monitor: row.id,
+  interval_ms: row.interval_s * 1_000,
+  ordinal: row.key,
+  continents: continentsIn(row.config),
+  probe: probeIn(row.config),
+  inside: insideOf(row.type, row.target, row.config)?.addresses,
+});

@@ -1,4 +1,4 @@
-import { numbersLiteral, textsLiteral } from './array-literals.ts';
+import { numbersLiteral, textsLiteral } from './arrays.ts';
 import type { Queryable } from './database.ts';
 import type { Statement } from './statements.ts';
 

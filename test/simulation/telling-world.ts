@@ -1,11 +1,10 @@
 /** The pure rules of telling in a small world: one channel, some monitors that go down and up, and a receiver that is away at times. */
-import { tryAgain } from '../../coordinator/domain/telling/back-off.ts';
+
 import { fullBucket, gather } from '../../coordinator/domain/telling/bucket.ts';
 import { isCovered } from '../../coordinator/domain/telling/coverage.ts';
-import { isLastResort } from '../../coordinator/domain/telling/delivery.ts';
+import { isLastResort, tryAgain } from '../../coordinator/domain/telling/delivery.ts';
 import { flappingOf } from '../../coordinator/domain/telling/flapping.ts';
-import { reminderAfter } from '../../coordinator/domain/telling/reminders.ts';
-import { dispose, type StepEvent } from '../../coordinator/domain/telling/step.ts';
+import { dispose, reminderAfter, type StepEvent } from '../../coordinator/domain/telling/step.ts';
 import type { TellingRules } from '../../coordinator/domain/telling/telling-rules.ts';
 
 export type Span = { readonly from: number; readonly to: number };

@@ -4,6 +4,12 @@ import { type Flapping, longMs, steadyMs } from './flapping.ts';
 import { type Hours, withinHours } from './hours.ts';
 import { allTellingRules, type TellingRules } from './telling-rules.ts';
 
+const dayMs = 86_400_000;
+
+/** How long after what was told before it the n-th reminder (from 1) comes: at doubling distances up to a day (rule 35). */
+export const reminderAfter = (reminder_s: number, n: number, rules: TellingRules = allTellingRules): number =>
+  rules.reminders_double ? Math.min(reminder_s * 1_000 * 2 ** Math.min(n - 1, 20), dayMs) : reminder_s * 1_000;
+
 /**
  * One event of one incident for one channel, and what becomes of it: it is due now, or held until a moment at which it is asked again, or
  * dropped for good. Asked anew each time, so that what changed meanwhile counts.

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { createAlerter } from '../../../coordinator/alerts/alerter.ts';
-import { writeAlerts } from '../../../coordinator/store/alerts-write.ts';
+import { writeAlerts } from '../../../coordinator/store/alerts.ts';
 import { takeLeases } from '../../../coordinator/store/leases.ts';
 import { inTransaction } from '../../../coordinator/store/transactions.ts';
 import { newId } from '../../../shared/base/ids.ts';

@@ -1,6 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import { heldAlerts, type Owned, releaseAlerts } from '../../../coordinator/store/alerts-release.ts';
-import { writeAlerts, writeDowns } from '../../../coordinator/store/alerts-write.ts';
+import { heldAlerts, type Owned, releaseAlerts, writeAlerts, writeDowns } from '../../../coordinator/store/alerts.ts';
 import { takeLeases } from '../../../coordinator/store/leases.ts';
 import { executeAll } from '../../../coordinator/store/statements.ts';
 import { inTransaction } from '../../../coordinator/store/transactions.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { tryAgain } from '../../../../coordinator/domain/telling/back-off.ts';
-import { reminderAfter } from '../../../../coordinator/domain/telling/reminders.ts';
+import { tryAgain } from '../../../../coordinator/domain/telling/delivery.ts';
+import { reminderAfter } from '../../../../coordinator/domain/telling/step.ts';
 
 describe('rule 31: when a message is tried again', () => {
   test('rule 31: after 1 s, 5 s, 30 s, 2 min, 10 min, then hourly for a day, then no more', () => {
