@@ -12,13 +12,13 @@ const patienceMs = 4_000;
 
 type Asking<Asked extends readonly unknown[], Told> = (...asked: Asked) => Promise<Told>;
 
-/** The same asking, refused with `database_unavailable` where the database is what does not answer. */
+/** The same asking, refused with `unavailable` where the database is what does not answer. */
 export type Patiently = <Asked extends readonly unknown[], Told>(ask: Asking<Asked, Told>) => Asking<Asked, Told>;
 
 /** What callers are told while the database is away. */
 export const unavailable = (): Refusal =>
   new Refusal(
-    'database_unavailable',
+    'unavailable',
     'The database does not answer right now. Try again in a moment; look first whether what you asked for was done all the same.',
   );
 

@@ -76,6 +76,6 @@ export const refusalsOf = (
   'request_malformed',
   'headers_too_large',
   'rate_limited',
-  'database_unavailable',
+  'unavailable',
   'internal',
 ];

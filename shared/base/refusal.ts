@@ -131,7 +131,7 @@ export const refusalCodes = {
   body_too_large: 'too_large',
   headers_too_large: 'too_large',
   method_not_allowed: 'wrong_method',
-  database_unavailable: 'unavailable',
+  unavailable: 'unavailable',
   internal: 'internal',
 } as const satisfies Record<string, RefusalKind>;
 

@@ -94,7 +94,7 @@ describe('a coordinator whose database is not there yet', () => {
     await eventually(() => begun.said().includes('waits for the database'));
     expect(await partsOf(begun.url)).toMatchObject([503, { database: false, partitions: false }]);
     const called = await fetch(`${begun.url}/api/v1/monitors`, { headers: { authorization: `Bearer ${house.owner.readWrite}` } });
-    expect([called.status, await called.json()]).toMatchObject([503, { error: { code: 'database_unavailable' } }]);
+    expect([called.status, await called.json()]).toMatchObject([503, { error: { code: 'unavailable' } }]);
     relay.heal();
     await begun.up;
     await eventually(async () => (await fetch(`${begun.url}/health`)).ok);

@@ -50,7 +50,7 @@ describe('while the database says nothing at all', () => {
     for (const answer of await Promise.all(asked)) {
       expect(answer.status).toBe(503);
       expect(answer.headers.get('retry-after')).toMatch(/^\d+$/);
-      expect(await answer.json()).toMatchObject({ error: { code: 'database_unavailable' } });
+      expect(await answer.json()).toMatchObject({ error: { code: 'unavailable' } });
     }
     // Who comes anew is told at once, and nothing is left lying to be done later.
     expect((await create('afterwards')).status).toBe(503);

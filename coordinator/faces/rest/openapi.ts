@@ -129,7 +129,7 @@ const shared: Readonly<Record<string, string>> = {
   body_too_large: 'BodyTooLarge',
   headers_too_large: 'HeadersTooLarge',
   rate_limited: 'TooManyCalls',
-  database_unavailable: 'Unavailable',
+  unavailable: 'Unavailable',
   internal: 'Internal',
 };
 

@@ -71,7 +71,7 @@ const words: Partial<Record<RefusalCode, string>> = {
   body_too_large: 'The body is larger than 64 KiB, or than 2 MiB where many things may be named.',
   headers_too_large: 'The headers are larger than 16 KiB.',
   rate_limited: 'Too many calls; wait as long as `Retry-After` says.',
-  database_unavailable: 'The database does not answer; wait as long as `Retry-After` says.',
+  unavailable: 'The database or the bus does not answer; wait as long as `Retry-After` says.',
   internal: 'Something went wrong on our side.',
 };
 

@@ -143,7 +143,7 @@ export const statusRoutes = (app: FastifyInstance, { publishing, baseUrl, hasMai
   };
 
   const away = (request: FastifyRequest, reply: FastifyReply, error: unknown): FastifyReply => {
-    const isExpected = error instanceof Refusal && error.code === 'database_unavailable';
+    const isExpected = error instanceof Refusal && error.code === 'unavailable';
     if (!isExpected) log.error({ err: error, url: request.routeOptions.url }, 'a public page failed');
     const body = bodyFor(awayPage(`/status/-/${styleName}`));
     return send(request, reply, { kind: 'page', type: htmlType, body, status: 503, isPublic: false, headers: { 'retry-after': '10' } });

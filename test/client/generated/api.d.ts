@@ -2580,7 +2580,7 @@ export interface components {
                 "application/json": components["schemas"]["ErrorOut"];
             };
         };
-        /** @description `database_unavailable`: The database does not answer; wait as long as `Retry-After` says. */
+        /** @description `unavailable`: The database or the bus does not answer; wait as long as `Retry-After` says. */
         Unavailable: {
             headers: {
                 "Retry-After": components["headers"]["Retry-After"];

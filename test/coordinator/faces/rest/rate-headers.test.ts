@@ -35,7 +35,7 @@ test('every answer says how many calls are left, and for whom they are counted',
 test('also an answer that the database is away, and one that refuses a stranger who knocks too often', async () => {
   const away = await restServer({
     authenticate: async () => {
-      throw new Refusal('database_unavailable', 'The database does not answer.');
+      throw new Refusal('unavailable', 'The database does not answer.');
     },
   });
   const { statusCode, headers } = await away.app.inject({ url: '/api/v1/me', headers: { authorization: token } });
