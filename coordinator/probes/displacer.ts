@@ -19,7 +19,7 @@ export type Displacer = {
 
 type Parts = {
   /** On the system account, which hears who connects. */
-  readonly system: Bus;
+  readonly system: Pick<Bus, 'subscribe' | 'request'>;
   readonly account: string;
   readonly clock: Clock;
   readonly log: Log;
@@ -91,8 +91,9 @@ export const watchConnections = async (parts: Parts): Promise<Displacer> => {
     if (heard.success && connections.get(heard.data.client.user)?.client === heard.data.client.id)
       connections.delete(heard.data.client.user);
   });
-  /** Those who were there before us. */
+  /** Servers that have told who was there before us, and those that are being asked; one that did not answer is asked again. */
   const learnt = new Set<string>();
+  const asking = new Set<string>();
   const learn = async (subject: string): Promise<void> => {
     const before = await system
       .request(subject, JSON.stringify({ acc: account, auth: true, limit: 10_000 }))
@@ -108,9 +109,10 @@ export const watchConnections = async (parts: Parts): Promise<Displacer> => {
   await learn(`$SYS.REQ.ACCOUNT.${account}.CONNZ`);
   const servers = system.subscribe('$SYS.SERVER.*.STATSZ', async ({ subject }) => {
     const [, , id = ''] = subject.split('.');
-    if (learnt.has(id)) return;
-    learnt.add(id);
+    if (learnt.has(id) || asking.has(id)) return;
+    asking.add(id);
     await learn(`$SYS.REQ.SERVER.${id}.CONNZ`);
+    asking.delete(id);
   });
 
   return {
