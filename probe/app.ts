@@ -202,6 +202,7 @@ export const createProbe = async (config: Config, overrides: Overrides = {}): Pr
         ...(clock.isMeasured() ? { clock_offset_ms: Math.round(clock.offset()) } : {}),
         ...own.described(),
         load: runner.load(),
+        checks: [...runner.tally()],
         self_test: await reachability.selfTest(),
       }),
       handedOver: reporter.handedOver,

@@ -1,5 +1,10 @@
 import type { Unit } from '../store/commit.ts';
 
+export type LookWhy = 'now' | 'sample' | 'first';
+
+/** What became of the wish: a probe was asked, none is there to ask, this monitor was asked about too lately, or samples cost too much now. */
+export type LookOutcome = 'asked' | 'no_probe' | 'too_soon' | 'over_budget';
+
 /**
  * What parts say of their work as they do it, for whoever counts. Most installations count nothing: then nothing is done here, and nobody may do more for
  * a figure than name what is at hand.
@@ -10,8 +15,8 @@ export type Figures = {
   /** A partition's checkpoint was packed and committed. */
   readonly checkpointed: (tookMs: number) => void;
   readonly refused: (reason: string, count: number) => void;
-  /** A probe was asked to look. */
-  readonly asked: (why: 'now' | 'sample' | 'first') => void;
+  /** Somebody wished that a probe looked. */
+  readonly asked: (why: LookWhy, outcome: LookOutcome) => void;
   /** A message was tried; `lateMs` after it was due. */
   readonly told: (kind: string, verdict: string, lateMs: number) => void;
 };

@@ -29,7 +29,12 @@ export const createLive = (registry: Registry): Live => {
   const refused = new Counter({
     ...{ name: 'antipode_batches_refused_total', help: 'What came over the bus and was refused', labelNames: ['reason'], registers },
   });
-  const looks = new Counter({ name: 'antipode_looks_total', help: 'Looks asked of probes', labelNames: ['why'], registers });
+  const looks = new Counter({
+    name: 'antipode_looks_total',
+    help: 'Looks wished for, and whether a probe was asked',
+    labelNames: ['why', 'outcome'],
+    registers,
+  });
   const told = new Counter({
     ...{ name: 'antipode_alerts_total', help: 'Attempts to send a message', labelNames: ['channel', 'result'], registers },
   });
@@ -62,7 +67,7 @@ export const createLive = (registry: Registry): Live => {
     },
     checkpointed: (tookMs) => checkpoints.observe(tookMs / 1_000),
     refused: (reason, count) => refused.inc({ reason }, count),
-    asked: (why) => looks.inc({ why }),
+    asked: (why, outcome) => looks.inc({ why, outcome }),
     told: (channel, result, lateMs) => {
       told.inc({ channel, result });
       if (result === 'taken') delay.observe({ channel }, Math.max(0, lateMs) / 1_000);

@@ -1,4 +1,6 @@
 import type { Roster } from '../../shared/checks/assignment.ts';
+import { isKind } from '../../shared/checks/kinds.ts';
+import { isOutcome } from '../../shared/checks/result.ts';
 import type { Directory } from '../probes/directory.ts';
 import type { Present } from '../probes/presence.ts';
 
@@ -16,6 +18,7 @@ export type SeenProbe = {
         readonly clockOffsetMs: number | undefined;
         readonly inFlight: number;
         readonly lateMs: number;
+        readonly checks: readonly { readonly kind: string; readonly outcome: string; readonly count: number }[];
       }
     | undefined;
 };
@@ -36,6 +39,8 @@ export const seenProbes = ({ roster, directory, presentOf }: Parts): readonly Se
       said: message && {
         ...{ waiting: message.spool.waiting, bytes: message.spool.bytes, dropped: message.spool.dropped },
         ...{ clockOffsetMs: message.clock_offset_ms, inFlight: message.load.in_flight, lateMs: message.load.late_ms },
+        // What a probe of another release, or of somebody's own making, calls otherwise is no row of its own here.
+        checks: (message.checks ?? []).filter(({ kind, outcome }) => isKind(kind) && isOutcome(outcome)),
       },
     };
   });

@@ -1,4 +1,4 @@
-import { Gauge, type Registry } from 'prom-client';
+import { Counter, Gauge, type Registry } from 'prom-client';
 import type { StoredFigure } from '../store/figures.ts';
 import type { SeenBus } from './bus.ts';
 import type { SeenCertificate } from './certificates.ts';
@@ -49,7 +49,14 @@ export const createSeen = (registry: Registry): ((seen: Seen) => void) => {
   const ofProbe = {
     waiting: gauge('probe_spool_results', 'Results that a probe keeps and has not handed over', ['probe']),
     bytes: gauge('probe_spool_bytes', 'Bytes that they take on its disk', ['probe']),
-    dropped: gauge('probe_results_dropped', 'Results that a probe lost since it began its spool', ['probe']),
+    dropped: new Counter({
+      ...{ name: 'antipode_probe_results_dropped_total', help: 'Results that a probe lost since it began its spool' },
+      ...{ labelNames: ['probe'], registers },
+    }),
+    checks: new Counter({
+      ...{ name: 'antipode_probe_checks_total', help: 'Checks that a probe ended since it was started' },
+      ...{ labelNames: ['probe', 'kind', 'outcome'], registers },
+    }),
     offset: gauge('probe_clock_offset_seconds', "By how much a probe corrects its host's clock", ['probe']),
     inFlight: gauge('probe_checks_in_flight', 'Checks under way', ['probe']),
     late: gauge('probe_check_lateness_seconds', 'How late checks begin', ['probe']),
@@ -89,7 +96,8 @@ export const createSeen = (registry: Registry): ((seen: Seen) => void) => {
       if (said === undefined) continue;
       ofProbe.waiting.set({ probe }, said.waiting);
       ofProbe.bytes.set({ probe }, said.bytes);
-      ofProbe.dropped.set({ probe }, said.dropped);
+      ofProbe.dropped.inc({ probe }, said.dropped);
+      for (const { kind, outcome, count } of said.checks) ofProbe.checks.inc({ probe, kind, outcome }, count);
       ofProbe.inFlight.set({ probe }, said.inFlight);
       ofProbe.late.set({ probe }, said.lateMs / 1_000);
       if (said.clockOffsetMs !== undefined) ofProbe.offset.set({ probe }, said.clockOffsetMs / 1_000);

@@ -9,7 +9,7 @@ import type { Roster, RosterProbe } from '../../shared/checks/assignment.ts';
 import { probeOf } from '../../shared/checks/placement.ts';
 import { type Allowances, type Budget, emptyBudget, spend } from '../domain/sampling-budget.ts';
 import { type Asked, isForgotten, mayAsk, neverAsked } from '../domain/target-budget.ts';
-import { type Figures, noFigures } from '../house/figures.ts';
+import { type Figures, type LookOutcome, noFigures } from '../house/figures.ts';
 import type { Assignments } from '../probes/assignments.ts';
 import { type Sql, wayOf } from '../store/database.ts';
 import { type MonitorRow, monitorsById, placedOf } from '../store/watched.ts';
@@ -169,18 +169,24 @@ export const createLooks = ({ sql, bus, clock, log, roster, assignments, figures
   const first = createFirstLooks({
     ...{ bus, clock, log, roster, rowsOf },
     send: async (row, ...rest) => {
-      if (!isAllowed(row.id, false)) return;
-      figures.asked('first');
-      await send(row, ...rest);
+      const isGranted = isAllowed(row.id, false);
+      figures.asked('first', isGranted ? 'asked' : 'too_soon');
+      if (isGranted) await send(row, ...rest);
     },
   });
+
+  const outcomeFor = (row: MonitorRow, probe: RosterProbe | undefined, isSample: boolean): LookOutcome => {
+    if (!probe) return 'no_probe';
+    if (!isAllowed(row.id, isSample)) return 'too_soon';
+    return isSample && !isGranted(probe) ? 'over_budget' : 'asked';
+  };
 
   const sendIf = async (row: MonitorRow, { look, when }: LookWish, continent: Continent): Promise<void> => {
     const probe = probeOf(placedOf(row), continent, roster());
     const isSample = when === 'sample';
-    if (!probe || !isAllowed(row.id, isSample) || (isSample && !isGranted(probe))) return;
-    figures.asked(isSample ? 'sample' : 'now');
-    await send(row, look, probe, continent);
+    const outcome = outcomeFor(row, probe, isSample);
+    figures.asked(isSample ? 'sample' : 'now', outcome);
+    if (probe && outcome === 'asked') await send(row, look, probe, continent);
   };
 
   const askAll = async (wishes: readonly LookWish[]): Promise<void> => {

@@ -4,7 +4,7 @@ import type { Clock } from '../../shared/base/clock.ts';
 import type { Log } from '../../shared/base/log.ts';
 import type { Assignment } from '../../shared/checks/assignment.ts';
 import type { Kind } from '../../shared/checks/kinds.ts';
-import type { Result, Verdict } from '../../shared/checks/result.ts';
+import type { Outcome, Result, Verdict } from '../../shared/checks/result.ts';
 import type { ProbeIdentity, ToldCheck } from '../checks/check.ts';
 import { CheckDeadline } from '../checks/check-deadline.ts';
 import type { Guard } from '../checks/guard.ts';
@@ -14,6 +14,7 @@ import { createPaces, slowAfterMs } from './paces.ts';
 import { createPerforming } from './performing.ts';
 import type { Reachability } from './reachability.ts';
 import { createSelfCheck } from './self-check.ts';
+import { createTally } from './tally.ts';
 
 /** What the last check of each monitor here was like. A monitor is known if its last check was slow, or failed. */
 type LastChecks = {
@@ -57,6 +58,8 @@ export type Runner = {
   readonly try: (trial: string, assignment: Assignment) => Promise<Omit<Result, 'seq'> | undefined>;
   /** How many checks run, and by how much the latest began after its turn since this was last asked. */
   readonly load: () => { readonly in_flight: number; readonly late_ms: number };
+  /** How many checks of each kind ended how since the start. */
+  readonly tally: () => readonly { readonly kind: Kind; readonly outcome: Outcome; readonly count: number }[];
   /** Settles when the checks under way have been reported; those that take longer are cut off, and reported as nothing. */
   readonly close: () => Promise<void>;
 };
@@ -85,6 +88,7 @@ export const createRunner = (options: {
   const selfCheck = createSelfCheck({ ...options, pulse });
   const perform = createPerforming(options);
   const lastChecks = createLastChecks();
+  const tally = createTally();
   /** The one check of each monitor that is not at rest. */
   const busy = new Map<string, CheckRun>();
   let mode: 'running' | 'closing' | 'cut' = 'running';
@@ -99,6 +103,7 @@ export const createRunner = (options: {
   const conclude = (run: CheckRun, verdict: Verdict, startedAt: number, ended: number): void => {
     busy.delete(run.assignment.monitor);
     if (mode !== 'cut') {
+      tally.count(run.assignment.kind, verdict.outcome);
       const lastedMs = ended - run.began;
       const result = run.result(verdict, startedAt, lastedMs);
       if (run.answer) run.answer(result);
@@ -183,6 +188,7 @@ export const createRunner = (options: {
       lateMs = 0;
       return load;
     },
+    tally: tally.all,
     close: async () => {
       mode = 'closing';
       const patience = performance.now() + graceMs;

@@ -128,6 +128,11 @@ export const presenceMessage = z.object({
   /** Of credentials that end: the key that they are for, and their life; it is renewed when two thirds are over. */
   credentials: z.object({ key: z.string().max(64), issued_at: time, ends_at: time }).exactOptional(),
   load: z.object({ in_flight: z.int(), late_ms: z.number() }),
+  /** How many checks of each kind ended how since this process began; left out by older probes. */
+  checks: z
+    .array(z.object({ kind: z.string().max(32), outcome: z.string().max(16), count: z.int().min(0) }))
+    .max(64)
+    .exactOptional(),
   self_test: z.object({ ok: z.boolean(), detail: z.string().max(200) }),
   /** How far the probe has handed over everything it saw while the bus or the coordinator was away (rule 4). */
   handed_over: z.boolean(),

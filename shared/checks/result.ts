@@ -4,6 +4,8 @@ import type { Cause } from './cause.ts';
 export const outcomes = ['ok', 'fail', 'unknown'] as const;
 export type Outcome = (typeof outcomes)[number];
 
+export const isOutcome = (text: unknown): text is Outcome => outcomes.some((outcome) => outcome === text);
+
 /** Milliseconds of each phase; null where the check did not come so far, or has no such phase. */
 export type Phases = {
   readonly dns: number | null;

@@ -49,6 +49,18 @@ describe('what is counted as it happens', () => {
     expect(figureOf(text, 'antipode_checkpoint_seconds_sum')).toBe(0.04);
   });
 
+  test('looks that were wished for, by what became of them', async () => {
+    const registry = new Registry();
+    const { asked } = createLive(registry);
+    asked('now', 'asked');
+    asked('now', 'no_probe');
+    asked('sample', 'over_budget');
+    const text = await registry.metrics();
+    expect(figureOf(text, 'antipode_looks_total', 'why="now",outcome="no_probe"')).toBe(1);
+    expect(figureOf(text, 'antipode_looks_total', 'outcome="over_budget"')).toBe(1);
+    expect(figureOf(text, 'antipode_looks_total')).toBe(3);
+  });
+
   test('what is no longer so is no longer told', async () => {
     const registry = new Registry();
     const show = createSeen(registry);
@@ -65,7 +77,11 @@ describe('what is counted as it happens', () => {
         stored: [],
       },
     };
-    const said = { waiting: 7, bytes: 700, dropped: 0, clockOffsetMs: -250, inFlight: 3, lateMs: 12 };
+    const checks = [
+      { kind: 'https', outcome: 'ok', count: 40 },
+      { kind: 'https', outcome: 'fail', count: 2 },
+    ];
+    const said = { waiting: 7, bytes: 700, dropped: 5, clockOffsetMs: -250, inFlight: 3, lateMs: 12, checks };
     show({
       ...seen,
       onBus: {
@@ -80,6 +96,11 @@ describe('what is counted as it happens', () => {
     });
     const before = await registry.metrics();
     expect(figureOf(before, 'antipode_probe_clock_offset_seconds', 'probe="Oslo"')).toBe(-0.25);
+    expect(figureOf(before, 'antipode_probe_results_dropped_total', 'probe="Oslo"')).toBe(5);
+    expect(figureOf(before, 'antipode_probe_checks_total', 'probe="Oslo",kind="https",outcome="fail"')).toBe(2);
+    show({ ...seen, probes: [{ name: 'Oslo', continent: 'Europe', state: 'well', said }] });
+    // What a probe counts is told as it says it, however often it is asked for.
+    expect(figureOf(await registry.metrics(), 'antipode_probe_checks_total', 'outcome="ok"')).toBe(40);
     expect(figureOf(before, 'antipode_notices_open', 'kind="probe_twice"')).toBe(1);
     expect(figureOf(before, 'antipode_stream_replicas_missing', 'stream="RESULTS"')).toBe(2);
     expect(figureOf(before, 'antipode_partition_pending_messages', 'partition="7"')).toBe(12);

@@ -56,6 +56,10 @@ describe('a turn', () => {
       await hand.untilReported(index + 1);
     }
     expect(hand.reported.map(({ urgent }) => urgent)).toEqual([true, true, true, false]);
+    expect(hand.runner.tally()).toEqual([
+      { kind: 'https', outcome: 'fail', count: 2 },
+      { kind: 'https', outcome: 'ok', count: 2 },
+    ]);
     expect(hand.reported.map(({ result }) => result.evidence)).toEqual([{ seen: 'reset' }, { seen: 'reset' }, null, null]);
   });
 
