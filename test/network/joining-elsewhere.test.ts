@@ -1,5 +1,4 @@
 import { spawnSync } from 'node:child_process';
-import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { connect, createServer as createPlainServer, type Server, type Socket } from 'node:net';
@@ -11,6 +10,7 @@ import { z } from 'zod';
 import { mint, mintAuthority } from '../support/certificates.ts';
 import { type ChildProgram, startChildProgram } from '../support/child-program.ts';
 import { eventually } from '../support/eventually.ts';
+import { startNameServer } from '../support/name-server.ts';
 import { createNetwork, type Network } from '../support/network.ts';
 import { type OwnBus, startOwnBus } from '../support/own-bus.ts';
 import { runProgram } from '../support/programs.ts';
@@ -147,15 +147,7 @@ describe.runIf(hasTlsFirst() && canMakeHosts())('a host of its own', () => {
 
   test('from curl to the first check, without a checkout and without a shared disk but for its own folder', async () => {
     const [webPort, busPort] = [await freePort(), await freePort()];
-    // Names are asked for here; there are none, which is an answer.
-    const resolver = createSocket('udp4', (query, from) => {
-      const answer = Buffer.from(query);
-      answer.writeUInt16BE(0x8183, 2);
-      resolver.send(answer, from.port, from.address);
-    });
-    resolver.bind(53, here);
-    await once(resolver, 'listening');
-    servers.push(resolver);
+    servers.push(await startNameServer(here));
     let webTo = 0;
     await withTls(webPort, () => webTo);
     await inTheClear(busPort, () => Number(new URL(bus.nats.url).port));

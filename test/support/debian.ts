@@ -1,5 +1,6 @@
 /** Programs of Debian for tests and measurements, unpacked into the cache without root; nothing is installed. */
 import { execFile } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import { access, mkdir, mkdtemp, readdir, rename, rm } from 'node:fs/promises';
 import { delimiter, join } from 'node:path';
 import { promisify } from 'node:util';
@@ -37,7 +38,8 @@ export const debianProgram = async (name: string, packages: readonly string[]): 
   const found = await onMachine(name);
   if (found) return found;
   const cache = openCache(process.env, openHome(process.env));
-  const kept = join(cache, `debian-${name}`);
+  // A list that grew is fetched anew.
+  const kept = join(cache, `debian-${name}-${createHash('sha256').update(packages.join()).digest('hex').slice(0, 8)}`);
   const cached = await inFolder(kept, name);
   if (cached) return cached;
   await mkdir(cache, { recursive: true });

@@ -1,11 +1,11 @@
 /** For test files: two hosts of their own (network namespaces) on one wire with this machine, which relays what a proxy and an operator's network would. */
 import { spawnSync } from 'node:child_process';
-import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import { createServer as createTlsServer } from 'node:tls';
 import type { Minted } from './certificates.ts';
+import { startNameServer } from './name-server.ts';
 import { freePort } from './services.ts';
 
 export type Host = { readonly netns: string; readonly address: string };
@@ -59,21 +59,14 @@ export const canMakeTwoHosts = (): boolean => {
   return can;
 };
 
-export const makeTwoHosts = async (): Promise<TwoHosts> => {
+/** `names`: which of the two stands behind a name. */
+export const makeTwoHosts = async (names: Readonly<Record<string, 0 | 1>> = {}): Promise<TwoHosts> => {
   if (!make()) throw new Error('the two hosts could not be made');
   const here = `${netOf}.1`;
   const servers: { readonly close: () => unknown }[] = [];
   const sockets = new Set<Socket>();
 
-  // Names are asked for here; there are none, which is an answer.
-  const resolver = createSocket('udp4', (query, from) => {
-    const answer = Buffer.from(query);
-    answer.writeUInt16BE(0x8183, 2);
-    resolver.send(answer, from.port, from.address);
-  });
-  resolver.bind(53, here);
-  await once(resolver, 'listening');
-  servers.push(resolver);
+  servers.push(await startNameServer(here, Object.fromEntries(Object.entries(names).map(([name, host]) => [name, hosts[host].address]))));
   for (const { netns } of hosts) {
     await mkdir(`/etc/netns/${netns}`, { recursive: true });
     await writeFile(`/etc/netns/${netns}/resolv.conf`, `nameserver ${here}\n`);
