@@ -3,6 +3,7 @@ import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { connect, createServer, type Server, type Socket } from 'node:net';
+import { Transform } from 'node:stream';
 import { createServer as createTlsServer } from 'node:tls';
 import type { Minted } from './certificates.ts';
 import { startNameServer } from './name-server.ts';
@@ -10,12 +11,18 @@ import { freePort } from './services.ts';
 
 export type Host = { readonly netns: string; readonly address: string };
 
+type Place = { readonly host: string; readonly port: number };
+
+/** What a relay keeps to itself of either direction, from when it is told so; `kept`: whether something was. */
+export type Gate = { up: boolean; down: boolean; kept: boolean };
+export const openGate = (): Gate => ({ up: false, down: false, kept: false });
+
 export type TwoHosts = {
   /** This machine, as the two see it. */
   readonly here: string;
   readonly hosts: readonly [Host, Host];
   /** @returns the port at `here` behind which `to` answers, in TLS where a certificate is given. */
-  readonly relay: (to: { readonly host: string; readonly port: number }, certificate?: Minted) => Promise<number>;
+  readonly relay: (to: Place | (() => Place), certificate?: Minted, gate?: Gate) => Promise<number>;
   /** A web server at `here` that says ok; `hits` tells how often. */
   readonly target: () => Promise<{ readonly url: string; readonly hits: () => number }>;
   readonly close: () => Promise<void>;
@@ -87,15 +94,23 @@ export const makeTwoHosts = async (names: Readonly<Record<string, 0 | 1>> = {}):
       other?.destroy();
     });
   };
+  const through = (gate: Gate, way: 'up' | 'down'): Transform =>
+    new Transform({
+      transform: (chunk, _encoding, done) => {
+        if (gate[way]) gate.kept = true;
+        done(null, gate[way] ? undefined : chunk);
+      },
+    });
   return {
     here,
     hosts,
-    relay: (to, certificate) => {
+    relay: (to, certificate, gate = openGate()) => {
       const carry = (from: Socket): void => {
-        const onward = connect(to.port, to.host);
+        const { host, port } = typeof to === 'function' ? to() : to;
+        const onward = connect(port, host);
         keep(from, onward);
         keep(onward, from);
-        from.pipe(onward).pipe(from);
+        from.pipe(through(gate, 'up')).pipe(onward).pipe(through(gate, 'down')).pipe(from);
       };
       return listen(
         certificate === undefined ? createServer(carry) : createTlsServer({ cert: certificate.chain, key: certificate.key }, carry),
