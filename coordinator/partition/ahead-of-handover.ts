@@ -17,16 +17,14 @@ type InHand = { readonly probe: ProbeRow; readonly generation: string; readonly 
  * hold; what went ahead is remembered with the watermarks, so that the messages can come again as often as they will.
  *
  * Modes of a monitor: waiting → ahead (what tells of it is decided as it comes, until the hold ends).
+ *
+ * The partition alone changes it, as it looks at what waits.
  */
 export type WaitingRoom = {
   /** Since when the past is waited for. */
   readonly began: number;
   readonly ahead: Set<string>;
   readonly about: Map<string, InHand[]>;
-  /** Who may still bring something; everybody, when undefined. */
-  awaited: ReadonlySet<string> | undefined;
-  /** Whether somebody is waited for no more since what is in hand was last looked through. */
-  isFewer: boolean;
   /** How many results are in hand: beyond `most` no more are taken in, and what they tell waits. */
   size: number;
   /** `<probe key>:<generation>` → the last result in hand before which none is missing. */
@@ -37,11 +35,19 @@ export const createWaitingRoom = (began: number): WaitingRoom => ({
   began,
   ahead: new Set(),
   about: new Map(),
-  awaited: undefined,
-  isFewer: false,
   size: 0,
   reached: new Map(),
 });
+
+/** What has come since the last time, and what became of those who are waited for. */
+export type Waiting = {
+  readonly room: WaitingRoom;
+  readonly deliveries: readonly Delivered[];
+  /** Who may still bring something. */
+  readonly awaited: ReadonlySet<string>;
+  /** Whether somebody is waited for no more since what is in hand was last looked through. */
+  readonly isFewer: boolean;
+};
 
 /** After hours of absence there may be a hundred thousand: nothing that a glitch leaves. */
 const most = 10_000;
@@ -77,7 +83,7 @@ const takeIn = async (
   return touched;
 };
 
-const mayGo = (room: WaitingRoom, monitor: string, decisions: DecisionBatch, roster: Roster): boolean => {
+const mayGo = ({ room, awaited }: Waiting, monitor: string, decisions: DecisionBatch, roster: Roster): boolean => {
   if (room.ahead.has(monitor)) return true;
   const inHand = room.about.get(monitor) ?? [];
   // Nearly always nothing failed, and nobody need ask for the state.
@@ -87,27 +93,23 @@ const mayGo = (room: WaitingRoom, monitor: string, decisions: DecisionBatch, ros
   const seen = inHand.map(({ probe, result: { at, outcome } }) => ({ at, outcome, quarantined: probe.quarantined_at !== null }));
   if (known === undefined) return false;
   // What was not taken in may tell of anybody.
-  const isMore = room.size >= most || room.awaited === undefined || isAwaited(known.watched, room.awaited, roster);
+  const isMore = room.size >= most || isAwaited(known.watched, awaited, roster);
   return goesAhead(known, seen, room.began, isMore);
 };
 
 type WentAhead = { readonly decisions: DecisionBatch; readonly judged: readonly Judged[]; readonly monitors: ReadonlySet<string> };
 
 /** Decides what need not wait of what has come. Undefined when all of it waits. Nothing is written yet. */
-export const decideAhead = async (
-  room: WaitingRoom,
-  state: PartitionState,
-  deliveries: readonly Delivered[],
-  parts: PartitionParts,
-): Promise<WentAhead | undefined> => {
+export const decideAhead = async (waiting: Waiting, state: PartitionState, parts: PartitionParts): Promise<WentAhead | undefined> => {
+  const { room, deliveries, isFewer } = waiting;
   const touched = await takeIn(room, state, deliveries, parts);
   const { clock, timing, oldestKept, roster } = parts;
   const { partition } = state.lease;
   const now = clock.now();
   const network = roster();
   const decisions = beginDecisions(state, network, now);
-  const candidates = room.isFewer ? [...room.about.keys()] : [...touched];
-  const monitors = new Set(candidates.filter((monitor) => mayGo(room, monitor, decisions, network)));
+  const candidates = isFewer ? [...room.about.keys()] : [...touched];
+  const monitors = new Set(candidates.filter((monitor) => mayGo(waiting, monitor, decisions, network)));
   const judged: Judged[] = [];
   const seqs = new Map<string, { readonly of: { readonly probe_key: number; readonly generation: string }; readonly seqs: number[] }>();
   for (const monitor of monitors) {

@@ -1,7 +1,7 @@
 import type { Delivered } from '../../shared/bus/nats.ts';
 import type { Handover, Late } from '../domain/handover.ts';
 import type { SeenPing } from '../domain/incident-types.ts';
-import type { WaitingRoom } from './ahead-of-handover.ts';
+import type { Waiting } from './ahead-of-handover.ts';
 import type { ReconcileAnswer, ReconcileTurn } from './reconcile.ts';
 
 /** What a partition is told, and what it answers: data, never a function to call. */
@@ -11,7 +11,7 @@ export type PartitionMessage =
   /** Answered by `waits` when what is in them was kept, and others may have kept as much. */
   | { readonly is: 'deliveries'; readonly deliveries: readonly Delivered[]; readonly handover: Handover }
   /** These wait; what of them need not is decided. */
-  | { readonly is: 'waiting'; readonly deliveries: readonly Delivered[]; readonly room: WaitingRoom }
+  | ({ readonly is: 'waiting' } & Waiting)
   /** `only`: all others wait for what is handed over. */
   | { readonly is: 'tick'; readonly only?: ReadonlySet<string> }
   | { readonly is: 'outbox' }

@@ -1,8 +1,7 @@
 import type { Behaviour } from '../../shared/actor/actor.ts';
-import type { Delivered } from '../../shared/bus/nats.ts';
 import type { Roster } from '../../shared/checks/assignment.ts';
 import type { Lease } from '../store/leases.ts';
-import { adoptAhead, decideAhead, type WaitingRoom } from './ahead-of-handover.ts';
+import { adoptAhead, decideAhead, type Waiting } from './ahead-of-handover.ts';
 import { beginDecisions, type DecisionBatch, decideOn } from './decision-batch.ts';
 import { takeDeliveries } from './intake.ts';
 import { loadPartition } from './load.ts';
@@ -24,16 +23,11 @@ import { askUnseen, wantsFirstLooks } from './unanswered-first-looks.ts';
 const mostTicks = 2_000;
 const hopelessMs = 60_000;
 
-const lookAhead = async (
-  state: PartitionState,
-  deliveries: readonly Delivered[],
-  room: WaitingRoom,
-  parts: PartitionParts,
-): Promise<void> => {
-  const gone = await decideAhead(room, state, deliveries, parts);
+const lookAhead = async (state: PartitionState, waiting: Waiting, parts: PartitionParts): Promise<void> => {
+  const gone = await decideAhead(waiting, state, parts);
   if (!gone) return;
   await settle(gone.decisions, parts);
-  adoptAhead(room, gone.monitors);
+  adoptAhead(waiting.room, gone.monitors);
   observeAll(state, gone.judged, parts);
   parts.log.debug({ monitors: gone.monitors.size, results: gone.judged.length }, 'decided ahead of what others hand over');
 };
@@ -98,7 +92,7 @@ const receive = async (
     case 'reconcile':
       return reconcileIn(state, message.turn, parts);
     case 'waiting':
-      await lookAhead(state, message.deliveries, message.room, parts);
+      await lookAhead(state, message, parts);
       return done;
     case 'tick':
       await tick(state, parts, message.only);

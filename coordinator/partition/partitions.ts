@@ -7,9 +7,10 @@ import { answersSoon } from '../store/database.ts';
 import { beAlive, type Lease, leasesChannel, releaseLeases, renewLeases, sayGoodbye, takeLeases } from '../store/leases.ts';
 import { listenTo } from '../store/listening.ts';
 import { outboxChannel, partitionsWaiting } from '../store/outbox.ts';
+import { holdAgain } from './deliveries.ts';
 import type { PartitionMessage } from './message.ts';
 import type { PartitionParts } from './partition-parts.ts';
-import { type RunningPartition, startPartition } from './running-partition.ts';
+import { knownOf, passThrough, type RunningPartition, startPartition, stopPartition } from './running-partition.ts';
 
 /**
  * The partitions of this coordinator: its fair share of all, held through leases that it renews. One that it did not renew in time it
@@ -59,7 +60,7 @@ export const createPartitions = ({ owner, version, parts, signal }: Options): Pa
     running.delete(partition);
     // Until it has finished what it was at, it must not begin anew beside itself.
     stopping.add(partition);
-    await held.stop(leaveCheckpoint).finally(() => stopping.delete(partition));
+    await stopPartition(held, leaveCheckpoint).finally(() => stopping.delete(partition));
   };
 
   const begin = (lease: Lease, isTaken: boolean): void => {
@@ -90,7 +91,7 @@ export const createPartitions = ({ owner, version, parts, signal }: Options): Pa
     const leases = new Map((await renewLeases(sql, owner, timing.leaseMs)).map((lease) => [lease.partition, lease]));
     validUntil = askedAt + timing.leaseMs;
     const lost = [...running].filter(
-      ([partition, { lease, isRenewing }]) => !isRenewing() && leases.get(partition)?.epoch !== lease().epoch,
+      ([partition, { lease, epoch }]) => epoch !== 'renewing' && leases.get(partition)?.epoch !== lease.epoch,
     );
     await Promise.all(lost.map(([partition]) => drop(partition, false)));
     for (const lease of leases.values()) beginUnlessStopping(lease);
@@ -129,19 +130,19 @@ export const createPartitions = ({ owner, version, parts, signal }: Options): Pa
       const again = createTicker({
         everyMs: timing.lookAgainMs,
         tick: async () => {
-          for (const partition of await partitionsWaiting(sql, [...running.keys()])) running.get(partition)?.wakeOutbox();
+          for (const partition of await partitionsWaiting(sql, [...running.keys()])) void running.get(partition)?.outbox.run();
         },
         onFailure,
       });
       const status: Subscription = bus.onStatus((now) => {
-        if (now === 'disconnected' || now === 'connected') for (const partition of running.values()) partition.holdAgain();
-        if (now === 'connected') for (const partition of running.values()) partition.wakeOutbox();
+        if (now === 'disconnected' || now === 'connected') for (const { deliveries } of running.values()) holdAgain(deliveries);
+        if (now === 'connected') for (const { outbox } of running.values()) void outbox.run();
       });
       // First of all: until there is a connection to hear the database on, leases are renewed all the same.
       stops.push(ticker, again, status);
       const hear = (line: string): void => {
         const [topic, partition] = line.split(':');
-        if ((topic === 'monitor' || topic === 'set_aside') && partition !== undefined) running.get(Number(partition))?.wakeOutbox();
+        if ((topic === 'monitor' || topic === 'set_aside') && partition !== undefined) void running.get(Number(partition))?.outbox.run();
       };
       const listening = await listenTo(sql, outboxChannel, hear, { log, signal });
       stops.push({ stop: listening.unlisten });
@@ -149,24 +150,27 @@ export const createPartitions = ({ owner, version, parts, signal }: Options): Pa
       stops.push({ stop: leases.unlisten });
     },
     owns: (partition) => mayWork() && running.has(partition),
-    known: () => (mayWork() ? [...running.values()].map((held) => held.known()) : []),
+    known: () => (mayWork() ? [...running.values()].map(knownOf) : []),
     tell: async (partition, message) => {
       const held = running.get(partition);
       if (!held) throw new Error(`partition ${partition} belongs to another coordinator`);
-      await held.tell(message);
+      await held.actor.tell(message);
     },
     tellAll: (message) => {
       for (const [partition, held] of running)
-        held
+        held.actor
           .tell(message)
           .catch((error: unknown) => log.error({ err: error, partition, is: message.is }, 'a partition failed at a message'));
     },
     reconcile: () => {
-      for (const held of running.values()) held.reconcile();
+      for (const { reconciling } of running.values()) void reconciling.run();
     },
     held: () => [...running.keys()],
-    pass: (partition) =>
-      running.get(partition)?.pass() ?? Promise.reject(new Error(`partition ${partition} belongs to another coordinator`)),
+    pass: async (partition) => {
+      const held = running.get(partition);
+      if (!held) throw new Error(`partition ${partition} belongs to another coordinator`);
+      await passThrough(held);
+    },
     close: async () => {
       await Promise.all(stops.map(({ stop }) => stop()));
       closing = true;

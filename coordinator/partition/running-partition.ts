@@ -1,39 +1,15 @@
-import { createActor } from '../../shared/actor/actor.ts';
-import { createPump } from '../../shared/actor/pump.ts';
+import { type Actor, createActor } from '../../shared/actor/actor.ts';
+import { createPump, type Pump } from '../../shared/actor/pump.ts';
 import type { Pull } from '../../shared/bus/nats.ts';
 import { partitionConsumer, streams } from '../../shared/bus/streams.ts';
 import type { Known } from '../alerts/alerter.ts';
 import { Fenced, type Lease, renewEpoch } from '../store/leases.ts';
-import { createPartitionDeliveries } from './deliveries.ts';
+import { aheadOf, closeDeliveries, goOnWith, isCaughtUp, openDeliveries, type PartitionDeliveries, takeMessages } from './deliveries.ts';
 import type { PartitionAnswer, PartitionMessage } from './message.ts';
 import { createPartition, isTickDue } from './partition.ts';
 import type { PartitionParts } from './partition-parts.ts';
 import { type ReconcileAnswer, type ReconcileTurn, reconcile } from './reconcile.ts';
 import type { PartitionState } from './state.ts';
-
-/**
- * A partition at work: its actor, the pull that feeds it, and the clock that ticks it.
- *
- * Modes: `loading` (read from the database) → `loaded` (what comes is held or worked on, see deliveries.ts) → `stopped`.
- */
-export type RunningPartition = {
-  readonly lease: () => Lease;
-  /** Its epoch in the database may be ahead of what `lease` says. */
-  readonly isRenewing: () => boolean;
-  readonly tell: (message: PartitionMessage) => Promise<PartitionAnswer>;
-  /** There may be lines in the outbox; one look at them at a time is enough. */
-  readonly wakeOutbox: () => void;
-  /** Looks whether the bus has all assignments. */
-  readonly reconcile: () => void;
-  /** The bus was away: what comes now may be of the past. */
-  readonly holdAgain: () => void;
-  /** What is known of its past, for its alerts. */
-  readonly known: () => Known;
-  /** Settles when all that was told before has been worked on, and rejects when it cannot be. */
-  readonly pass: () => Promise<void>;
-  /** Nothing is taken any more; what was taken is finished, and a checkpoint left if the lease is still ours. */
-  readonly stop: (leaveCheckpoint: boolean) => Promise<void>;
-};
 
 type Options = {
   readonly lease: Lease;
@@ -47,142 +23,208 @@ type Options = {
   readonly onGivenUp: () => void;
 };
 
+/**
+ * A partition at work: its actor, the pull that feeds it, and the clock that ticks it.
+ *
+ * Modes: `loading` (read from the database) → `loaded` (what comes is held or worked on, see deliveries.ts) → `stopped`; one that is stopped before
+ * it has been read is `leaving` until then.
+ *
+ * Modes of its epoch: `unused` (nothing was ever sent under it) → `used` ↔ `renewing` (that of the database may be ahead of what `lease` says).
+ */
+export type RunningPartition = Pick<Options, 'parts' | 'mayWork'> & {
+  mode: 'loading' | 'loaded' | 'leaving' | 'stopped';
+  lease: Lease;
+  epoch: 'unused' | 'used' | 'renewing';
+  readonly actor: Actor<PartitionMessage, PartitionAnswer>;
+  readonly deliveries: PartitionDeliveries;
+  /** Looks whether the bus has all assignments; one that is away is looked at again when it is back. */
+  readonly reconciling: Pump;
+  /** There may be lines in the outbox; one look at them at a time is enough. */
+  readonly outbox: Pump;
+  readonly ticker: NodeJS.Timeout;
+  pull: Pull | undefined;
+  /** Settles when it is at work, or cannot be. */
+  began: Promise<void>;
+  nextCheckpoint: number;
+  restUntil: number;
+};
+
 const pollBatch = 16;
 const capacity = 1_000;
 /** After a failure, so that a database that is away is not asked ten times a second for each partition. */
 const restMs = 1_000;
 
-export const startPartition = ({ lease: first, isTaken, parts, mayWork, onFenced, onGivenUp }: Options): RunningPartition => {
-  const { bus, log, timing, clock, sql } = parts;
-  const { partition } = first;
-  const consumer = partitionConsumer(partition);
-  let lease = first;
-  let isUnused = isTaken;
-  let isRenewing = false;
-  const leaseToRead = async (): Promise<Lease> => {
-    if (!isUnused) {
-      isRenewing = true;
-      lease = await renewEpoch(sql, lease).finally(() => {
-        isRenewing = false;
-      });
-    }
-    isUnused = false;
-    return lease;
-  };
-  const actor = createActor<PartitionState, PartitionMessage, PartitionAnswer>(createPartition(partition, leaseToRead, parts), {
-    capacity,
-    onFailure: (error) => {
-      if (error instanceof Fenced) onFenced();
-    },
-    onGivenUp,
-    patienceMs: timing.standstillMs,
-  });
-  let stopped = false;
-  let loaded = false;
-  let nextCheckpoint = performance.now() + timing.checkpointMs * (0.5 + partition / 64);
-  let restUntil = 0;
-  let pull: Pull | undefined;
-  const deliveries = createPartitionDeliveries({ partition, parts, isLoaded: () => loaded, tell: actor.tell });
+const afterLoading = { loading: 'loaded', leaving: 'stopped' } as const;
+const afterStop = { loading: 'leaving', loaded: 'stopped' } as const;
 
-  const failed = (what: string) => (error: unknown) => {
-    restUntil = performance.now() + restMs;
-    if (!stopped && !(error instanceof Fenced))
-      log.error({ err: error, partition, what }, 'a partition failed and starts again from the database');
-  };
-  const tell = (message: PartitionMessage): Promise<unknown> => actor.tell(message).catch(failed(message.is));
+const isLoaded = ({ mode }: RunningPartition): boolean => mode === 'loaded' || mode === 'stopped';
+const isStopped = ({ mode }: RunningPartition): boolean => mode === 'leaving' || mode === 'stopped';
 
-  const onTick = () => {
-    if (!mayWork()) return;
-    const now = performance.now();
-    if (now < restUntil) return;
-    if (deliveries.tick(now)) {
-      const only = deliveries.ahead();
-      if (only && only.size > 0 && actor.waiting() === 0 && bus.isConnected()) void tell({ is: 'tick', only });
-      return;
-    }
-    if (!loaded || actor.waiting() > 10) return;
-    // Nobody can be heard: silence means nothing now.
-    if (bus.isConnected() && isTickDue(parts.loaded.get(partition), parts.roster(), clock.now())) void tell({ is: 'tick' });
-    if (now >= nextCheckpoint) {
-      nextCheckpoint = now + timing.checkpointMs;
-      void tell({ is: 'checkpoint' });
-    }
-  };
-  const ticker = setInterval(onTick, timing.tickMs);
+/** It has been read. */
+const becomeLoaded = (running: RunningPartition): void => {
+  const { mode, lease } = running;
+  if (mode !== 'loading' && mode !== 'leaving') throw new Error(`partition ${lease.partition} is ${mode}, and was read again`);
+  running.mode = afterLoading[mode];
+};
 
-  const inTurn = async (turn: ReconcileTurn): Promise<ReconcileAnswer> => {
-    if (stopped || !mayWork()) throw new Error(`partition ${partition} is not ours any more`);
-    const answer = await actor.tell({ is: 'reconcile', turn });
-    if (answer.is === 'reconciled') return answer;
-    throw answer.is === 'failed' ? answer.error : new Error(`partition ${partition} answered ${answer.is}`);
-  };
+/** It is not to go on. */
+const becomeStopped = (running: RunningPartition): void => {
+  const { mode, lease } = running;
+  if (mode !== 'loading' && mode !== 'loaded') throw new Error(`partition ${lease.partition} is ${mode}, and was stopped again`);
+  running.mode = afterStop[mode];
+};
 
-  /** A bus that is away is looked at again when it is back. */
-  const reconciling = createPump({
-    once: async () => {
-      if (bus.isConnected() && loaded && mayWork()) await reconcile(partition, parts, inTurn);
-    },
-    onFailure: (error) => {
-      if (!stopped) log.error({ err: error, partition }, 'assignments could not be looked through; it is tried again');
-    },
-  });
-
-  const outbox = createPump({
-    once: async () => {
-      if (mayWork()) await actor.tell({ is: 'outbox' });
-    },
-    onFailure: failed('outbox'),
-  });
-
-  const begin = async (): Promise<void> => {
-    // What an owner before us still holds comes back at once, and what he still asks for ends.
-    await bus.renewConsumer(streams.results.name, consumer).catch(failed('consumer'));
-    await actor.tell({ is: 'warm' });
-    loaded = true;
-    log.debug({ partition, monitors: parts.loaded.get(partition)?.monitors.size() }, 'a partition is at work');
-    if (stopped) return;
-    void reconciling.run();
-    pull = bus.pull({
-      stream: streams.results.name,
-      consumer: consumer.name,
-      batch: pollBatch,
-      mayAsk: mayWork,
-      onMissing: async () => {
-        await bus.ensureStream(streams.results);
-        await bus.ensureConsumer(streams.results.name, consumer);
-      },
-      onMessages: deliveries.take,
+/** The lease under which it may be read, and all that was sent before can write nothing any more. */
+const leaseToRead = async (running: RunningPartition): Promise<Lease> => {
+  if (running.epoch !== 'unused') {
+    running.epoch = 'renewing';
+    running.lease = await renewEpoch(running.parts.sql, running.lease).finally(() => {
+      running.epoch = 'used';
     });
+  }
+  running.epoch = 'used';
+  return running.lease;
+};
+
+const failed = (running: RunningPartition, what: string, error: unknown): void => {
+  running.restUntil = performance.now() + restMs;
+  const { parts, lease } = running;
+  if (!isStopped(running) && !(error instanceof Fenced))
+    parts.log.error({ err: error, partition: lease.partition, what }, 'a partition failed and starts again from the database');
+};
+
+const tell = (running: RunningPartition, message: PartitionMessage): Promise<unknown> =>
+  running.actor.tell(message).catch((error: unknown) => failed(running, message.is, error));
+
+const tick = (running: RunningPartition): void => {
+  const { parts, deliveries, actor, lease, mayWork } = running;
+  const { bus, timing, clock, loaded, roster } = parts;
+  if (!mayWork()) return;
+  const now = performance.now();
+  if (now < running.restUntil) return;
+  if (goOnWith(deliveries, now)) {
+    const only = aheadOf(deliveries);
+    if (only && only.size > 0 && actor.waiting() === 0 && bus.isConnected()) void tell(running, { is: 'tick', only });
+    return;
+  }
+  if (!isLoaded(running) || actor.waiting() > 10) return;
+  // Nobody can be heard: silence means nothing now.
+  if (bus.isConnected() && isTickDue(loaded.get(lease.partition), roster(), clock.now())) void tell(running, { is: 'tick' });
+  if (now >= running.nextCheckpoint) {
+    running.nextCheckpoint = now + timing.checkpointMs;
+    void tell(running, { is: 'checkpoint' });
+  }
+};
+
+const reconcileTurn = async (running: RunningPartition, turn: ReconcileTurn): Promise<ReconcileAnswer> => {
+  const { partition } = running.lease;
+  if (isStopped(running) || !running.mayWork()) throw new Error(`partition ${partition} is not ours any more`);
+  const answer = await running.actor.tell({ is: 'reconcile', turn });
+  if (answer.is === 'reconciled') return answer;
+  throw answer.is === 'failed' ? answer.error : new Error(`partition ${partition} answered ${answer.is}`);
+};
+
+const lookThroughAssignments = async (running: RunningPartition): Promise<void> => {
+  const { parts, lease, mayWork } = running;
+  if (parts.bus.isConnected() && isLoaded(running) && mayWork())
+    await reconcile(lease.partition, parts, (turn) => reconcileTurn(running, turn));
+};
+
+const begin = async (running: RunningPartition): Promise<void> => {
+  const { parts, actor, deliveries, mayWork } = running;
+  const { bus, log, loaded } = parts;
+  const { partition } = running.lease;
+  const consumer = partitionConsumer(partition);
+  // What an owner before us still holds comes back at once, and what he still asks for ends.
+  await bus.renewConsumer(streams.results.name, consumer).catch((error: unknown) => failed(running, 'consumer', error));
+  await actor.tell({ is: 'warm' });
+  becomeLoaded(running);
+  log.debug({ partition, monitors: loaded.get(partition)?.monitors.size() }, 'a partition is at work');
+  if (isStopped(running)) return;
+  void running.reconciling.run();
+  running.pull = bus.pull({
+    stream: streams.results.name,
+    consumer: consumer.name,
+    batch: pollBatch,
+    mayAsk: mayWork,
+    onMissing: async () => {
+      await bus.ensureStream(streams.results);
+      await bus.ensureConsumer(streams.results.name, consumer);
+    },
+    onMessages: (messages) => takeMessages(deliveries, messages),
+  });
+};
+
+export const startPartition = ({ lease, isTaken, parts, mayWork, onFenced, onGivenUp }: Options): RunningPartition => {
+  const { log, timing } = parts;
+  const { partition } = lease;
+  const actor = createActor<PartitionState, PartitionMessage, PartitionAnswer>(
+    createPartition(partition, () => leaseToRead(running), parts),
+    {
+      capacity,
+      onFailure: (error) => {
+        if (error instanceof Fenced) onFenced();
+      },
+      onGivenUp,
+      patienceMs: timing.standstillMs,
+    },
+  );
+  const running: RunningPartition = {
+    ...{ parts, mayWork, lease, actor },
+    mode: 'loading',
+    epoch: isTaken ? 'unused' : 'used',
+    deliveries: openDeliveries({ partition, parts, isLoaded: () => isLoaded(running), tell: actor.tell }),
+    reconciling: createPump({
+      once: () => lookThroughAssignments(running),
+      onFailure: (error) => {
+        if (!isStopped(running)) log.error({ err: error, partition }, 'assignments could not be looked through; it is tried again');
+      },
+    }),
+    outbox: createPump({
+      once: async () => {
+        if (mayWork()) await actor.tell({ is: 'outbox' });
+      },
+      onFailure: (error) => failed(running, 'outbox', error),
+    }),
+    ticker: setInterval(() => tick(running), timing.tickMs),
+    pull: undefined,
+    began: Promise.resolve(),
+    nextCheckpoint: performance.now() + timing.checkpointMs * (0.5 + partition / 64),
+    restUntil: 0,
   };
-  const began = begin().catch((error: unknown) => {
-    failed('start')(error);
+  running.began = begin(running).catch((error: unknown) => {
+    failed(running, 'start', error);
     onFenced();
   });
+  return running;
+};
 
-  return {
-    lease: () => lease,
-    isRenewing: () => isRenewing,
-    tell: actor.tell,
-    wakeOutbox: () => void outbox.run(),
-    reconcile: () => void reconciling.run(),
-    holdAgain: deliveries.holdAgain,
-    pass: async () => {
-      await began;
-      await actor.tell({ is: 'warm' });
-    },
-    known: () => ({ lease, isCaughtUp: deliveries.isCaughtUp(), isAhead: (monitor) => deliveries.ahead()?.has(monitor) === true }),
-    stop: async (leaveCheckpoint) => {
-      stopped = true;
-      outbox.stop();
-      reconciling.stop();
-      clearInterval(ticker);
-      await began;
-      await pull?.stop();
-      await deliveries.close();
-      if (leaveCheckpoint && loaded) await tell({ is: 'checkpoint' });
-      await actor.close();
-      // An actor that failed last has forgotten its state, and has nothing to close; what others count by must go all the same.
-      if (parts.loaded.get(partition)?.lease === lease) parts.loaded.delete(partition);
-    },
-  };
+/** Settles when all that was told before has been worked on, and rejects when it cannot be. */
+export const passThrough = async ({ began, actor }: RunningPartition): Promise<void> => {
+  await began;
+  await actor.tell({ is: 'warm' });
+};
+
+/** What is known of its past, for its alerts. */
+export const knownOf = ({ lease, deliveries }: RunningPartition): Known => ({
+  lease,
+  isCaughtUp: isCaughtUp(deliveries),
+  isAhead: (monitor) => aheadOf(deliveries)?.has(monitor) === true,
+});
+
+/** Nothing is taken any more; what was taken is finished, and a checkpoint left if the lease is still ours. */
+export const stopPartition = async (running: RunningPartition, leaveCheckpoint: boolean): Promise<void> => {
+  const { outbox, reconciling, ticker, deliveries, actor, parts } = running;
+  becomeStopped(running);
+  outbox.stop();
+  reconciling.stop();
+  clearInterval(ticker);
+  await running.began;
+  await running.pull?.stop();
+  await closeDeliveries(deliveries);
+  if (leaveCheckpoint && isLoaded(running)) await tell(running, { is: 'checkpoint' });
+  await actor.close();
+  // An actor that failed last has forgotten its state, and has nothing to close; what others count by must go all the same.
+  const { partition } = running.lease;
+  if (parts.loaded.get(partition)?.lease === running.lease) parts.loaded.delete(partition);
 };

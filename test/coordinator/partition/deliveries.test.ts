@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { usualTiming } from '../../../coordinator/house/timing.ts';
-import { createPartitionDeliveries } from '../../../coordinator/partition/deliveries.ts';
+import { closeDeliveries, goOnWith, isCaughtUp, openDeliveries, takeMessages } from '../../../coordinator/partition/deliveries.ts';
 import type { PartitionAnswer } from '../../../coordinator/partition/message.ts';
 import { systemClock } from '../../../shared/base/clock.ts';
 import { newId } from '../../../shared/base/ids.ts';
@@ -25,7 +25,7 @@ afterAll(() => bus.close());
 
 /** Of a partition that has been read, while all probes say that they keep nothing. */
 const deliveriesOf = (partition: number) => {
-  const deliveries = createPartitionDeliveries({
+  const deliveries = openDeliveries({
     partition,
     parts: {
       ...{ bus, log, clock: systemClock, timing: usualTiming },
@@ -34,26 +34,26 @@ const deliveriesOf = (partition: number) => {
     isLoaded: () => true,
     tell: () => Promise.resolve({ is: 'done' }),
   });
-  const ticker = setInterval(() => deliveries.tick(performance.now()), 20);
-  return { ...deliveries, end: () => clearInterval(ticker) };
+  const ticker = setInterval(() => goOnWith(deliveries, performance.now()), 20);
+  return { deliveries, end: () => clearInterval(ticker) };
 };
 
 test('a partition is not caught up while the bus has something for it that has not come yet', async () => {
   await bus.store(subjects.result('Europe', 1, probe), 'of the past');
   const [full, empty] = [deliveriesOf(1), deliveriesOf(2)];
-  await eventually(() => empty.isCaughtUp());
+  await eventually(() => isCaughtUp(empty.deliveries));
   // As long again as it took the other.
   await passed(500);
-  expect(full.isCaughtUp()).toBe(false);
+  expect(isCaughtUp(full.deliveries)).toBe(false);
   const consumer = partitionConsumer(1).name;
   const pull = bus.pull({
     ...{ stream: streams.results.name, consumer, batch: 10 },
     onMessages: async (messages) => {
-      await full.take(messages);
+      await takeMessages(full.deliveries, messages);
       for (const message of messages) message.ack();
     },
   });
-  await eventually(() => full.isCaughtUp());
+  await eventually(() => isCaughtUp(full.deliveries));
   await pull.stop();
   full.end();
   empty.end();
@@ -63,7 +63,7 @@ test('what the partition says that it waits is held, and decided when all have h
   const shown: string[][] = [];
   const answers: PartitionAnswer[] = [{ is: 'waits', since: performance.now() - 5_000, from: ['another'] }];
   let handedOver = false;
-  const deliveries = createPartitionDeliveries({
+  const deliveries = openDeliveries({
     partition: 3,
     parts: {
       ...{ bus, log, clock: systemClock, timing: usualTiming },
@@ -91,14 +91,14 @@ test('what the partition says that it waits is held, and decided when all have h
   };
   // Nobody is waited for any more since the partition was taken over.
   handedOver = true;
-  await eventually(() => !deliveries.tick(performance.now()));
+  await eventually(() => !goOnWith(deliveries, performance.now()));
   handedOver = false;
-  await deliveries.take([delivered]);
-  expect([shown, deliveries.tick(performance.now())]).toEqual([[['working', 'first']], true]);
-  await deliveries.take([{ ...delivered, subject: 'second' }]);
+  await takeMessages(deliveries, [delivered]);
+  expect([shown, goOnWith(deliveries, performance.now())]).toEqual([[['working', 'first']], true]);
+  await takeMessages(deliveries, [{ ...delivered, subject: 'second' }]);
   expect(shown).toHaveLength(1);
   handedOver = true;
-  await eventually(() => !deliveries.tick(performance.now()) && shown.length === 2);
+  await eventually(() => !goOnWith(deliveries, performance.now()) && shown.length === 2);
   expect(shown[1]).toEqual(['working', 'first', 'second']);
-  await deliveries.close();
+  await closeDeliveries(deliveries);
 });
