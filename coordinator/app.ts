@@ -25,7 +25,7 @@ import { type Health, healthRoutes } from './faces/health.ts';
 import { oauthRoutes } from './faces/oauth/index.ts';
 import { forwardedPingsRoute } from './faces/pings/forwarded.ts';
 import { pingRoutes } from './faces/pings/index.ts';
-import { restRoutes, restServerOptions } from './faces/rest/index.ts';
+import { restRoutes, restServerOptions, sayBeside } from './faces/rest/index.ts';
 import { refuseOutside } from './faces/rest/outside.ts';
 import { soundUrl } from './faces/rest/urls.ts';
 import { onOwnDomain, statusRoutes } from './faces/status/index.ts';
@@ -146,10 +146,12 @@ export const createApp = (config: Config, overrides: Overrides = {}): App => {
     isLeader: () => engine?.partitions.owns(0) === true,
   });
   const figures = createFiguresFace({ config, sql, clock, log, web, health, engine: () => engine });
-  healthRoutes(web, health);
+  const limiter = createRateLimiter({ sql, clock, log, perMinute: config.RATE_LIMIT_PER_MINUTE });
+  const beside = sayBeside(limiter);
+  healthRoutes(web, health, beside);
 
   let pages: Web | undefined;
-  refuseOutside(web, log, async (request, reply) => (await pages?.answerNotFound(request, reply)) === true);
+  refuseOutside(web, log, async (request, reply) => (await pages?.answerNotFound(request, reply)) === true, beside);
 
   const { gate, tokens, sessions, connections, secrets, accountSecrets, telling } = createEntrance({
     ...{ config, sql, clock, log },
@@ -158,7 +160,6 @@ export const createApp = (config: Config, overrides: Overrides = {}): App => {
   });
   const assistants = createAssistants({ sql, clock, accountSecrets, secretKey, previousKey });
   const publishing = createPublishing({ sql, clock, log, accountSecrets, patiently });
-  const limiter = createRateLimiter({ sql, clock, log, perMinute: config.RATE_LIMIT_PER_MINUTE });
   const changes = createChanges({ sql, log });
   const ends: End[] = [
     () => sql.end({ timeout: isEntered ? 5 : 0 }),

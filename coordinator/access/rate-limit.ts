@@ -13,6 +13,8 @@ export type Count = {
 export type RateLimiter = {
   /** Counts a call of a subject (a token, an address) and says whether it may pass; waits only where the share of this coordinator is used up. */
   readonly count: (subject: string) => Count | Promise<Count>;
+  /** How the count of a subject stands, without counting anything. */
+  readonly look: (subject: string) => Count;
   /** Tells the other coordinators what was counted here, and hears from them; runs by itself. */
   readonly settle: () => Promise<void>;
   readonly close: () => Promise<void>;
@@ -142,11 +144,22 @@ export const createRateLimiter = ({ sql, clock, log, perMinute, settleEvery = 25
   const share = (): number =>
     coordinators <= 1 || troubled ? perMinute : Math.max(1, Math.floor((perMinute * overshoot) / (coordinators - 1)));
 
+  const resetOf = (window: Pick<Window, 'began_at'>, now: number): number =>
+    Math.max(1, Math.ceil((window.began_at + windowLength - now) / 1000));
+
+  const look = (subject: string): Count => {
+    const now = clock.now();
+    const known = windows.get(subject);
+    const window = known && !isOver(known, now) ? known : { began_at: now, calls: 0 };
+    const remaining = Math.max(0, perMinute - window.calls);
+    return { allowed: remaining > 0, remaining, reset: resetOf(window, now) };
+  };
+
   /** Nothing: the share is used up. `beyond`: it may be, as the others cannot be heard. */
   const countNow = (subject: string, beyond = false): Count | undefined => {
     const now = clock.now();
     const window = windowOf(subject, now);
-    const reset = Math.max(1, Math.ceil((window.began_at + windowLength - now) / 1000));
+    const reset = resetOf(window, now);
     if (window.calls >= perMinute) return { allowed: false, remaining: 0, reset };
     if (!beyond && window.unsettled + window.told >= share()) return undefined;
     window.calls += 1;
@@ -167,6 +180,7 @@ export const createRateLimiter = ({ sql, clock, log, perMinute, settleEvery = 25
 
   return {
     count: (subject) => countNow(subject) ?? countLater(subject),
+    look,
     settle,
     close: async () => {
       await settle();

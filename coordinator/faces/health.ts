@@ -1,4 +1,5 @@
-import type { FastifyInstance, FastifyReply } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { SayBeside } from './rest/index.ts';
 
 /** What there is to know of the parts at this moment. Whatever could not be told is not well. */
 export type Standing = {
@@ -41,18 +42,21 @@ export const obstacles = ({ database, bus, streams, busFault }: Standing, isLeav
  * Three questions. `/health`: is the installation well, for people and monitors. `/readyz`: may this coordinator be sent requests, for whoever shares
  * them out. `/livez`: does the process go on, for whoever starts it again; a new process would help against nothing else.
  */
-export const healthRoutes = (web: FastifyInstance, { look, versions, timeZones, isLeaving }: Health): void => {
-  const fresh = (reply: FastifyReply, isWell: boolean) => reply.code(isWell ? 200 : 503).header('cache-control', 'no-store');
+export const healthRoutes = (web: FastifyInstance, { look, versions, timeZones, isLeaving }: Health, beside: SayBeside): void => {
+  const fresh = (request: FastifyRequest, reply: FastifyReply, isWell: boolean) => {
+    beside(request.ip, reply);
+    return reply.code(isWell ? 200 : 503).header('cache-control', 'no-store');
+  };
 
   // Load balancers often ask for the head alone.
-  web.get('/health', { exposeHeadRoute: true }, async (_request, reply) => {
+  web.get('/health', { exposeHeadRoute: true }, async (request, reply) => {
     const { busFault: _, ...parts } = await look();
     const isWell = parts.database && parts.bus && parts.streams && parts.partitions;
-    return fresh(reply, isWell).send({ status: isWell ? 'ok' : 'degraded', parts, versions: versions(), time_zones: timeZones() });
+    return fresh(request, reply, isWell).send({ status: isWell ? 'ok' : 'degraded', parts, versions: versions(), time_zones: timeZones() });
   });
-  web.get('/livez', { exposeHeadRoute: true }, async (_request, reply) => fresh(reply, true).send({ status: 'ok' }));
-  web.get('/readyz', { exposeHeadRoute: true }, async (_request, reply) => {
+  web.get('/livez', { exposeHeadRoute: true }, async (request, reply) => fresh(request, reply, true).send({ status: 'ok' }));
+  web.get('/readyz', { exposeHeadRoute: true }, async (request, reply) => {
     const why = obstacles(await look(), isLeaving());
-    return fresh(reply, why.length === 0).send({ status: why.length === 0 ? 'ok' : 'not ready', why });
+    return fresh(request, reply, why.length === 0).send({ status: why.length === 0 ? 'ok' : 'not ready', why });
   });
 };

@@ -15,7 +15,7 @@ import { noTrials, type TrialsPart } from '../../coordinator/access/trials.ts';
 import { createAssistants } from '../../coordinator/assistants.ts';
 import { assistantRoutes } from '../../coordinator/faces/assistant/index.ts';
 import { type OauthParts, oauthRoutes } from '../../coordinator/faces/oauth/index.ts';
-import { restServerOptions } from '../../coordinator/faces/rest/index.ts';
+import { restServerOptions, sayBeside } from '../../coordinator/faces/rest/index.ts';
 import { refuseOutside } from '../../coordinator/faces/rest/outside.ts';
 import { soundUrl } from '../../coordinator/faces/rest/urls.ts';
 import { onOwnDomain, statusRoutes } from '../../coordinator/faces/status/index.ts';
@@ -155,7 +155,7 @@ export const startWeb = async ({
     instruments: { baseUrl, readShare: createShares(sql).read, consents, ownRecord },
     ...overrides,
   });
-  refuseOutside(app, log, pages.answerNotFound);
+  refuseOutside(app, log, pages.answerNotFound, sayBeside(limiter));
   url = (await app.listen({ port: 0, host: '127.0.0.1' })).replace('127.0.0.1', host);
   const ask = async (path: string, init: RequestInit, { as, cookie, accept = 'text/html', encoding, headers }: Asked): Promise<Answer> => {
     const sent = [...(as ? [await cookieOf(as)] : []), ...(cookie === undefined ? [] : [cookie])].join('; ');

@@ -1,14 +1,18 @@
 import type { FastifyReply } from 'fastify';
+import { newId } from '../../../shared/base/ids.ts';
 import { Refusal } from '../../../shared/base/refusal.ts';
 import type { Count } from '../../access/rate-limit.ts';
 import type { RestParts, TokenCaller } from './parts.ts';
 
 const tooMany = new Refusal('rate_limited', 'Too many calls; wait as long as Retry-After says.');
 
+const say = (reply: FastifyReply, { remaining, reset }: Count): void => {
+  reply.headers({ 'ratelimit-remaining': String(remaining), 'ratelimit-reset': String(reset) });
+};
+
 /** @throws Refusal when it may not pass. */
 export const noteCount = (reply: FastifyReply, count: Count): void => {
-  reply.header('ratelimit-remaining', String(count.remaining));
-  reply.header('ratelimit-reset', String(count.reset));
+  say(reply, count);
   if (count.allowed) return;
   reply.header('retry-after', String(count.reset));
   throw tooMany;
@@ -20,6 +24,16 @@ export const countAddress = async (
   address: string,
   reply: FastifyReply,
 ): Promise<void> => noteCount(reply, await limiter.count(`address:${address}`));
+
+/** What is asked beside the API: the answer has a name and tells how the count of the address stands. It counts as nothing and is never refused. */
+export type SayBeside = (address: string, reply: FastifyReply) => void;
+
+export const sayBeside =
+  ({ look }: Pick<RestParts<TokenCaller>['limiter'], 'look'>): SayBeside =>
+  (address, reply) => {
+    reply.header('x-request-id', newId());
+    say(reply, look(`address:${address}`));
+  };
 
 /**
  * Finds out who is calling and counts the call: for a known token on it, for anybody else on the address. Each

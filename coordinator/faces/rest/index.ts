@@ -10,7 +10,7 @@ import { allowOrigin, answeredBeforehand } from './cross-origin.ts';
 import { docsPage, docsSecurityPolicy } from './docs.ts';
 import { answerOf } from './errors.ts';
 import { figuresText, figuresType } from './figures.ts';
-import { countAddress, identify, noteCount } from './identify.ts';
+import { countAddress, identify, noteCount, sayBeside } from './identify.ts';
 import { isNameAlone, methodsOf, openPaths } from './methods.ts';
 import { answerOnce, namedBy } from './once.ts';
 import { apiDocument } from './openapi.ts';
@@ -20,6 +20,7 @@ import { send } from './sending.ts';
 import { answerInWords } from './server-options.ts';
 import { prefix, queryOf } from './urls.ts';
 
+export { type SayBeside, sayBeside } from './identify.ts';
 export type { RestParts, TokenCaller } from './parts.ts';
 export { restServerOptions } from './server-options.ts';
 
@@ -39,9 +40,13 @@ const json = 'application/json; charset=utf-8';
 
 /** The routes of the API: they carry what was sent to the gate, and what the gate says back. Nothing is decided here. */
 export const restRoutes = <Caller extends TokenCaller>(app: FastifyInstance, parts: RestParts<Caller>): void => {
+  const beside = sayBeside(parts.limiter);
   // Where people look for the page of the API first.
   for (const url of ['/docs', '/docs/', `${prefix}/docs/`])
-    app.get(url, { exposeHeadRoute: true }, (_request, reply) => reply.header('x-request-id', newId()).redirect(`${prefix}/docs`, 308));
+    app.get(url, { exposeHeadRoute: true }, (request, reply) => {
+      beside(request.ip, reply);
+      return reply.redirect(`${prefix}/docs`, 308);
+    });
   answerInWords(app.server);
   app.register(
     async (api) => {
@@ -52,15 +57,20 @@ export const restRoutes = <Caller extends TokenCaller>(app: FastifyInstance, par
 
       api.addHook('onRequest', async (request, reply) => {
         reply.headers({ 'cache-control': 'no-store', 'x-content-type-options': 'nosniff', 'x-request-id': newId() });
-        if (allowOrigin(parts.corsOrigins ?? [], request, reply) && answeredBeforehand(request, reply)) return reply.send();
+        if (allowOrigin(parts.corsOrigins ?? [], request, reply) && answeredBeforehand(request, reply)) {
+          beside(request.ip, reply);
+          return reply.send();
+        }
         // Fastify refuses media types that it cannot read before we could answer as the contract says, so it must not see them.
         request.setDecorator('sentMediaType', request.raw.headers['content-type'] ?? '');
         delete request.raw.headers['content-type'];
         const { authorization } = request.headers;
         const astray = request.is404 || isNameAlone(request.url, request.method);
         const open = astray || openPaths.some((path) => path === request.routeOptions.url);
-        if (request.raw.headers.host === undefined && request.raw.httpVersion === '1.1')
+        if (request.raw.headers.host === undefined && request.raw.httpVersion === '1.1') {
+          await countAddress(parts, request.ip, reply);
           throw new Refusal('request_malformed', 'The header Host is missing; HTTP/1.1 wants it.');
+        }
         if (open && authorization === undefined) {
           await countAddress(parts, request.ip, reply);
           if (astray) refuseRoute(request, reply);

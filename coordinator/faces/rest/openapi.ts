@@ -201,7 +201,10 @@ account. It acts for one organisation and can do no more than the person who mad
 that may write.
 
 Each token may make 120 calls a minute, where the operator of the service did not choose another number. \`RateLimit-Remaining\` and
-\`RateLimit-Reset\` (seconds) stand on every answer; a call without a valid token counts for its address.
+\`RateLimit-Reset\` (seconds) stand on every answer below \`/api/v1\`, this document and refusals included; a call without a valid token
+counts for its address. What is only asked on the way there tells that count too, but adds nothing to it and is never refused: what leads
+on to the docs, what a browser asks before a call, \`/health\`, \`/livez\`, \`/readyz\` and addresses where nothing is. Pages for people have
+no such headers, nor has a request that could not be read as HTTP.
 
 Lists come in pages: send \`next_cursor\` back as \`cursor\` until it is null. Ids are UUIDs, date-times are in UTC. A refusal has a body
 \`{"error": {"code", "message"}}\`; branch on the code, which is stable. An unknown route answers 404 \`route_not_found\`, a wrong method

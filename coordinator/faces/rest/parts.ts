@@ -13,7 +13,7 @@ export type RestParts<Caller extends TokenCaller> = {
   readonly executeOnce: (operation: Operation, caller: Caller, raw: RawInput, named: Named) => Promise<Outcome>;
   /** Throws the refusals token_missing and token_invalid. */
   readonly authenticate: (authorization: string | undefined, address: string) => Promise<Caller>;
-  readonly limiter: { readonly count: (subject: string) => Count | Promise<Count> };
+  readonly limiter: { readonly count: (subject: string) => Count | Promise<Count>; readonly look: (subject: string) => Count };
   readonly log: Pick<Logger, 'error'>;
   /** Origins whose pages may call from a browser; `*` is any. */
   readonly corsOrigins?: readonly string[];

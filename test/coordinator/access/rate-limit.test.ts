@@ -35,6 +35,16 @@ const present = async (count: number): Promise<void> => {
 };
 
 describe('a window', () => {
+  test('can be looked at, which counts nothing', async () => {
+    const one = limiter(3);
+    expect([one.look('token:looked'), one.look('token:looked')]).toEqual(Array(2).fill({ allowed: true, remaining: 3, reset: 60 }));
+    await calls(one, 'token:looked', 3);
+    now += 20_000;
+    expect(one.look('token:looked')).toEqual({ allowed: false, remaining: 0, reset: 40 });
+    now += 40_000;
+    expect(one.look('token:looked')).toEqual({ allowed: true, remaining: 3, reset: 60 });
+  });
+
   test('lets 120 calls pass, refuses the next, and says how many and how long', async () => {
     const one = limiter(120);
     const first = await calls(one, 'token:a', 120);

@@ -8,7 +8,7 @@ const well: Standing = { database: true, bus: true, streams: true, partitions: t
 test('/health tells the versions and that of the time zones beside the parts', async () => {
   const web = Fastify();
   const time_zones = { version: '2026c', released_on: '2026-07-08', least_age_days: 3 };
-  healthRoutes(web, { look: async () => well, versions, timeZones: () => time_zones, isLeaving: () => false });
+  healthRoutes(web, { look: async () => well, versions, timeZones: () => time_zones, isLeaving: () => false }, () => undefined);
   const { statusCode, payload } = await web.inject({ url: '/health' });
   expect([statusCode, JSON.parse(payload)]).toEqual([200, expect.objectContaining({ status: 'ok', versions: versions(), time_zones })]);
   await web.close();
@@ -24,7 +24,11 @@ describe('/readyz', () => {
   ])('%s', async (_, differs, status, why) => {
     const web = Fastify();
     const time_zones = { version: null, released_on: null, least_age_days: null };
-    healthRoutes(web, { look: async () => ({ ...well, ...differs }), versions, timeZones: () => time_zones, isLeaving: () => false });
+    healthRoutes(
+      web,
+      { look: async () => ({ ...well, ...differs }), versions, timeZones: () => time_zones, isLeaving: () => false },
+      () => undefined,
+    );
     const { statusCode, payload } = await web.inject({ url: '/readyz' });
     expect([statusCode, JSON.parse(payload)]).toEqual([status, { status: status === 200 ? 'ok' : 'not ready', why }]);
     await web.close();

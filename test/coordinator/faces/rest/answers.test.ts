@@ -2,23 +2,22 @@ import type { Server } from 'node:http';
 import { connect } from 'node:net';
 import type { FastifyHttpOptions, FastifyInstance, InjectOptions } from 'fastify';
 import { afterEach, describe, expect, it } from 'vitest';
-import type { RestParts, TokenCaller } from '../../../../coordinator/faces/rest/index.ts';
 import { Refusal } from '../../../../shared/base/refusal.ts';
 import { closed } from '../../../support/closed.ts';
-import { restServer, token } from './server.ts';
+import { type Over, restServer, token } from './server.ts';
 
 const open: FastifyInstance[] = [];
 afterEach(async () => {
   for (const app of open.splice(0)) await app.close();
 });
 
-const start = async (over: Partial<RestParts<TokenCaller>> = {}, options: FastifyHttpOptions<Server> = {}) => {
+const start = async (over: Over = {}, options: FastifyHttpOptions<Server> = {}) => {
   const server = await restServer(over, options);
   open.push(server.app);
   return server;
 };
 
-const ask = async (options: InjectOptions, over: Partial<RestParts<TokenCaller>> = {}) => {
+const ask = async (options: InjectOptions, over: Over = {}) => {
   const { app } = await start(over);
   return app.inject({ ...options, headers: { authorization: token, ...options.headers } });
 };

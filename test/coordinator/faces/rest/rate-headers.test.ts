@@ -1,4 +1,9 @@
+import Fastify from 'fastify';
 import { expect, test } from 'vitest';
+import { healthRoutes } from '../../../../coordinator/faces/health.ts';
+import { sayBeside } from '../../../../coordinator/faces/rest/index.ts';
+import { refuseOutside } from '../../../../coordinator/faces/rest/outside.ts';
+import { createLog } from '../../../../shared/base/log.ts';
 import { Refusal } from '../../../../shared/base/refusal.ts';
 import { restServer, token } from './server.ts';
 
@@ -47,4 +52,43 @@ test('also an answer that the database is away, and one that refuses a stranger 
     expect([refused.statusCode, refused.headers['retry-after'], refused.headers['ratelimit-remaining']], url).toEqual([429, '17', '0']);
   }
   await full.app.close();
+});
+
+test('what is asked beside the API tells the count of its address, counts as nothing and is never refused', async () => {
+  const looked: string[] = [];
+  const limiter = {
+    count: () => {
+      throw new Error('this was not to be counted');
+    },
+    look: (subject: string) => {
+      looked.push(subject);
+      return { allowed: false, remaining: 0, reset: 17 };
+    },
+  };
+  const { app } = await restServer({ corsOrigins: ['https://app.example.org'], limiter });
+  const outside = Fastify();
+  const seen = { database: true, bus: true, streams: true, partitions: true, probes: [], busFault: undefined };
+  const timeZones = () => ({ version: null, released_on: null, least_age_days: null });
+  healthRoutes(outside, { look: async () => seen, versions: () => ({}), timeZones, isLeaving: () => false }, sayBeside(limiter));
+  refuseOutside(outside, createLog({ name: 'test', level: 'silent' }), undefined, sayBeside(limiter));
+  const beforehand = { origin: 'https://app.example.org', 'access-control-request-method': 'POST' };
+  const told: unknown[] = [];
+  for (const [server, method, url, headers] of [
+    [app, 'GET', '/docs', {}],
+    [app, 'HEAD', '/docs/', {}],
+    [app, 'GET', '/api/v1/docs/', {}],
+    [app, 'OPTIONS', '/api/v1/monitors', beforehand],
+    [outside, 'GET', '/health', {}],
+    [outside, 'GET', '/livez', {}],
+    [outside, 'HEAD', '/readyz', {}],
+    [outside, 'GET', '/nowhere', {}],
+  ] as const) {
+    const answer = await server.inject({ method, url, headers });
+    told.push([answer.statusCode, answer.headers['ratelimit-remaining'], answer.headers['ratelimit-reset']]);
+    expect(answer.headers['x-request-id'], url).toMatch(/^[0-9a-f-]{36}$/);
+  }
+  expect(told).toEqual([308, 308, 308, 204, 200, 200, 200, 404].map((status) => [status, '0', '17']));
+  expect([...new Set(looked)]).toEqual(['address:127.0.0.1']);
+  await app.close();
+  await outside.close();
 });

@@ -15,8 +15,10 @@ const echoing = async (operation: Operation, _caller: TokenCaller, raw: Paramete
   return { body: parsed.value };
 };
 
+export type Over = Partial<Omit<RestParts<TokenCaller>, 'limiter'>> & { readonly limiter?: Partial<RestParts<TokenCaller>['limiter']> };
+
 export const restServer = async (
-  over: Partial<RestParts<TokenCaller>> = {},
+  { limiter, ...over }: Over = {},
   options: FastifyHttpOptions<Server> = {},
 ): Promise<{ readonly app: FastifyInstance; readonly logged: unknown[] }> => {
   const logged: unknown[] = [];
@@ -29,7 +31,11 @@ export const restServer = async (
       if (authorization !== token) throw new Refusal('token_invalid', 'The token is not known.');
       return { token: { id: '019a9c10-4f0e-7b52-9a6d-0c1d5b8f2e31' } };
     },
-    limiter: { count: () => ({ allowed: true, remaining: 119, reset: 60 }) },
+    limiter: {
+      count: () => ({ allowed: true, remaining: 119, reset: 60 }),
+      look: () => ({ allowed: true, remaining: 120, reset: 60 }),
+      ...limiter,
+    },
     log: { error: (entry: unknown) => logged.push(entry) },
     baseUrl: () => 'https://antipode.example.org',
     ...over,
