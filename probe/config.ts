@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { z } from 'zod';
 import { ConfigurationFault, readEnvironment } from '../shared/base/env.ts';
 import { entranceFields } from '../shared/bus/bus-variables.ts';
@@ -46,6 +47,21 @@ const variables = z.object({
   PROBE_CONCURRENCY: z.coerce.number().int().min(8).max(20_000).default(1_024),
   LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']).default('info'),
 });
+
+/** What is a host's own to say, and no matter of who it is or where its things lie. */
+const settings = variables.omit({ PROBE_CREDENTIALS: true, PROBE_IDENTITY: true, PROBE_DATA_DIR: true });
+
+/** The settings that are set, as texts; of one that is named by a file what stands there. @throws ConfigurationFault, which lists every fault at once. */
+export const settingsGiven = (environment: Readonly<Record<string, string | undefined>>): Readonly<Record<string, string>> => {
+  readEnvironment(settings, environment);
+  return Object.fromEntries(
+    Object.keys(settings.shape).flatMap((name) => {
+      const file = environment[`${name}_FILE`] || undefined;
+      const value = environment[name] || (file && readFileSync(file, 'utf8').trim());
+      return value ? [[name, value]] : [];
+    }),
+  );
+};
 
 type Variables = Readonly<z.infer<typeof variables>>;
 

@@ -1,4 +1,5 @@
 import { join as joinPath } from 'node:path';
+import { codeOf } from '../../shared/base/error-code.ts';
 import { createLog } from '../../shared/base/log.ts';
 import { formatCredentials } from '../../shared/bus/identity.ts';
 import { readIfThere } from '../disk/disk.ts';
@@ -12,8 +13,16 @@ export type Say = (line: string) => void;
 const identityFile = 'identity.json';
 export const identityIn = (folder: string): string => joinPath(folder, identityFile);
 
-/** Where the probe keeps its key, where its results will lie, and how much of that disk these may take. */
-export type Room = { readonly folder: string; readonly results: string; readonly spoolMb: number };
+/** Where a probe has its things. */
+export type Room = {
+  /** Its key. */
+  readonly folder: string;
+  /** Of the disk that its results will lie on, a folder that is there already, and how much of it these may take. */
+  readonly results: string;
+  readonly spoolMb: number;
+  /** What it keeps as it runs; not there before it has run. */
+  readonly kept: string;
+};
 
 /** What to type when something was not well and is mended. */
 const onwards = {
@@ -22,12 +31,16 @@ const onwards = {
 } as const;
 export type Onwards = keyof typeof onwards;
 
-const surroundingsOf = async ({ seed, enrolled }: Identity, { folder, results, spoolMb }: Room, heard?: Heard): Promise<Surroundings> => {
+const surroundingsOf = async (
+  { seed, enrolled }: Identity,
+  { folder, results, spoolMb, kept }: Room,
+  heard?: Heard,
+): Promise<Surroundings> => {
   if (enrolled === null) throw new JoinFault(exits.misused, `${identityIn(folder)} is of no probe yet; run join first`);
   const { nats_url: url, nats_tls_first: tlsFirst, nats_ca: ca, jwt, anchors } = enrolled;
   // A probe that has run has newer ones on its disk.
   const log = createLog({ name: 'join', level: 'silent' });
-  const own = await openOwnCredentials({ folder, given: formatCredentials({ jwt, seed }), log });
+  const own = await openOwnCredentials({ folder: kept, given: formatCredentials({ jwt, seed }), log });
   return {
     // The answer left about in the middle of the time that was waited for it.
     clockOffset: heard && heard.answer.now - (heard.sentAt + heard.receivedAt) / 2,
@@ -77,7 +90,10 @@ export const becomeProbe = async (
 
 /** The checklist of a host that is a probe already. */
 export const checkProbe = async (room: Room, say: Say): Promise<void> => {
-  const stored = await readIfThere(identityIn(room.folder));
+  const stored = await readIfThere(identityIn(room.folder)).catch((error: unknown) => {
+    if (codeOf(error) !== 'EACCES') throw error;
+    throw new JoinFault(exits.misused, `${identityIn(room.folder)} is not for you to read: run this as root, or as the probe's user`);
+  });
   if (stored === undefined) throw new JoinFault(exits.misused, `there is no ${identityIn(room.folder)}; run join first`);
   await sayChecklist(await surroundingsOf(parseIdentity(stored), room), 'run', say);
 };

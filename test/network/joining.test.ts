@@ -1,7 +1,8 @@
 import { spawnSync } from 'node:child_process';
-import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { parseEnv } from 'node:util';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { bundleDownload } from '../../coordinator/faces/downloads/bundle.ts';
@@ -155,9 +156,23 @@ describe('antipode-probe.mjs join', () => {
     expect(full.out).toContain(`MiB free in ${join(folder, 'var/lib')}`);
     expect(full.err).toContain('mend it, then: type the same line again');
     expect(await readdir(join(folder, 'etc'))).toEqual(['antipode-probe']);
-    const written = await say(line);
+    const wrong = await say(line, { PROBE_CONCURRENCY: 'many' });
+    expect(wrong).toMatchObject({ code: 1, out: '' });
+    expect(wrong.err).toContain('PROBE_CONCURRENCY: must be a whole number');
+    const written = await say(line, { PROBE_SPOOL_MB: '64' });
     expect(written).toMatchObject({ code: 0, err: '' });
-    expect(await readdir(join(folder, 'etc/antipode-probe'))).toContain('identity.json');
+    expect((await readdir(join(folder, 'etc/antipode-probe'))).toSorted()).toEqual(['environment', 'identity.json']);
+    // The service hears nothing of this shell.
+    const environmentFile = join(folder, 'etc/antipode-probe/environment');
+    expect(written.out).toContain(`Taken from this shell into ${environmentFile}: PROBE_ALLOW_CIDRS, PROBE_SPOOL_MB`);
+    expect(parseEnv(await readFile(environmentFile, 'utf8'))).toEqual({ PROBE_ALLOW_CIDRS: '127.0.0.0/8', PROBE_SPOOL_MB: '64' });
+    // It is found from anywhere, and judged by what the service goes by.
+    const found = await runProgram([process.execPath, program, 'check', '--root', folder], { env: { PATH: environment.PATH } });
+    expect(found).toMatchObject({ code: 0, err: '' });
+    await writeFile(environmentFile, 'PROBE_SPOOL_MB=900000000\n');
+    expect((await runProgram([process.execPath, program, 'check', '--root', folder], { env: { PATH: environment.PATH } })).code).toBe(15);
+    const asked = await runProgram([process.execPath, program, 'health', '--root', folder], { env: { PATH: environment.PATH } });
+    expect(asked).toMatchObject({ code: 1, out: `no probe runs on ${join(folder, 'var/lib/antipode-probe')}\n` });
     const unit = join(folder, 'etc/systemd/system/antipode-probe.service');
     const judged = spawnSync('systemd-analyze', ['security', '--offline=true', '--threshold=20', unit], { encoding: 'utf8' });
     if (judged.error) return void process.stderr.write('SKIPPED: the exposure of the unit needs systemd-analyze\n');
