@@ -2,7 +2,7 @@ import type { Clock } from '../../shared/base/clock.ts';
 import { newId } from '../../shared/base/ids.ts';
 import type { Interval } from '../../shared/base/interval.ts';
 import { type Bucket, gather } from '../domain/telling/bucket.ts';
-import { shutBy } from '../domain/telling/coverage.ts';
+import { shutBy } from '../domain/telling/channel.ts';
 import { flappingMemoryMs } from '../domain/telling/flapping.ts';
 import { messagesOf } from '../domain/telling/message.ts';
 import { type Disposition, dispose, reminderAfter, type StepEvent } from '../domain/telling/step.ts';

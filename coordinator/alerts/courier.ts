@@ -1,6 +1,6 @@
 import type { Clock } from '../../shared/base/clock.ts';
 import type { Log } from '../../shared/base/log.ts';
-import { afterAttempt, tryAgain } from '../domain/telling/delivery.ts';
+import { afterAttempt, tryAgain } from '../domain/telling/channel.ts';
 import { type Figures, noFigures } from '../house/figures.ts';
 import type { Sql } from '../store/database.ts';
 import {

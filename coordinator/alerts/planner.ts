@@ -1,6 +1,6 @@
 import type { Clock } from '../../shared/base/clock.ts';
 import type { Log } from '../../shared/base/log.ts';
-import { isCovered, shutBy } from '../domain/telling/coverage.ts';
+import { isCovered, shutBy } from '../domain/telling/channel.ts';
 import { type Flapping, flappingMemoryMs, flappingOf } from '../domain/telling/flapping.ts';
 import type { Queryable, Sql } from '../store/database.ts';
 import {

@@ -1,7 +1,7 @@
 import type { Clock } from '../../shared/base/clock.ts';
 import type { Log } from '../../shared/base/log.ts';
 import { fullBucket, gather } from '../domain/telling/bucket.ts';
-import { areOwnersToldNow, isLastResort, lastResortMs } from '../domain/telling/delivery.ts';
+import { areOwnersToldNow, isLastResort, lastResortMs } from '../domain/telling/channel.ts';
 import type { Sql } from '../store/database.ts';
 import { type NewMail, postMails } from '../store/mails.ts';
 import {

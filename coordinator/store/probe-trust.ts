@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Continent } from '../../shared/base/continents.ts';
-import { type Share, together } from '../domain/refuted-share.ts';
+import { type Share, together } from '../domain/refutation.ts';
 import type { Queryable } from './database.ts';
 import { notBelieved } from './probes.ts';
 

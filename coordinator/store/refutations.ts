@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { Share } from '../domain/refuted-share.ts';
+import type { Share } from '../domain/refutation.ts';
 import type { Queryable } from './database.ts';
 
 /** What coordinators tell each other of probes whose failures are refuted (rule 16). */

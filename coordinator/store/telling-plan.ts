@@ -1,4 +1,4 @@
-import type { ShutBy } from '../domain/telling/coverage.ts';
+import type { ShutBy } from '../domain/telling/channel.ts';
 import type { Flapping } from '../domain/telling/flapping.ts';
 import type { StepEvent } from '../domain/telling/step.ts';
 import type { Queryable } from './database.ts';

@@ -1,8 +1,7 @@
 /** The pure rules of telling in a small world: one channel, some monitors that go down and up, and a receiver that is away at times. */
 
 import { fullBucket, gather } from '../../coordinator/domain/telling/bucket.ts';
-import { isCovered } from '../../coordinator/domain/telling/coverage.ts';
-import { isLastResort, tryAgain } from '../../coordinator/domain/telling/delivery.ts';
+import { isCovered, isLastResort, tryAgain } from '../../coordinator/domain/telling/channel.ts';
 import { flappingOf } from '../../coordinator/domain/telling/flapping.ts';
 import { dispose, reminderAfter, type StepEvent } from '../../coordinator/domain/telling/step.ts';
 import type { TellingRules } from '../../coordinator/domain/telling/telling-rules.ts';

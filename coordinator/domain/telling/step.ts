@@ -1,5 +1,5 @@
 import { type Interval, union } from '../../../shared/base/interval.ts';
-import type { ShutBy } from './coverage.ts';
+import type { ShutBy } from './channel.ts';
 import { type Flapping, longMs, steadyMs } from './flapping.ts';
 import { type Hours, withinHours } from './hours.ts';
 import { allTellingRules, type TellingRules } from './telling-rules.ts';

@@ -1,4 +1,4 @@
-import type { ShutBy } from './coverage.ts';
+import type { ShutBy } from './channel.ts';
 import type { Because, HeldBy, StepEvent } from './step.ts';
 
 /** "Why was I told", and "why was I not" (rule 40): what happened to an incident on its way to one channel, from stored rows. */

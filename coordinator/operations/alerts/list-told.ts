@@ -1,6 +1,6 @@
 import type { listTold as operation, listWouldBeTold as preview } from '../../../shared/api/inner/alerts.ts';
 import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
-import { isCovered, shutBy } from '../../domain/telling/coverage.ts';
+import { isCovered, shutBy } from '../../domain/telling/channel.ts';
 import { channelsEver } from '../../store/channels.ts';
 import { groupsAmong } from '../../store/groups.ts';
 import { monitorById } from '../../store/monitors.ts';

@@ -1,4 +1,4 @@
-import { isCovered, shutBy } from '../../domain/telling/coverage.ts';
+import { isCovered, shutBy } from '../../domain/telling/channel.ts';
 import { type OnItsWay, type StoryLine, storyOf } from '../../domain/telling/story.ts';
 import type { ChannelRow } from '../../store/channels.ts';
 import { coverOfMonitors } from '../../store/cover.ts';

@@ -3,7 +3,7 @@ import { Refusal } from '../../../shared/base/refusal.ts';
 import type { ChannelConfig, ChannelsPart } from '../../access/channels.ts';
 import { channelSecretsOf, type SecretsAtRest } from '../../access/secrets.ts';
 import { mayManage } from '../../domain/organisation.ts';
-import { isDelivering } from '../../domain/telling/delivery.ts';
+import { isDelivering } from '../../domain/telling/channel.ts';
 import { type ChannelRow, channelsOfKind, countChannelTest, wantVerification } from '../../store/channels.ts';
 import type { Queryable } from '../../store/database.ts';
 import { groupsAmong } from '../../store/groups.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { tryAgain } from '../../../../coordinator/domain/telling/delivery.ts';
+import { tryAgain } from '../../../../coordinator/domain/telling/channel.ts';
 import { reminderAfter } from '../../../../coordinator/domain/telling/step.ts';
 
 describe('rule 31: when a message is tried again', () => {

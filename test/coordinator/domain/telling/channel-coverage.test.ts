@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { isCovered, shutBy } from '../../../../coordinator/domain/telling/coverage.ts';
+import { isCovered, shutBy } from '../../../../coordinator/domain/telling/channel.ts';
 
 const chosen = { covers: 'chosen', monitors: new Set(['shop']), groups: new Set(['web']) } as const;
 

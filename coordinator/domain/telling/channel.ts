@@ -1,5 +1,35 @@
 import { allTellingRules, type TellingRules } from './telling-rules.ts';
 
+/** What a channel is told of: all monitors of its organisation, or those that were chosen, themselves or by their group (rule 30). */
+export type Coverage = {
+  readonly covers: 'all' | 'chosen';
+  readonly monitors: ReadonlySet<string>;
+  readonly groups: ReadonlySet<string>;
+};
+
+/** The group is the one that the monitor is in when its "down" becomes due. */
+export const isCovered = (
+  { covers, monitors, groups }: Coverage,
+  monitor: { readonly id: string; readonly group: string | null },
+  rules: TellingRules = allTellingRules,
+): boolean => covers === 'all' || !rules.covered_only || monitors.has(monitor.id) || (monitor.group !== null && groups.has(monitor.group));
+
+/** Why a channel is told of nothing, whatever it covers; undefined when it is told. */
+export type ShutBy = 'deleted' | 'off' | 'unproven' | 'unsubscribed';
+export type ChannelState = {
+  readonly deleted: boolean;
+  readonly enabled: boolean;
+  readonly verified: boolean;
+  readonly unsubscribed: boolean;
+};
+
+export const shutBy = ({ deleted, enabled, verified, unsubscribed }: ChannelState): ShutBy | undefined => {
+  if (deleted) return 'deleted';
+  if (!enabled) return 'off';
+  if (unsubscribed) return 'unsubscribed';
+  return verified ? undefined : 'unproven';
+};
+
 /** Whether a channel delivers, and who is told when none does (rule 38). */
 
 const minute = 60_000;
@@ -7,7 +37,7 @@ const failingMs = 60 * minute;
 export const lastResortMs = 2 * minute;
 const ownersAgainMs = 24 * 60 * minute;
 
-export type Delivering = {
+type Delivering = {
   /** Since when every attempt failed; null: the last one did not. */
   readonly failing_since: number | null;
   /** When it refused something for good, with nothing taken since. */
@@ -22,7 +52,7 @@ export const areOwnersToldNow = (channel: Delivering & { readonly owners_told_at
   !isDelivering(channel, now) && (channel.owners_told_at === null || now - channel.owners_told_at >= ownersAgainMs);
 
 /** A "down" that was on its way to somebody, and that nobody took in time. */
-export type Untaken = { readonly first_told_at: number; readonly taken: boolean };
+type Untaken = { readonly first_told_at: number; readonly taken: boolean };
 
 export const isLastResort = ({ first_told_at, taken }: Untaken, now: number, rules: TellingRules = allTellingRules): boolean =>
   rules.last_resort && !taken && now - first_told_at >= lastResortMs;
