@@ -7,7 +7,7 @@ import type { Bus } from '../../shared/bus/nats.ts';
 import { subjects } from '../../shared/bus/subjects.ts';
 import type { Roster, RosterProbe } from '../../shared/checks/assignment.ts';
 import { probeOf } from '../../shared/checks/placement.ts';
-import { type Allowances, type Asked, type Budget, emptyBudget, isForgotten, mayAsk, neverAsked, spend } from '../domain/look-budgets.ts';
+import { type Allowances, type Asked, type Budget, emptyBudget, isForgotten, mayAsk, neverAsked, spend } from '../domain/sampling.ts';
 import { type Figures, type LookOutcome, noFigures } from '../house/figures.ts';
 import type { Assignments } from '../probes/assignments.ts';
 import { type Sql, wayOf } from '../store/database.ts';

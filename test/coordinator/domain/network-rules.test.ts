@@ -11,8 +11,8 @@ import {
   working,
 } from '../../../coordinator/domain/handover.ts';
 import type { SeenResult } from '../../../coordinator/domain/incident-types.ts';
-import { emptyBudget, spend } from '../../../coordinator/domain/look-budgets.ts';
 import { asWritten, observe, type Shown, trusting } from '../../../coordinator/domain/quarantine.ts';
+import { emptyBudget, spend } from '../../../coordinator/domain/sampling.ts';
 import { judgeSilence } from '../../../coordinator/domain/silence.ts';
 import { type StatusInput, statusNow } from '../../../coordinator/domain/status.ts';
 
