@@ -39,6 +39,18 @@ export const cut = (text: string, width: number): string => {
   return `${kept}…`;
 };
 
+/** In lines of so many columns, broken between words; a word that is longer stays whole, so that it can be copied. */
+export const wrapped = (text: string, width: number): string[] => {
+  if (widthOf(text) <= width) return [text];
+  const lines: string[] = [];
+  for (const word of text.split(' ')) {
+    const last = lines.at(-1);
+    if (last !== undefined && widthOf(last) + 1 + widthOf(word) <= width) lines[lines.length - 1] = `${last} ${word}`;
+    else lines.push(word);
+  }
+  return lines;
+};
+
 const rightToLeft = /[\p{Script=Hebrew}\p{Script=Arabic}\p{Script=Syriac}\p{Script=Thaana}\p{Script=Nko}]/v;
 const leftToRightMark = '\u200e';
 

@@ -81,8 +81,8 @@ const lists = {
 };
 
 test.each<[keyof typeof lists, number, string, RegExp]>([
-  ['events', 60, 'at event name id', /^3 min ago +incident.acknowledged +Shop +1c2d3e4f$/],
-  ['events', 80, 'at event name id', /^3 min ago +incident.acknowledged +Shop +1c2d3e4f$/],
+  ['events', 60, 'at event name monitor id', /^3 min ago +incident.acknowledged +Shop( +1c2d3e4f){2}$/],
+  ['events', 80, 'at event name monitor incident id', /^3 min ago +incident.acknowledged +Shop( +1c2d3e4f){3}$/],
   [
     'events',
     200,
@@ -155,6 +155,44 @@ test('a single thing is a card with relative times', () => {
   const text = render(monitor, terminal);
   expect(text).toMatch(/created\s+2027-01-01T11:57:00.000Z \(3 min ago\)/);
   expect(text).toMatch(/interval\s+60 s/);
+});
+
+test('a list within a card is a table with times by the clock, and what has no room is named', () => {
+  const phases = { dns: 1, tcp: 2 };
+  const samples = [
+    { at: '2027-01-01T11:57:00.250Z', continent: 'Europe', probe: 'שרת', took_ms: 12.5, cause_class: null, phases },
+    { at: '2027-01-01T11:58:00.000Z', continent: 'North America', probe: '👨‍👩‍👧‍👦', took_ms: 4, cause_class: 'dns', phases },
+  ];
+  const card = {
+    id: monitor.id,
+    started_at: '2027-01-01T11:57:00.000Z',
+    duration_s: 65.008,
+    percent: 99.5,
+    samples,
+    groups: [{ name: 'Shops', members: [{ name: 'Shop' }] }],
+  };
+  const lines = render(card, terminal).trimEnd().split('\n');
+  expect(lines.slice(2, 9)).toEqual([
+    ...['duration  1 min 5 s', 'percent   99.5 %', 'samples'],
+    '  at             continent      probe  took ms  cause class',
+    '  11:57:00.250Z  Europe         שרת\u200e    12.5     –',
+    '  11:58:00.000Z  North America  👨‍👩‍👧‍👦     4        dns',
+    '  Not here: phases; --json shows all.',
+  ]);
+  expect(lines.slice(9)).toEqual(['groups', '  -', '    name     Shops', '    members', '      name', '      Shop']);
+  const narrow = render(card, { ...terminal, columns: 44 });
+  expect(narrow).toMatch(/ +at +continent +probe\n(.*\n){2} +Not here: took ms, cause class, phases;\n +--json shows all.\n/);
+  // A day that does not stand in the card is told.
+  const days = [{ from: '2027-01-01T11:57:00.000Z' }, { from: null }];
+  expect(render({ stretches: days }, terminal)).toBe('stretches\n  from\n  2027-01-01T11:57Z\n  –\n');
+});
+
+test('what is too long for a line of a card goes on below, between words; one long word stays whole', () => {
+  const text = render(
+    { name: 'Shop', note: 'one two three four five six seven', target: 'https://a.example/very/long' },
+    { ...terminal, columns: 30 },
+  );
+  expect(text).toBe('name    Shop\nnote    one two three four\n        five six seven\ntarget  https://a.example/very/long\n');
 });
 
 test('a status is a word, and the colour is that of its meaning', () => {
