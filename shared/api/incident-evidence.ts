@@ -38,7 +38,7 @@ export const getIncidentEvidence = operation({
   id: 'getIncidentEvidence',
   method: 'GET',
   path: '/api/v1/incidents/{incident_id}/evidence',
-  tag: 'Incidents',
+  tag: 'Incident evidence',
   access: 'read',
   summary: 'Get an incident with its evidence',
   description:

@@ -64,7 +64,7 @@ export const acknowledgeIncident = operation({
   id: 'acknowledgeIncident',
   method: 'POST',
   path: '/api/v1/incidents/{incident_id}/acknowledge',
-  tag: 'Incidents',
+  tag: 'Channels',
   access: 'write',
   summary: 'Acknowledge an incident',
   description: 'Ends reminders and later channels, and is told to whoever was told of the outage. Asking again changes nothing.',

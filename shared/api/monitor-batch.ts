@@ -22,7 +22,7 @@ export const batchMonitors = operation({
   id: 'batchMonitors',
   method: 'POST',
   path: '/api/v1/monitors/batch',
-  tag: 'Monitors',
+  tag: 'Monitor batches',
   access: 'write',
   summary: 'Create or change up to 500 monitors',
   description:

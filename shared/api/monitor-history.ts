@@ -26,7 +26,7 @@ export const getMonitorLedger = operation({
   id: 'getMonitorLedger',
   method: 'GET',
   path: '/api/v1/monitors/{monitor_id}/ledger',
-  tag: 'Monitors',
+  tag: 'Monitor history',
   access: 'read',
   summary: 'Get the ledger of a monitor: what its uptime is made of',
   description:
@@ -57,7 +57,7 @@ export const getMonitorResults = operation({
   id: 'getMonitorResults',
   method: 'GET',
   path: '/api/v1/monitors/{monitor_id}/results',
-  tag: 'Monitors',
+  tag: 'Monitor history',
   access: 'read',
   summary: 'Get response times and outcomes of a monitor by continent',
   description:

@@ -53,18 +53,16 @@ const reference = (name: string): JsonSchema => ({ $ref: `#/components/schemas/$
 /** Said at each part: judges of examples take a part that does not say it for the whole object, and wonder at its other members. */
 const open = { additionalProperties: true } as const;
 
-/** "If this member says so, then the config is that." All of it below `then`, where programs that make clients do not look. */
+/**
+ * "It is one of these: this member says so, and the config is that." All of it below `then`, where programs that make clients do not look; those that
+ * make bodies to try a service with do, and can take one row after the other.
+ */
 const byMember = (member: string, rows: readonly (readonly [string, JsonSchema])[]): JsonSchema => ({
   if: { type: 'object', ...open },
   // biome-ignore lint/suspicious/noThenProperty: a word of JSON Schema.
   then: {
     ...open,
-    allOf: rows.map(([value, config]) => ({
-      ...open,
-      if: { properties: { [member]: { const: value } }, ...open },
-      // biome-ignore lint/suspicious/noThenProperty: a word of JSON Schema.
-      then: { properties: { config }, ...open },
-    })),
+    oneOf: rows.map(([value, config]) => ({ properties: { [member]: { const: value }, config }, required: [member], ...open })),
   },
 });
 

@@ -75,6 +75,13 @@ const jsonOf = (part: { readonly content?: unknown } | undefined): Record<string
   return isRecord(content) ? content : undefined;
 };
 
+/** An answer that is no JSON, as it stands. */
+const textExample = (part: { readonly content?: unknown } | undefined): string => {
+  const media = part && isRecord(part.content) ? Object.values(part.content)[0] : undefined;
+  const text = isRecord(media) && typeof media.example === 'string' ? media.example : undefined;
+  return text === undefined ? '' : `<h4>Example of the answer</h4><pre tabindex="0"><code>${escapeHtml(text)}</code></pre>`;
+};
+
 const requestPart = ({ requestBody }: OperationEntry): string => {
   const json = jsonOf(requestBody);
   return json ? `<p>Body: ${typeWords(json.schema)}</p>${example('Example of the body', json.example)}` : '';
@@ -114,7 +121,7 @@ const operationPart = (document: ApiDocument, { method, path, entry }: Listed): 
   return `<article aria-labelledby="${entry.operationId}"><h3 id="${entry.operationId}">${escapeHtml(entry.summary)}</h3>
 <p class="route"><span class="method ${method}">${method}</span><code>${escapeHtml(path)}</code> <span class="faint">${entry.operationId}</span></p>
 ${entry.description === undefined ? '' : `<p>${prose(entry.description)}</p>`}
-${parameterTable(entry.parameters)}${requestPart(entry)}${callExamples({ method, path, operationId: entry.operationId, query: queryOf(entry), ...bodyOf(entry) })}${answered}${json ? example('Example of the answer', json.example) : ''}
+${parameterTable(entry.parameters)}${requestPart(entry)}${callExamples({ method, path, operationId: entry.operationId, query: queryOf(entry), ...bodyOf(entry) })}${answered}${json ? example('Example of the answer', json.example) : textExample(successes.at(-1)?.[1])}
 ${refusalsPart(responses.filter(([status]) => status >= '300'))}</article>`;
 };
 

@@ -10,6 +10,7 @@ import { allowOrigin, answeredBeforehand } from './cross-origin.ts';
 import { docsPage, docsSecurityPolicy } from './docs.ts';
 import { answerOf } from './errors.ts';
 import { figuresText, figuresType } from './figures.ts';
+import { figuresOperation } from './figures-docs.ts';
 import { countAddress, identify, noteCount, sayBeside } from './identify.ts';
 import { isNameAlone, methodsOf, openPaths } from './methods.ts';
 import { answerOnce, namedBy } from './once.ts';
@@ -112,8 +113,8 @@ export const restRoutes = <Caller extends TokenCaller>(app: FastifyInstance, par
         });
       }
 
-      // Not of the document: it is in a format of its own, for one kind of reader.
-      api.get('/metrics', { exposeHeadRoute: true }, async (request, reply) => {
+      // Not among the operations with a route: it answers in a format of its own, for one kind of reader.
+      api.get(figuresOperation.path.slice(prefix.length), { exposeHeadRoute: true }, async (request, reply) => {
         const { body } = await parts.execute(listMonitorFigures, request.getDecorator<Caller>('caller'), { path: {}, query: {} });
         // The gate answers what the operation's response says; its table knows operations of every kind, and so none of them.
         return reply.type(figuresType).send(figuresText(body as OutputOf<typeof listMonitorFigures>));

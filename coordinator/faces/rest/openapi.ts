@@ -8,6 +8,7 @@ import { withConfigKeys } from './config-docs.ts';
 import { configComponents, withConfigSchemas } from './config-schemas.ts';
 import { told, toldObject } from './document-words.ts';
 import { examples, validationExample } from './examples.ts';
+import { figuresOperation, figuresSuccess } from './figures-docs.ts';
 import { replayedHeader } from './once.ts';
 import { apartByKey, keyParameter, replayed, whileInUse } from './once-docs.ts';
 import { hasPlace } from './place.ts';
@@ -160,7 +161,7 @@ export const responseIn = (document: ApiDocument, response: Response | Reference
   return found;
 };
 
-const entryOf = (operation: RestOperation): OperationEntry => ({
+const entryOf = (operation: RestOperation, success = successOf(operation)): OperationEntry => ({
   operationId: operation.id,
   tags: [operation.tag],
   summary: operation.summary,
@@ -179,7 +180,7 @@ const entryOf = (operation: RestOperation): OperationEntry => ({
     },
   }),
   responses: {
-    ...successOf(operation),
+    ...success,
     ...refusalsByStatus(operation),
     408: reference('TooSlow'),
     422: reference(operation.method === 'POST' ? 'ValidationFailureOrKeyReused' : 'ValidationFailure'),
@@ -218,16 +219,24 @@ So a call whose answer got lost can be sent again without fear; \`GET /api/v1/do
 
 Version 1 only grows: fields may be added, none is removed or changes its type.`;
 
+/** Those of the specification's operations, and of their own for what came later. */
 const tags = [
   { name: 'Account', description: 'Whose token this is.' },
   { name: 'Monitors', description: 'What is watched, and how it is.' },
+  { name: 'Monitor batches', description: 'Many monitors by one call.' },
+  { name: 'Monitor history', description: 'What was measured, and what every second was counted as.' },
   { name: 'Incidents', description: 'Outages, as they were seen and confirmed.' },
+  { name: 'Incident evidence', description: 'What each probe saw of an outage.' },
   { name: 'Events', description: 'What changed, for programs that follow.' },
-  { name: 'Channels', description: 'Who is told of outages, how and when.' },
+  { name: 'Channels', description: 'Who is told of outages, how and when, and that somebody is on it.' },
   { name: 'Maintenance', description: 'Times in which what fails does not alert.' },
+  { name: 'Maintenance changes', description: 'Other times for a window, and what they would come to.' },
   { name: 'Groups', description: 'Monitors that share one status.' },
   { name: 'Status pages', description: 'What is shown to the public.' },
+  { name: 'Status page editing', description: 'Pages themselves, their order, their domain and who may see them.' },
+  { name: 'Status page posts', description: 'What is told of an incident on a page, and to how many.' },
   { name: 'Probes', description: 'Hosts of your own that check for you alone.' },
+  { name: 'Metrics', description: 'Figures for your own Prometheus.' },
 ] as const;
 
 const components = (): ApiDocument['components'] => ({
@@ -269,11 +278,14 @@ export const apiDocument = (baseUrl: string): ApiDocument => ({
   },
   servers: [{ url: baseUrl }],
   tags,
-  paths: Object.fromEntries(
-    [...Map.groupBy(restOperations, ({ path }) => path)].map(([path, those]) => [
-      path,
-      Object.fromEntries(those.map((operation) => [operation.method.toLowerCase(), entryOf(operation)])),
-    ]),
-  ),
+  paths: {
+    ...Object.fromEntries(
+      [...Map.groupBy(restOperations, ({ path }) => path)].map(([path, those]) => [
+        path,
+        Object.fromEntries(those.map((operation) => [operation.method.toLowerCase(), entryOf(operation)])),
+      ]),
+    ),
+    [figuresOperation.path]: { get: entryOf(figuresOperation, figuresSuccess({ ...counted, ETag: header('ETag') })) },
+  },
   components: components(),
 });

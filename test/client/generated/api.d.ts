@@ -776,6 +776,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/metrics": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get figures of all monitors for Prometheus
+         * @description The text format of Prometheus, version 0.0.4: `antipode_monitor_up`, `antipode_monitor_status` and `antipode_monitor_response_seconds` of as many monitors as the plan allows. What is not known has no row. A read token is enough.
+         */
+        get: operations["getMetrics"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
 }
 export type webhooks = Record<string, never>;
 export interface components {
@@ -7728,6 +7748,55 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorOut"];
                 };
             };
+            422: components["responses"]["ValidationFailure"];
+            429: components["responses"]["TooManyCalls"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    getMetrics: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: {
+                /** @description Accepted and ignored: only a bearer token authenticates here. */
+                svc_session?: string | null;
+            };
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What was asked for. */
+            200: {
+                headers: {
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example # HELP antipode_monitor_up 1 while no outage is confirmed, 0 while one is; no row while paused or not yet seen
+                     *     # TYPE antipode_monitor_up gauge
+                     *     antipode_monitor_up{monitor="0190a7c4-5b1e-7c3d-9f42-6a8b1c2d3e4f",name="Shop",type="https"} 1
+                     *     # HELP antipode_monitor_status The state as the pages call it
+                     *     # TYPE antipode_monitor_status gauge
+                     *     antipode_monitor_status{monitor="0190a7c4-5b1e-7c3d-9f42-6a8b1c2d3e4f",name="Shop",type="https",status="up"} 1
+                     *     # HELP antipode_monitor_response_seconds Mean response time of the newest whole hour
+                     *     # TYPE antipode_monitor_response_seconds gauge
+                     *     antipode_monitor_response_seconds{monitor="0190a7c4-5b1e-7c3d-9f42-6a8b1c2d3e4f",name="Shop",type="https"} 0.182
+                     *     # HELP antipode_monitors_left_out Monitors beyond those shown here
+                     *     # TYPE antipode_monitors_left_out gauge
+                     *     antipode_monitors_left_out 0
+                     */
+                    "text/plain; version=0.0.4; charset=utf-8": string;
+                };
+            };
+            400: components["responses"]["Unreadable"];
+            401: components["responses"]["Unauthenticated"];
+            408: components["responses"]["TooSlow"];
             422: components["responses"]["ValidationFailure"];
             429: components["responses"]["TooManyCalls"];
             431: components["responses"]["HeadersTooLarge"];

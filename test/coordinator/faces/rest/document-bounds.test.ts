@@ -90,19 +90,18 @@ test('the walk sees what has no bounds', () => {
   expect([...found].flatMap(([place, bounded]) => (bounded ? [] : [place]))).toEqual(['In.a', 'In.b', 'In.b[]']);
 });
 
-/** What an object with `if` and `then` says of each value of a member: the component that its config is. */
+/** What an object with rows below `then` says of each value of a member: the component that its config is. */
 const configOf = (name: string, member: string): Record<string, string> => {
   const one = z.object({
-    if: z.object({ properties: z.record(z.literal(member), z.object({ const: z.string() })) }),
-    // biome-ignore lint/suspicious/noThenProperty: a word of JSON Schema.
-    then: z.object({ properties: z.object({ config: z.record(z.string(), z.unknown()) }) }),
+    properties: z.object({ [member]: z.object({ const: z.string() }), config: z.record(z.string(), z.unknown()) }),
+    required: z.tuple([z.literal(member)]),
   });
   // biome-ignore lint/suspicious/noThenProperty: a word of JSON Schema.
-  const { then } = z.object({ then: z.object({ allOf: z.array(one) }) }).parse(schemas[name]);
+  const { then } = z.object({ then: z.object({ oneOf: z.array(one) }) }).parse(schemas[name]);
   return Object.fromEntries(
-    then.allOf.map((row) => {
-      const [, component = ''] = /schemas\/(\w+)/.exec(JSON.stringify(row.then.properties.config)) ?? [];
-      return [row.if.properties[member]?.const ?? '', component];
+    then.oneOf.map(({ properties }) => {
+      const [, component = ''] = /schemas\/(\w+)/.exec(JSON.stringify(properties.config)) ?? [];
+      return [z.object({ const: z.string() }).parse(properties[member]).const, component];
     }),
   );
 };

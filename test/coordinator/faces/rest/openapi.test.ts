@@ -49,7 +49,32 @@ describe('The API document', () => {
     expect(document.openapi).toMatch(/^3\.1\./);
     expect(document.info.version).toBe('1.1.9');
     expect(document.info['x-revision']).toBe(apiRevision);
-    expect(entries.map(({ entry }) => entry.operationId).toSorted()).toEqual(Object.keys(operations).toSorted());
+    expect(entries.map(({ entry }) => entry.operationId).toSorted()).toEqual([...Object.keys(operations), 'getMetrics'].toSorted());
+  });
+
+  it('has what the specification tells under its tags, and what came later under tags of its own', () => {
+    const specified =
+      'whoami listMonitors createMonitor getMonitor updateMonitor deleteMonitor getMonitorStatus listIncidents getIncident listMaintenanceWindows getMaintenanceWindow createMaintenanceWindow deleteMaintenanceWindow listGroups createGroup getGroup updateGroup deleteGroup listStatusPages getStatusPage addStatusPageMonitor removeStatusPageMonitor addStatusPageGroup removeStatusPageGroup'.split(
+        ' ',
+      );
+    const theirs = ['Account', 'Groups', 'Incidents', 'Maintenance', 'Monitors', 'Status pages'];
+    for (const { entry } of entries)
+      expect([entry.operationId, theirs.includes(entry.tags[0] ?? '')]).toEqual([entry.operationId, specified.includes(entry.operationId)]);
+    // Each of them is told of, and none is without an operation.
+    expect(document.tags.map(({ name }) => name).toSorted()).toEqual([...new Set(entries.flatMap(({ entry }) => entry.tags))].toSorted());
+  });
+
+  it('tells of the figures for Prometheus, which are text', () => {
+    const { entry } = entries.find(({ path }) => path === '/api/v1/metrics') ?? {};
+    expect(entry?.responses['200']).toMatchObject({
+      headers: { 'RateLimit-Remaining': {}, ETag: {} },
+      content: {
+        'text/plain; version=0.0.4; charset=utf-8': {
+          schema: { type: 'string' },
+          example: expect.stringContaining('antipode_monitor_up{'),
+        },
+      },
+    });
   });
 
   it('lists the cookie svc_session, the bearer scheme and a validation failure with every operation', () => {
