@@ -4,8 +4,8 @@ import { createAttempts } from './access/attempts.ts';
 import { createAssistantKey } from './access/connections.ts';
 import type { MasterKeys } from './access/master-keys.ts';
 import { createAssistantSecrets, createOauthRecords } from './access/oauth-records.ts';
-import { createDocumentReader } from './alerts/documents.ts';
 import type { OauthParts } from './faces/oauth/index.ts';
+import { createDocumentReader } from './outgoing/client-documents.ts';
 import type { Sql } from './store/database.ts';
 
 type Parts = MasterKeys & {

@@ -3,7 +3,7 @@ import type { Clock } from '../shared/base/clock.ts';
 import type { Log } from '../shared/base/log.ts';
 import { createAlertLinks } from './access/alert-links.ts';
 import type { ChannelsPart } from './access/channels.ts';
-import { channelSecretsOf, type SecretsAtRest } from './access/secrets.ts';
+import { channelSecretsOf, type SecretsAtRest } from './access/secrets-at-rest.ts';
 import { createVapidPair } from './access/vapid.ts';
 import { readChannelConfig, shownChannelConfig, splitChannelConfig } from './alerts/channel-config.ts';
 import { classOf } from './alerts/courier.ts';

@@ -5,7 +5,7 @@ import type { Clock } from '../../shared/base/clock.ts';
 import { codeOf } from '../../shared/base/error-code.ts';
 import { version } from '../../shared/base/version.ts';
 import { MailRefused, type MailSender, mailCodeOf } from '../mail/sender.ts';
-import { BlockedAddress, createConnector, createLookup, type Lookup, UnknownName } from './connection.ts';
+import { BlockedAddress, createConnector, createLookup, type Lookup, UnknownName } from '../outgoing/connection.ts';
 import type { Answer, Outgoing, OutgoingMail, OutgoingPush, OutgoingRequest, SendFailure } from './kinds/kind.ts';
 import { encryptPush, type VapidKeys, vapidAuthorization } from './push-encryption.ts';
 

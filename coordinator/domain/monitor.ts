@@ -1,7 +1,7 @@
 import { Refusal } from '../../shared/base/refusal.ts';
 import type { Config } from '../../shared/checks/assignment.ts';
+import type { Secrets } from '../../shared/checks/config-secrets.ts';
 import { isKind, type Kind, kinds } from '../../shared/checks/kinds.ts';
-import type { Secrets } from '../../shared/checks/secrets.ts';
 import { defaultName, targetFault } from '../../shared/checks/target.ts';
 import { checksTheSame, configFrom, refuseUnfit, sameJson } from './monitor-config.ts';
 import { type Checker, refuseUnreachable } from './monitor-reach.ts';

@@ -1,7 +1,7 @@
 import type { Config } from '../../shared/checks/assignment.ts';
+import type { Secrets } from '../../shared/checks/config-secrets.ts';
 import type { Kind } from '../../shared/checks/kinds.ts';
 import type { Result } from '../../shared/checks/result.ts';
-import type { Secrets } from '../../shared/checks/secrets.ts';
 
 /** Whose trial it is; `user` is null for the operator. */
 export type TrialOwner = { readonly organisation: string; readonly user: string | null };

@@ -4,15 +4,15 @@ import { createAttempts } from '../access/attempts.ts';
 import type { ChannelsPart } from '../access/channels.ts';
 import { createKeptKey, type MasterKeys } from '../access/master-keys.ts';
 import type { ProbesPart } from '../access/probes.ts';
-import type { SecretsAtRest } from '../access/secrets.ts';
-import { noTextRecords, type TextRecords } from '../access/text-records.ts';
+import type { SecretsAtRest } from '../access/secrets-at-rest.ts';
 import type { MintedToken } from '../access/tokens.ts';
-import type { TrialsPart } from '../access/trials.ts';
+import { noTextRecords, type TextRecords } from '../outgoing/dns-text-records.ts';
 import type { Sql } from '../store/database.ts';
 import { createShownMonitors } from '../store/shown-monitors.ts';
 import type { Door } from './context.ts';
 import { createCursors } from './cursors.ts';
 import { createGate, type Gate } from './execute.ts';
+import type { TrialsPart } from './trials/running-trials.ts';
 
 export type { Answered } from './bind.ts';
 export type { Gate } from './execute.ts';

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { Clock } from '../../shared/base/clock.ts';
 import { Refusal, type RefusalCode, refusalCodes } from '../../shared/base/refusal.ts';
 import type { AccountSecrets } from '../access/account-secrets.ts';
-import { keptAnswerOf, type SecretsAtRest } from '../access/secrets.ts';
+import { keptAnswerOf, type SecretsAtRest } from '../access/secrets-at-rest.ts';
 import { fateOf, isKept, keptForMs, mostKeptBytes } from '../domain/kept-answer.ts';
 import type { Sql, Transaction } from '../store/database.ts';
 import { type KeptAnswer, keepAnswer, keptAnswer, type NamedCall } from '../store/kept-answers.ts';

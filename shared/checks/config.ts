@@ -1,12 +1,12 @@
 import type { Config } from './assignment.ts';
 import { configKeys } from './config-keys.ts';
+import { merge, type Secrets, split } from './config-secrets.ts';
 import { dnsConfig } from './dns/config.ts';
 import { heartbeatConfig } from './heartbeat/config.ts';
 import { httpsConfig } from './https/config.ts';
 import type { ConfigContext, ConfigFault, KeySchemas, KindConfig } from './kind-config.ts';
 import type { Kind } from './kinds.ts';
 import type { Json } from './result.ts';
-import { merge, type Secrets, split } from './secrets.ts';
 
 const byKind: Readonly<Record<Kind, KindConfig>> = { https: httpsConfig, dns: dnsConfig, heartbeat: heartbeatConfig };
 

@@ -2,7 +2,7 @@ import { Session } from 'node:inspector/promises';
 import { relative, resolve } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { channelSecretsOf, createSecretsAtRest } from '../../coordinator/access/secrets.ts';
+import { channelSecretsOf, createSecretsAtRest } from '../../coordinator/access/secrets-at-rest.ts';
 import { insertChannel } from '../../coordinator/store/channels.ts';
 import { connect } from '../../coordinator/store/database.ts';
 import { migrate } from '../../coordinator/store/migrate.ts';

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { createSecretsAtRest } from '../../coordinator/access/secrets.ts';
+import { createSecretsAtRest } from '../../coordinator/access/secrets-at-rest.ts';
 import type { App } from '../../coordinator/app.ts';
 import { readSealing, sealEpochOf } from '../../coordinator/store/seal-epochs.ts';
 import { openNetworkKnowledge } from '../../probe/presence/network-knowledge.ts';

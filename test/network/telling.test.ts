@@ -2,7 +2,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { z } from 'zod';
-import { channelSecretsOf, createSecretsAtRest } from '../../coordinator/access/secrets.ts';
+import { channelSecretsOf, createSecretsAtRest } from '../../coordinator/access/secrets-at-rest.ts';
 import { insertChannel } from '../../coordinator/store/channels.ts';
 import type { Continent } from '../../shared/base/continents.ts';
 import { newId } from '../../shared/base/ids.ts';

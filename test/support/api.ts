@@ -2,11 +2,11 @@
 import Fastify, { type FastifyInstance, type InjectOptions } from 'fastify';
 import type { ProbesPart } from '../../coordinator/access/probes.ts';
 import { createRateLimiter } from '../../coordinator/access/rate-limit.ts';
-import { createSecretsAtRest } from '../../coordinator/access/secrets.ts';
+import { createSecretsAtRest } from '../../coordinator/access/secrets-at-rest.ts';
 import { createTokens } from '../../coordinator/access/tokens.ts';
-import { noTrials } from '../../coordinator/access/trials.ts';
 import { restRoutes, restServerOptions } from '../../coordinator/faces/rest/index.ts';
 import { createOperations } from '../../coordinator/operations/index.ts';
+import { noTrials } from '../../coordinator/operations/trials/running-trials.ts';
 import { connect, type Sql } from '../../coordinator/store/database.ts';
 import { revokeProbe } from '../../coordinator/store/probes.ts';
 import { systemClock } from '../../shared/base/clock.ts';

@@ -1,12 +1,12 @@
 /** For test files: the gate with everything behind it, on a database of its own, with a clock that is moved by hand. */
 import { afterAll, beforeAll } from 'vitest';
 import type { Caller } from '../../coordinator/access/caller.ts';
-import { createSecretsAtRest, type SecretsAtRest } from '../../coordinator/access/secrets.ts';
-import { noTextRecords, type TextRecords } from '../../coordinator/access/text-records.ts';
+import { createSecretsAtRest, type SecretsAtRest } from '../../coordinator/access/secrets-at-rest.ts';
 import { createTokens } from '../../coordinator/access/tokens.ts';
-import { noTrials } from '../../coordinator/access/trials.ts';
 import type { Door } from '../../coordinator/operations/context.ts';
 import { createOperations, type Gate } from '../../coordinator/operations/index.ts';
+import { noTrials } from '../../coordinator/operations/trials/running-trials.ts';
+import { noTextRecords, type TextRecords } from '../../coordinator/outgoing/dns-text-records.ts';
 import { createProbeIdentities } from '../../coordinator/probes/identities.ts';
 import { connect, type Sql } from '../../coordinator/store/database.ts';
 import { InvalidInput } from '../../shared/api/errors.ts';

@@ -1,6 +1,7 @@
 /** For test files: trials whose answers come when the test says so, beside a network where they come from probes. */
-import type { TrialsPart } from '../../coordinator/access/trials.ts';
+
 import type { AskedProbe, TrialAnswer, WantedTrial } from '../../coordinator/domain/trial.ts';
+import type { TrialsPart } from '../../coordinator/operations/trials/running-trials.ts';
 import { newId } from '../../shared/base/ids.ts';
 
 type Open = { readonly wanted: WantedTrial; readonly answers: TrialAnswer[]; over: boolean };

@@ -1,5 +1,5 @@
-import type { ShownRecord } from '../../access/own-record.ts';
 import type { Shares } from '../../access/shares.ts';
+import type { ShownRecord } from '../../publishing/own-record.ts';
 import type { Consents } from '../oauth/index.ts';
 
 /** What pages need besides operations, as functions that app.ts hands in: who adds a page that needs one adds it here. */

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { Refusal } from '../../../shared/base/refusal.ts';
 import type { ChannelConfig, ChannelsPart } from '../../access/channels.ts';
-import { channelSecretsOf, type SecretsAtRest } from '../../access/secrets.ts';
+import { channelSecretsOf, type SecretsAtRest } from '../../access/secrets-at-rest.ts';
 import { mayManage } from '../../domain/organisation.ts';
 import { isDelivering } from '../../domain/telling/channel.ts';
 import { type ChannelRow, channelsOfKind, countChannelTest, wantVerification } from '../../store/channels.ts';

@@ -3,7 +3,7 @@ import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
 import { Refusal } from '../../../shared/base/refusal.ts';
 import { hostOf } from '../../access/attempts.ts';
 import { recoveryFingerprint } from '../../access/recovery-codes.ts';
-import { codeSecretOf } from '../../access/secrets.ts';
+import { codeSecretOf } from '../../access/secrets-at-rest.ts';
 import { stepOfCode } from '../../access/totp.ts';
 import { deleteSecondStep, hasRecoveryCode, secondFactorOf, secondStepBy, takeRecoveryCode, takeStep } from '../../store/second-factors.ts';
 import { beginSession } from '../begin-session.ts';

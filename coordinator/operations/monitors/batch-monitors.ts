@@ -3,7 +3,7 @@ import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
 import { newId } from '../../../shared/base/ids.ts';
 import { Refusal } from '../../../shared/base/refusal.ts';
 import { newPingToken, pingFingerprint } from '../../../shared/checks/heartbeat/token.ts';
-import { pingTokenOf, secretsOf } from '../../access/secrets.ts';
+import { pingTokenOf, secretsOf } from '../../access/secrets-at-rest.ts';
 import { amendMonitor, type Circumstances, draftMonitor } from '../../domain/monitor.ts';
 import { mayHaveOneMore } from '../../domain/plan.ts';
 import { checkersOf } from '../../store/checkers.ts';

@@ -2,7 +2,7 @@ import type { updateMonitor as operation } from '../../../shared/api/monitors.ts
 import type { OutputOf } from '../../../shared/api/operation.ts';
 import { Refusal } from '../../../shared/base/refusal.ts';
 import { asSplit } from '../../../shared/checks/config.ts';
-import type { Secrets } from '../../../shared/checks/secrets.ts';
+import type { Secrets } from '../../../shared/checks/config-secrets.ts';
 import { externalIdFrom, type Labels, tagsFrom } from '../../domain/labels.ts';
 import { amendMonitor, type Monitor, type MonitorPatch } from '../../domain/monitor.ts';
 import { checkersOf } from '../../store/checkers.ts';

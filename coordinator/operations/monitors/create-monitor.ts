@@ -2,7 +2,7 @@ import type { createMonitor as operation } from '../../../shared/api/monitors.ts
 import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
 import { newId } from '../../../shared/base/ids.ts';
 import { newPingToken, pingFingerprint } from '../../../shared/checks/heartbeat/token.ts';
-import { pingTokenOf } from '../../access/secrets.ts';
+import { pingTokenOf } from '../../access/secrets-at-rest.ts';
 import { draftMonitor } from '../../domain/monitor.ts';
 import { mayHaveOneMore } from '../../domain/plan.ts';
 import { checkersOf } from '../../store/checkers.ts';

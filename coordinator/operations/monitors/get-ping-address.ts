@@ -1,7 +1,7 @@
 import type { getBeatAddress as operation } from '../../../shared/api/inner/pings.ts';
 import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
 import { Refusal } from '../../../shared/base/refusal.ts';
-import { pingTokenOf } from '../../access/secrets.ts';
+import { pingTokenOf } from '../../access/secrets-at-rest.ts';
 import { monitorById } from '../../store/monitors.ts';
 import { pingTokenBox } from '../../store/ping-tokens.ts';
 import type { Answer, InOrganisation } from '../context.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import type { Secrets } from '../../../shared/checks/secrets.ts';
-import { type SecretsAtRest, secretsOf } from '../../access/secrets.ts';
+import type { Secrets } from '../../../shared/checks/config-secrets.ts';
+import { type SecretsAtRest, secretsOf } from '../../access/secrets-at-rest.ts';
 import type { Queryable } from '../../store/database.ts';
 
 const shape = z.record(z.string(), z.string());

@@ -2,7 +2,7 @@ import type { rotateBeatAddress as operation } from '../../../shared/api/inner/p
 import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
 import { Refusal } from '../../../shared/base/refusal.ts';
 import { newPingToken, pingFingerprint } from '../../../shared/checks/heartbeat/token.ts';
-import { pingTokenOf } from '../../access/secrets.ts';
+import { pingTokenOf } from '../../access/secrets-at-rest.ts';
 import { monitorById } from '../../store/monitors.ts';
 import { insertPingToken, retirePingTokens } from '../../store/ping-tokens.ts';
 import type { Answer, InOrganisation } from '../context.ts';

@@ -8,7 +8,7 @@ import type {
 import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
 import { Refusal } from '../../../shared/base/refusal.ts';
 import { mintRecoveryCodes } from '../../access/recovery-codes.ts';
-import { codeSecretOf } from '../../access/secrets.ts';
+import { codeSecretOf } from '../../access/secrets-at-rest.ts';
 import { isTotpSecret, newTotpSecret, stepOfCode } from '../../access/totp.ts';
 import { postMail } from '../../store/mails.ts';
 import {

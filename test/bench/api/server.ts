@@ -2,9 +2,9 @@
 import { fastify } from 'fastify';
 import type { ProbesPart } from '../../../coordinator/access/probes.ts';
 import { createRateLimiter } from '../../../coordinator/access/rate-limit.ts';
-import { createSecretsAtRest } from '../../../coordinator/access/secrets.ts';
+import { createSecretsAtRest } from '../../../coordinator/access/secrets-at-rest.ts';
 import { createTokens } from '../../../coordinator/access/tokens.ts';
-import { noTrials } from '../../../coordinator/access/trials.ts';
+import { noTrials } from '../../../coordinator/operations/trials/running-trials.ts';
 import { restRoutes, restServerOptions } from '../../../coordinator/faces/rest/index.ts';
 import { createOperations } from '../../../coordinator/operations/index.ts';
 import { connect } from '../../../coordinator/store/database.ts';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createKeptKey, inForce } from '../../../coordinator/access/master-keys.ts';
-import { createSecretsAtRest, pingTokenOf, secretsOf } from '../../../coordinator/access/secrets.ts';
+import { createSecretsAtRest, pingTokenOf, secretsOf } from '../../../coordinator/access/secrets-at-rest.ts';
 import { createTokens } from '../../../coordinator/access/tokens.ts';
 import { operate } from '../../../coordinator/operate.ts';
 import { createCursors } from '../../../coordinator/operations/cursors.ts';

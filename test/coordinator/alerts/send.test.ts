@@ -1,8 +1,8 @@
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { UnknownName } from '../../../coordinator/alerts/connection.ts';
 import type { Answer, OutgoingRequest, SendFailure } from '../../../coordinator/alerts/kinds/kind.ts';
 import { createSender, type Sender, type SenderParts } from '../../../coordinator/alerts/send.ts';
+import { UnknownName } from '../../../coordinator/outgoing/connection.ts';
 import { systemClock } from '../../../shared/base/clock.ts';
 import { mint, mintAuthority } from '../../support/certificates.ts';
 import { breaksOff, hangs, openReceiver, type Receiver, says } from '../../support/receiver.ts';

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { operatorIn } from '../../../coordinator/access/caller.ts';
-import { pingTokenOf } from '../../../coordinator/access/secrets.ts';
+import { pingTokenOf } from '../../../coordinator/access/secrets-at-rest.ts';
 import { createGroup } from '../../../shared/api/groups.ts';
 import { getBeatAddress } from '../../../shared/api/inner/pings.ts';
 import { createMonitor, deleteMonitor, getMonitor, listMonitors, updateMonitor } from '../../../shared/api/monitors.ts';

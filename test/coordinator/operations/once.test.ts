@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { Caller } from '../../../coordinator/access/caller.ts';
-import { createSecretsAtRest, type SecretsAtRest } from '../../../coordinator/access/secrets.ts';
-import { noTrials } from '../../../coordinator/access/trials.ts';
+import { createSecretsAtRest, type SecretsAtRest } from '../../../coordinator/access/secrets-at-rest.ts';
 import { createOperations, type Gate, type Outcome } from '../../../coordinator/operations/index.ts';
+import { noTrials } from '../../../coordinator/operations/trials/running-trials.ts';
 import { connect, type Queryable, type Sql } from '../../../coordinator/store/database.ts';
 import { forgetKeptAnswers } from '../../../coordinator/store/kept-answers.ts';
 import { InvalidInput } from '../../../shared/api/errors.ts';

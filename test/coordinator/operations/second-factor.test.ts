@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { createAccountSecrets } from '../../../coordinator/access/account-secrets.ts';
 import type { Person as SignedInPerson } from '../../../coordinator/access/caller.ts';
-import { codeSecretOf } from '../../../coordinator/access/secrets.ts';
+import { codeSecretOf } from '../../../coordinator/access/secrets-at-rest.ts';
 import { codeOf, stepAt } from '../../../coordinator/access/totp.ts';
 import { createUser } from '../../../shared/api/inner/account.ts';
 import { personOperations, visitorOperations } from '../../../shared/api/inner/index.ts';

@@ -2,7 +2,7 @@
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { z } from 'zod';
-import { channelSecretsOf, createSecretsAtRest } from '../../../coordinator/access/secrets.ts';
+import { channelSecretsOf, createSecretsAtRest } from '../../../coordinator/access/secrets-at-rest.ts';
 import { insertChannel } from '../../../coordinator/store/channels.ts';
 import { newId } from '../../../shared/base/ids.ts';
 import type { Chance } from '../../simulation/chance.ts';

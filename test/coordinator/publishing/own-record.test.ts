@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import { createOwnRecord } from '../../../coordinator/access/own-record.ts';
 import { settledDays, sumOf } from '../../../coordinator/domain/own-record.ts';
+import { createOwnRecord } from '../../../coordinator/publishing/own-record.ts';
 import { writeDropped } from '../../../coordinator/store/probes.ts';
 import { makeResultDays } from '../../../coordinator/store/results.ts';
 import { inTransaction } from '../../../coordinator/store/transactions.ts';

@@ -1,6 +1,6 @@
 import { beforeAll, expect, test } from 'vitest';
 import { hashPassword, verifyPassword } from '../../../coordinator/access/passwords.ts';
-import { createSecretsAtRest, pingTokenOf, secretsOf } from '../../../coordinator/access/secrets.ts';
+import { createSecretsAtRest, pingTokenOf, secretsOf } from '../../../coordinator/access/secrets-at-rest.ts';
 import { newId } from '../../../shared/base/ids.ts';
 import { ownDatabase } from '../../support/own-database.ts';
 import { createHouse, type House, testSecretKey } from '../../support/people.ts';

@@ -1,4 +1,4 @@
-import type { TrialOwner, TrialSoFar, WantedTrial } from '../domain/trial.ts';
+import type { TrialOwner, TrialSoFar, WantedTrial } from '../../domain/trial.ts';
 
 /** Trials of a config from every continent that could check it (rule 41). They open nothing and are stored nowhere; app.ts hands this over, because it needs the bus. */
 export type TrialsPart = {
