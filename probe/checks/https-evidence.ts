@@ -1,6 +1,6 @@
+import { mask } from '../../shared/checks/config-secrets.ts';
 import type { HttpsSettings } from '../../shared/checks/https/settings.ts';
 import type { Evidence, Json, Phases } from '../../shared/checks/result.ts';
-import { mask } from '../../shared/checks/config-secrets.ts';
 import { type HopSeen, type HttpsObservation, ownCodes } from './https-observation.ts';
 import { mayTellOutgoing } from './outgoing-address.ts';
 
