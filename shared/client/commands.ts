@@ -25,6 +25,8 @@ export type Flag = {
   readonly kind: FlagKind;
   readonly required: boolean;
   readonly choices: readonly string[];
+  /** Words that a shell offers; others go to the service, which may know more. */
+  readonly offered: readonly string[];
   readonly hint: string;
 };
 
@@ -67,13 +69,20 @@ const kindOf = ({ type, items }: JsonSchema): FlagKind => {
   return type === 'array' ? 'list' : 'text';
 };
 
+/** The words that a pattern is made of, where it is nothing but them. */
+const wordsOf = ({ pattern }: JsonSchema): string[] => {
+  const [, told = ''] = /^\^\(\?:([\w-]+(?:\|[\w-]+)*)\)\$$/.exec(typeof pattern === 'string' ? pattern : '') ?? [];
+  return told === '' ? [] : told.split('|');
+};
+
 const flagOf = (where: Flag['where'], key: string, { schema, required }: FlagSource): Flag => {
   const main = alternatives(schema).find((one) => one.type !== 'null') ?? schema;
   const kind = kindOf(main);
   const choices = Array.isArray(main.enum) ? main.enum.map(String) : [];
+  const offered = choices.length > 0 ? choices : wordsOf(main);
   const words = schema.description ?? main.description;
   const hint = typeof words === 'string' ? words : '';
-  return { name: kebab(kind === 'list' ? singular(key) : key), key, where, kind, required, choices, hint };
+  return { name: kebab(kind === 'list' ? singular(key) : key), key, where, kind, required, choices, offered, hint };
 };
 
 const shown = (param: string): string => (param.includes('_') ? param.toUpperCase() : 'ID');

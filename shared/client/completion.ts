@@ -18,9 +18,9 @@ const nounsOf = (commands: readonly Command[]): string[] => [
 ];
 
 /** Flags of the single keys of a config, where a command takes one. */
-const keyFlagsOf = (command: Command): { readonly name: string; readonly choices: readonly string[]; readonly hint: string }[] =>
+const keyFlagsOf = (command: Command): { readonly name: string; readonly offered: readonly string[]; readonly hint: string }[] =>
   command.flags.some(({ key }) => key === 'config')
-    ? allConfigKeys().map(([key, { choices = [], meaning }]) => ({ name: `config.${key}`, choices, hint: meaning }))
+    ? allConfigKeys().map(([key, { choices = [], meaning }]) => ({ name: `config.${key}`, offered: choices, hint: meaning }))
     : [];
 
 const verbsOf = (commands: readonly Command[], noun: string): string[] =>
@@ -36,8 +36,8 @@ const bash = (commands: readonly Command[]): string => {
   const flagCases = commands.map((command) => `    "${commandName(command)}"*) words="${flagsOf(command).join(' ')}" ;;`);
   const choiceCases = commands.flatMap((command) =>
     [...command.flags, ...keyFlagsOf(command)]
-      .filter(({ choices }) => choices.length > 0)
-      .map(({ name, choices }) => `    "${commandName(command)} --${name}") words="${choices.join(' ')}" ;;`),
+      .filter(({ offered }) => offered.length > 0)
+      .map(({ name, offered }) => `    "${commandName(command)} --${name}") words="${offered.join(' ')}" ;;`),
   );
   return `# Completion of antipode for bash. Add to ~/.bashrc: source <(antipode completion bash)
 _antipode() {
@@ -84,8 +84,8 @@ const zsh = (commands: readonly Command[]): string => {
   });
   const choiceCases = commands.flatMap((command) =>
     [...command.flags, ...keyFlagsOf(command)]
-      .filter(({ choices }) => choices.length > 0)
-      .map(({ name, choices }) => `      '${commandName(command)} --${name}') compadd -- ${choices.join(' ')}; return ;;`),
+      .filter(({ offered }) => offered.length > 0)
+      .map(({ name, offered }) => `      '${commandName(command)} --${name}') compadd -- ${offered.join(' ')}; return ;;`),
   );
   const lone = commands.filter(({ words }) => words.length === 1).map(({ words }) => words[0] ?? '');
   return `#compdef antipode
@@ -131,8 +131,8 @@ const fish = (commands: readonly Command[]): string => {
         `complete -c antipode -f -n '__fish_seen_subcommand_from ${noun}; and not __fish_seen_subcommand_from ${verbs}' -a ${verb} -d ${quoted(command.operation.summary)}`,
       );
     }
-    for (const { name, choices, hint } of [...command.flags, ...keyFlagsOf(command)]) {
-      const values = choices.length > 0 ? ` -a ${quoted(choices.join(' '))}` : '';
+    for (const { name, offered, hint } of [...command.flags, ...keyFlagsOf(command)]) {
+      const values = offered.length > 0 ? ` -a ${quoted(offered.join(' '))}` : '';
       lines.push(`complete -c antipode -f -n ${there} -l ${name} -r${values}${hint ? ` -d ${quoted(hint.split('. ')[0] ?? '')}` : ''}`);
     }
   }

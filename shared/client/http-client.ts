@@ -87,6 +87,17 @@ const readBody = async (response: Response): Promise<string> => {
   return read + decoder.decode();
 };
 
+/** Who did not listen, where it was another than the service: then a proxy stands between. */
+const throughProxy = (error: unknown, url: string): string => {
+  const cause = memberOf(error, 'cause');
+  const several = memberOf(cause, 'errors');
+  const one: unknown = Array.isArray(several) ? several[0] : cause;
+  const [address, port] = [memberOf(one, 'address'), memberOf(one, 'port')];
+  const { protocol, port: own } = new URL(url);
+  const isOwn = String(port) === (own || (protocol === 'https:' ? '443' : '80'));
+  return typeof port !== 'number' || isOwn ? '' : ` through the proxy at ${String(address)}:${port}`;
+};
+
 /** The answer got lost on its way, or takes too long: the call may have been done. What never arrived is told at once. */
 class AnswerLost extends ServiceNotReached {}
 
@@ -142,7 +153,7 @@ export const createHttpClient = (options: {
       const late = error instanceof Error && error.name === 'TimeoutError';
       const words = late
         ? `${settings.url} did not answer within ${timeoutMs / 1000} s.`
-        : `${settings.url} cannot be reached (${whyNotReached(error)}).`;
+        : `${settings.url} cannot be reached${throughProxy(error, settings.url)} (${whyNotReached(error)}).`;
       throw late || lost.has(codeOf(memberOf(error, 'cause'))) ? new AnswerLost(words) : new ServiceNotReached(words);
     }
   };

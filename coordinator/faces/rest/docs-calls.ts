@@ -28,7 +28,7 @@ const queryText = (names: readonly string[]): string => {
 
 const curl = ({ method, path, query, body }: Call): string =>
   [
-    `curl -fsS${method === 'GET' ? '' : ` -X ${method}`} "$ANTIPODE_URL${path.replaceAll(/\{\w+\}/g, exampleId)}${queryText(query)}"`,
+    `curl -sS --fail-with-body${method === 'GET' ? '' : ` -X ${method}`} "$ANTIPODE_URL${path.replaceAll(/\{\w+\}/g, exampleId)}${queryText(query)}"`,
     `-H "Authorization: Bearer $ANTIPODE_TOKEN"`,
     ...(body === undefined ? [] : [`-H 'Content-Type: application/json'`, `-d ${quoted(JSON.stringify(body))}`]),
   ].join(' \\\n  ');

@@ -8,7 +8,7 @@ const settings = (baseUrl: string): string => `export ANTIPODE_URL=${baseUrl} AN
 export const beginning = (baseUrl: string): string => `<h2 id="begin">How to begin</h2>
 <p>Make a token on the page <strong>Tokens</strong> of your account. Every example below takes the address and the token from these two:</p>
 ${copyable('Address and token', settings(baseUrl))}
-${copyable('The first call', 'curl -fsS "$ANTIPODE_URL/api/v1/me" -H "Authorization: Bearer $ANTIPODE_TOKEN"')}
+${copyable('The first call', 'curl -sS --fail-with-body "$ANTIPODE_URL/api/v1/me" -H "Authorization: Bearer $ANTIPODE_TOKEN"')}
 <p class="faint">Everything is on this one page: the search of your browser finds every operation, field, key and code, also in what is folded up.</p>`;
 
 const install = (baseUrl: string): string => `curl -fsS --create-dirs -o ~/.local/bin/antipode.mjs ${baseUrl}/downloads/antipode.mjs

@@ -46,7 +46,7 @@ export const apartByKey = <Response extends { readonly description: string; read
 });
 
 const example = `KEY=$(uuidgen)
-curl -fsS --retry 3 --retry-all-errors -X POST "$ANTIPODE_URL/api/v1/monitors" \\
+curl -sS --fail-with-body --retry 3 --retry-all-errors -X POST "$ANTIPODE_URL/api/v1/monitors" \\
   -H "Authorization: Bearer $ANTIPODE_TOKEN" -H "Idempotency-Key: $KEY" \\
   -H 'Content-Type: application/json' -d '{"type": "https", "target": "https://shop.example/"}'`;
 

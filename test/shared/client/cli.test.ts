@@ -228,6 +228,7 @@ describe('antipode', () => {
     expect(await complete(['antipode', 'monitors', 'st'])).toEqual(['status']);
     expect(await complete(['antipode', 'monitors', 'create', '--inter'])).toEqual(['--interval-s']);
     expect(await complete(['antipode', 'incidents', 'list', '--state', 'o'])).toEqual(['open']);
+    expect(await complete(['antipode', 'monitors', 'create', '--type', ''])).toEqual(['https', 'dns', 'heartbeat']);
   });
 
   test.skipIf(zsh === undefined)('the completion for zsh completes, read in and as a file of $fpath', async () => {
@@ -247,6 +248,7 @@ describe('antipode', () => {
         expect(await complete(begin, 'antipode', 'monitors', '')).toContain('status');
         expect(await complete(begin, 'antipode', 'monitors', 'create', '')).toContain('--interval-s');
         expect(await complete(begin, 'antipode', 'incidents', 'list', '--state', '')).toEqual(['all', 'open', 'resolved']);
+        expect(await complete(begin, 'antipode', 'monitors', 'create', '--type', '')).toEqual(['https', 'dns', 'heartbeat']);
         expect(await complete(begin, 'antipode', 'whoami', '')).toContain('--json');
         expect(await complete(begin, 'antipode', 'help', 'config', '')).toContain('heartbeat');
       }

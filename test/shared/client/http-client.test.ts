@@ -176,4 +176,8 @@ test('calls go through the proxy that the environment names, but not those of th
   expect(calls).toEqual(['GET /api/v1/me']);
   const left = await through('http://antipode.test', { HTTP_PROXY: url, NO_PROXY: 'antipode.test' });
   expect(left.err).toContain('no such name in DNS');
+  const { port } = new URL(url);
+  await open.splice(0)[0]?.close();
+  const away = await through('http://antipode.test', { HTTP_PROXY: url });
+  expect(away.err).toContain(`http://antipode.test cannot be reached through the proxy at 127.0.0.1:${port} (nothing listens there)`);
 });

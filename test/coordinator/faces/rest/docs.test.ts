@@ -54,7 +54,7 @@ describe('The page of the API document', () => {
     for (const { id, method, path, query } of restOperations) {
       const part = page.slice(page.indexOf(`<article aria-labelledby="${id}"`)).split('</article>')[0] ?? '';
       const route = path.replaceAll(/\{\w+\}/g, '0190a7c4-5b1e-7c3d-9f42-6a8b1c2d3e4f');
-      expect(part).toContain(`curl -fsS${method === 'GET' ? '' : ` -X ${method}`} &quot;$ANTIPODE_URL${route}`);
+      expect(part).toContain(`curl -sS --fail-with-body${method === 'GET' ? '' : ` -X ${method}`} &quot;$ANTIPODE_URL${route}`);
       const asked = new URL(`http://x${/\$ANTIPODE_URL(\S+?)&quot;/.exec(part)?.[1]?.replaceAll('&amp;', '&')}`).searchParams;
       const required = Object.entries(query).filter(([, field]) => field.absent === undefined);
       expect([id, [...asked.keys()]]).toEqual([id, required.map(([key]) => key)]);
