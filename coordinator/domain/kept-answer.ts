@@ -7,6 +7,13 @@ export const keptForMs = 86_400_000;
 /** The answer to a batch of 500 monitors has a fifth of it. */
 export const mostKeptBytes = 512 * 1024;
 
+/**
+ * Of one organisation the newest answers are kept whole, up to so many bytes. Of an older one only stays that there was one: whoever sends its call
+ * again then learns no more what it was answered, but nothing is done twice. So the bound breaks the smaller of two promises, and that for those who
+ * are least likely to ask.
+ */
+export const mostKeptOfOrganisation = 64 * 1024 * 1024;
+
 /** What is known of the call under this key: whose request it was, and when it was answered. */
 export type Known = { readonly request: string; readonly answered_at: number };
 

@@ -1,6 +1,6 @@
 import type { Clock } from '../../shared/base/clock.ts';
 import type { Log } from '../../shared/base/log.ts';
-import { keptForMs } from '../domain/kept-answer.ts';
+import { keptForMs, mostKeptOfOrganisation } from '../domain/kept-answer.ts';
 import { doAlone } from '../store/advisory-locks.ts';
 import { forgetAudit } from '../store/audit.ts';
 import { markSeen } from '../store/dashboard.ts';
@@ -8,7 +8,7 @@ import type { Sql } from '../store/database.ts';
 import { forgetEnded } from '../store/ended.ts';
 import { forgetEvents } from '../store/events.ts';
 import { freezeSamples } from '../store/incident-samples.ts';
-import { forgetKeptAnswers } from '../store/kept-answers.ts';
+import { forgetKeptAnswers, lightenKeptAnswers } from '../store/kept-answers.ts';
 import { forgetCoordinators } from '../store/leases.ts';
 import { forgetMails } from '../store/mails.ts';
 import { expandWindows } from '../store/maintenance.ts';
@@ -43,6 +43,8 @@ const toldDays = 400;
 const auditDays = 400;
 const forgetEveryMs = 3_600_000;
 const eventDays = 90;
+/** What many kept answers may exceed their bound by is what comes in this time. */
+const lightenEveryMs = 300_000;
 /** So long a tick works at most, so that it never holds up its end. */
 const mostMs = 20_000;
 
@@ -56,6 +58,7 @@ export const createHousekeeper = ({
   kept,
   isLeader,
   secrets,
+  mostAnswerBytes = mostKeptOfOrganisation,
 }: {
   readonly sql: Sql;
   readonly clock: Clock;
@@ -64,8 +67,11 @@ export const createHousekeeper = ({
   /** One of all coordinators deletes what is over; the others would only search for the same. */
   readonly isLeader: () => boolean;
   readonly secrets: MonitorSecrets;
+  /** What the kept answers of one organisation may come to. */
+  readonly mostAnswerBytes?: number;
 }): Housekeeper => {
   let forgottenAt = Number.NEGATIVE_INFINITY;
+  let lightenedAt = Number.NEGATIVE_INFINITY;
   const farewells = createFarewells({ sql, clock, log });
 
   const prepare = async (): Promise<void> => {
@@ -123,6 +129,10 @@ export const createHousekeeper = ({
         await repeat(until, () => forgetKeptAnswers(sql, new Date(now - keptForMs), bite));
         await repeat(until, () => forgetEvents(sql, new Date(now - eventDays * day), bite));
         forgottenAt = now;
+      }
+      if (isLeader() && now - lightenedAt >= lightenEveryMs) {
+        await repeat(until, () => lightenKeptAnswers(sql, mostAnswerBytes, bite));
+        lightenedAt = now;
       }
       if (isLeader()) await farewells.tick(() => performance.now() < until);
       await repeat(until, () => inTransaction(sql, (transaction) => forgetMonitors(transaction, bite)));

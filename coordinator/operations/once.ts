@@ -3,7 +3,7 @@ import type { Clock } from '../../shared/base/clock.ts';
 import { Refusal, type RefusalCode, refusalCodes } from '../../shared/base/refusal.ts';
 import type { AccountSecrets } from '../access/account-secrets.ts';
 import { keptAnswerOf, type SecretsAtRest } from '../access/secrets-at-rest.ts';
-import { fateOf, isKept, keptForMs, mostKeptBytes } from '../domain/kept-answer.ts';
+import { fateOf, isKept, keptForMs, mostKeptBytes, mostKeptOfOrganisation } from '../domain/kept-answer.ts';
 import type { Sql, Transaction } from '../store/database.ts';
 import { type KeptAnswer, keepAnswer, keptAnswer, type NamedCall } from '../store/kept-answers.ts';
 import { lockOrganisation, lockOrganisationForCall, type OrganisationRow } from '../store/organisations.ts';
@@ -61,7 +61,7 @@ const reused = (): Refusal =>
 const tooLarge = (at: number): Refusal =>
   new Refusal(
     'idempotency_answer_too_large',
-    `This call was done on ${new Date(at).toISOString().slice(0, 19).replace('T', ' ')} UTC, and nothing was done now; its answer was larger than ${mostKeptBytes / 1024} KiB and is not kept. Read what it made.`,
+    `This call was answered on ${new Date(at).toISOString().slice(0, 19).replace('T', ' ')} UTC, and nothing was done now. Its answer is not kept: it was larger than ${mostKeptBytes / 1024} KiB, or it is older than the newest ${mostKeptOfOrganisation / 1024 / 1024} MiB of answers to your organisation. Read what there is.`,
   );
 
 /**

@@ -35,6 +35,28 @@ export const keepAnswer = async (
   return kept.count > 0;
 };
 
+/**
+ * Of each organisation's answers the newest stay, up to so many bytes; of those before them only stays that they were given. A bite, the oldest first;
+ * whether there may be more.
+ */
+export const lightenKeptAnswers = async (sql: Queryable, mostBytes: number, most: number): Promise<boolean> => {
+  // While all of them together are no more than that, those of none can be: most installations never read them for this.
+  const [size] = await sql<{ mayExceed: boolean }[]>`select pg_total_relation_size('kept_answers') > ${mostBytes} as "mayExceed"`;
+  if (size?.mayExceed !== true) return false;
+  // How long a value is stands beside it: none is read. An answer that was given anew meanwhile stays.
+  const lightened = await sql`
+    update kept_answers k set answer = null from (
+      select organisation_id, call, answered_at from (
+        select organisation_id, call, answered_at,
+          sum(octet_length(answer)) over (partition by organisation_id order by answered_at desc, call) as bytes
+        from kept_answers where answer is not null and organisation_id in (
+          select organisation_id from kept_answers group by organisation_id having sum(octet_length(answer)) > ${mostBytes})
+      ) each where bytes > ${mostBytes} order by answered_at limit ${most}
+    ) beyond
+    where k.organisation_id = beyond.organisation_id and k.call = beyond.call and k.answered_at = beyond.answered_at`;
+  return lightened.count === most;
+};
+
 /** A bite of what is older; whether there may be more. */
 export const forgetKeptAnswers = async (sql: Queryable, before: Date, most: number): Promise<boolean> => {
   const deleted = await sql`delete from kept_answers where ctid = any(array(

@@ -60,6 +60,6 @@ ${copyable('One monitor, however often it is sent', example)}
 <li>Kept are successes, and refusals of what was asked, such as a limit of the plan, a target that cannot be watched or a name that is taken: when you have changed something, send a new key. Not kept, so that the same key can still succeed: 401, 422, 429, 5xx, and what your token or role may not do.</li>
 <li>What a call does and its answer are one transaction of the database: whatever part of the service dies at whatever moment, there are both or neither. Mails, messages and probes are told from there, by what was written with it.
   Only <code>checkStatusPageDomain</code> looks something up in DNS before; a call that died before its answer looks again.</li>
-<li>An answer over 512 KiB is not kept: a repeat does nothing and is answered 409 <code>idempotency_answer_too_large</code>, which says when the call was done.</li>
+<li>An answer over 512 KiB is not kept, and of all that an organisation is answered in a day the newest 64 MiB are. Also then nothing is done twice: a repeat is answered 409 <code>idempotency_answer_too_large</code>, which says when the call was answered; read what there is.</li>
 <li>Answers lie encrypted in the database and are deleted after a day. They are not in backups. On GET, PATCH and DELETE the header is ignored.</li>
 </ul>`;

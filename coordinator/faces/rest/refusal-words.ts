@@ -65,7 +65,8 @@ const words: Partial<Record<RefusalCode, string>> = {
   already_published: 'It is published on this page already.',
   name_taken: 'Another one has this name.',
   idempotency_key_in_use: 'A call with this `Idempotency-Key` is being worked on; send it again in a moment.',
-  idempotency_answer_too_large: 'The call under this `Idempotency-Key` was done; its answer was too large to keep.',
+  idempotency_answer_too_large:
+    'The call under this `Idempotency-Key` was answered before; its answer was too large to keep, alone or with those that came since.',
   idempotency_key_reused: 'This `Idempotency-Key` was sent with another request; give each request a key of its own.',
   request_malformed: 'The request could not be read.',
   body_too_large: 'The body is larger than 64 KiB, or than 2 MiB where many things may be named.',

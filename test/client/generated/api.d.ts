@@ -3067,7 +3067,7 @@ export interface operations {
              *
              *     `idempotency_key_in_use`: A call with this `Idempotency-Key` is being worked on; send it again in a moment.
              *
-             *     `idempotency_answer_too_large`: The call under this `Idempotency-Key` was done; its answer was too large to keep.
+             *     `idempotency_answer_too_large`: The call under this `Idempotency-Key` was answered before; its answer was too large to keep, alone or with those that came since.
              */
             409: {
                 headers: {
@@ -3161,7 +3161,7 @@ export interface operations {
              *
              *     `idempotency_key_in_use`: A call with this `Idempotency-Key` is being worked on; send it again in a moment.
              *
-             *     `idempotency_answer_too_large`: The call under this `Idempotency-Key` was done; its answer was too large to keep.
+             *     `idempotency_answer_too_large`: The call under this `Idempotency-Key` was answered before; its answer was too large to keep, alone or with those that came since.
              */
             409: {
                 headers: {
@@ -4259,7 +4259,7 @@ export interface operations {
              *
              *     `idempotency_key_in_use`: A call with this `Idempotency-Key` is being worked on; send it again in a moment.
              *
-             *     `idempotency_answer_too_large`: The call under this `Idempotency-Key` was done; its answer was too large to keep.
+             *     `idempotency_answer_too_large`: The call under this `Idempotency-Key` was answered before; its answer was too large to keep, alone or with those that came since.
              */
             409: {
                 headers: {
@@ -4852,7 +4852,7 @@ export interface operations {
              *
              *     `idempotency_key_in_use`: A call with this `Idempotency-Key` is being worked on; send it again in a moment.
              *
-             *     `idempotency_answer_too_large`: The call under this `Idempotency-Key` was done; its answer was too large to keep.
+             *     `idempotency_answer_too_large`: The call under this `Idempotency-Key` was answered before; its answer was too large to keep, alone or with those that came since.
              */
             409: {
                 headers: {
@@ -5295,7 +5295,7 @@ export interface operations {
              *
              *     `idempotency_key_in_use`: A call with this `Idempotency-Key` is being worked on; send it again in a moment.
              *
-             *     `idempotency_answer_too_large`: The call under this `Idempotency-Key` was done; its answer was too large to keep.
+             *     `idempotency_answer_too_large`: The call under this `Idempotency-Key` was answered before; its answer was too large to keep, alone or with those that came since.
              */
             409: {
                 headers: {
@@ -5729,7 +5729,7 @@ export interface operations {
              *
              *     `idempotency_key_in_use`: A call with this `Idempotency-Key` is being worked on; send it again in a moment.
              *
-             *     `idempotency_answer_too_large`: The call under this `Idempotency-Key` was done; its answer was too large to keep.
+             *     `idempotency_answer_too_large`: The call under this `Idempotency-Key` was answered before; its answer was too large to keep, alone or with those that came since.
              */
             409: {
                 headers: {
@@ -5846,7 +5846,7 @@ export interface operations {
              *
              *     `idempotency_key_in_use`: A call with this `Idempotency-Key` is being worked on; send it again in a moment.
              *
-             *     `idempotency_answer_too_large`: The call under this `Idempotency-Key` was done; its answer was too large to keep.
+             *     `idempotency_answer_too_large`: The call under this `Idempotency-Key` was answered before; its answer was too large to keep, alone or with those that came since.
              */
             409: {
                 headers: {
@@ -6127,7 +6127,7 @@ export interface operations {
              *
              *     `idempotency_key_in_use`: A call with this `Idempotency-Key` is being worked on; send it again in a moment.
              *
-             *     `idempotency_answer_too_large`: The call under this `Idempotency-Key` was done; its answer was too large to keep.
+             *     `idempotency_answer_too_large`: The call under this `Idempotency-Key` was answered before; its answer was too large to keep, alone or with those that came since.
              */
             409: {
                 headers: {
@@ -6484,7 +6484,7 @@ export interface operations {
              *
              *     `idempotency_key_in_use`: A call with this `Idempotency-Key` is being worked on; send it again in a moment.
              *
-             *     `idempotency_answer_too_large`: The call under this `Idempotency-Key` was done; its answer was too large to keep.
+             *     `idempotency_answer_too_large`: The call under this `Idempotency-Key` was answered before; its answer was too large to keep, alone or with those that came since.
              */
             409: {
                 headers: {
@@ -6700,7 +6700,7 @@ export interface operations {
              *
              *     `idempotency_key_in_use`: A call with this `Idempotency-Key` is being worked on; send it again in a moment.
              *
-             *     `idempotency_answer_too_large`: The call under this `Idempotency-Key` was done; its answer was too large to keep.
+             *     `idempotency_answer_too_large`: The call under this `Idempotency-Key` was answered before; its answer was too large to keep, alone or with those that came since.
              */
             409: {
                 headers: {
@@ -6780,7 +6780,7 @@ export interface operations {
              *
              *     `idempotency_key_in_use`: A call with this `Idempotency-Key` is being worked on; send it again in a moment.
              *
-             *     `idempotency_answer_too_large`: The call under this `Idempotency-Key` was done; its answer was too large to keep.
+             *     `idempotency_answer_too_large`: The call under this `Idempotency-Key` was answered before; its answer was too large to keep, alone or with those that came since.
              */
             409: {
                 headers: {
@@ -6864,7 +6864,7 @@ export interface operations {
              *
              *     `idempotency_key_in_use`: A call with this `Idempotency-Key` is being worked on; send it again in a moment.
              *
-             *     `idempotency_answer_too_large`: The call under this `Idempotency-Key` was done; its answer was too large to keep.
+             *     `idempotency_answer_too_large`: The call under this `Idempotency-Key` was answered before; its answer was too large to keep, alone or with those that came since.
              */
             409: {
                 headers: {
@@ -7102,7 +7102,7 @@ export interface operations {
              *
              *     `idempotency_key_in_use`: A call with this `Idempotency-Key` is being worked on; send it again in a moment.
              *
-             *     `idempotency_answer_too_large`: The call under this `Idempotency-Key` was done; its answer was too large to keep.
+             *     `idempotency_answer_too_large`: The call under this `Idempotency-Key` was answered before; its answer was too large to keep, alone or with those that came since.
              */
             409: {
                 headers: {
@@ -7596,7 +7596,7 @@ export interface operations {
              *
              *     `idempotency_key_in_use`: A call with this `Idempotency-Key` is being worked on; send it again in a moment.
              *
-             *     `idempotency_answer_too_large`: The call under this `Idempotency-Key` was done; its answer was too large to keep.
+             *     `idempotency_answer_too_large`: The call under this `Idempotency-Key` was answered before; its answer was too large to keep, alone or with those that came since.
              */
             409: {
                 headers: {

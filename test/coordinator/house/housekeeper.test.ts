@@ -115,6 +115,34 @@ describe('the housekeeper', () => {
     expect(left.map(({ call }) => String(call))).toEqual(['kept']);
   });
 
+  test('lets go of the older half of answers, when those of an organisation come to twice what they may', async () => {
+    const { organisation } = await createHouse(sql);
+    let now = noon;
+    const parts = { sql, clock: { now: () => now }, log: testLog(), kept, isLeader: () => true, secrets };
+    const housekeeper = createHousekeeper({ ...parts, mostAnswerBytes: 2_000 });
+    const keep = (call: string) => sql`insert into kept_answers (organisation_id, call, request, answered_at, answer)
+      values (${organisation}, ${Buffer.from(call)}, ${Buffer.from('request')}, ${new Date(now)}, ${Buffer.alloc(1_000)})`;
+    const whole = async () => {
+      const rows = await sql<{ call: Buffer }[]>`
+        select call from kept_answers where organisation_id = ${organisation} and answer is not null order by answered_at`;
+      return rows.map(({ call }) => String(call));
+    };
+    for (const call of ['a', 'b', 'c', 'd']) {
+      await keep(call);
+      now += 1;
+    }
+    await housekeeper.tick();
+    expect(await whole()).toEqual(['c', 'd']);
+    await keep('e');
+    now += 299_000;
+    await housekeeper.tick();
+    expect(await whole()).toEqual(['c', 'd', 'e']);
+    now += 1_000;
+    await housekeeper.tick();
+    expect(await whole()).toEqual(['d', 'e']);
+    expect(await sql`select 1 from kept_answers where organisation_id = ${organisation}`).toHaveLength(5);
+  });
+
   test('rule 40: forgets after 400 days what was told, and never what an open incident needs for its end', async () => {
     const bench = await tellingBench(sql);
     const kept400 = createHousekeeper({ sql, clock: { now: () => bench.now }, log: testLog(), kept, isLeader: () => true, secrets });
