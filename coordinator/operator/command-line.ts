@@ -1,9 +1,10 @@
 import { parseArgs } from 'node:util';
+import { commandName, commandNamed, UsageFault } from '../../shared/base/command-line.ts';
 import { nearest } from '../../shared/base/nearest.ts';
-import { type Command, commandName, type Flag, type Given, UsageFault } from './command.ts';
+import type { Given, OperatorCommand, OperatorFlag } from './command.ts';
 
 /** Flags that every command takes. */
-const everywhere: Readonly<Record<string, Flag>> = {
+const everywhere: Readonly<Record<string, OperatorFlag>> = {
   json: { what: 'print one JSON object', alone: true },
   help: { what: 'say what the command takes', alone: true },
 };
@@ -14,12 +15,12 @@ const hint = (word: string, known: readonly string[], sort: string): string => {
 };
 
 /** The command that the first words name, and what is left of the line. @throws UsageFault that says what would do. */
-export const findCommand = (commands: readonly Command[], argv: readonly string[]): { command: Command; rest: readonly string[] } => {
-  for (const length of [2, 1]) {
-    const name = argv.slice(0, length).join(' ');
-    const command = argv.length >= length ? commands.find((one) => commandName(one) === name) : undefined;
-    if (command) return { command, rest: argv.slice(length) };
-  }
+export const findCommand = (
+  commands: readonly OperatorCommand[],
+  argv: readonly string[],
+): { command: OperatorCommand; rest: readonly string[] } => {
+  const named = commandNamed(commands, argv);
+  if (named) return named;
   const [noun = '', verb] = argv;
   const verbs = commands.flatMap(({ words: [first, second] }) => (first === noun && second !== undefined ? [second] : []));
   if (verbs.length > 0 && (verb === undefined || verb.startsWith('--')))
@@ -29,7 +30,7 @@ export const findCommand = (commands: readonly Command[], argv: readonly string[
 };
 
 /** What the flags say. @throws UsageFault for one that is unknown, stands twice, lacks its value or is missing. */
-export const readFlags = (command: Command, rest: readonly string[]): Given => {
+export const readFlags = (command: OperatorCommand, rest: readonly string[]): Given => {
   const known = { ...command.flags, ...everywhere };
   const options = Object.fromEntries(
     Object.entries(known).map(([name, { alone }]) => [
@@ -59,7 +60,7 @@ export const readFlags = (command: Command, rest: readonly string[]): Given => {
 };
 
 /** One line: the command with its flags, those that may be left out in brackets. */
-const usage = (command: Command): string => {
+const usage = (command: OperatorCommand): string => {
   const flags = Object.entries(command.flags).map(([name, { alone, required }]) => {
     const text = alone ? `--${name}` : `--${name} …`;
     return required ? text : `[${text}]`;
@@ -67,12 +68,12 @@ const usage = (command: Command): string => {
   return `npm run operator -- ${[commandName(command), ...flags, '[--json]'].join(' ')}`;
 };
 
-export const helpOf = (command: Command): string => {
+export const helpOf = (command: OperatorCommand): string => {
   const lines = Object.entries({ ...command.flags, ...everywhere }).map(([name, { what }]) => `  --${name.padEnd(16)} ${what}`);
   return [command.what, '', usage(command), '', ...lines].join('\n');
 };
 
-export const helpOfAll = (commands: readonly Command[]): string => {
+export const helpOfAll = (commands: readonly OperatorCommand[]): string => {
   const width = Math.max(...commands.map((command) => commandName(command).length));
   const lines = commands.map((command) => `  ${commandName(command).padEnd(width)}  ${command.what}`);
   return ["The operator's commands (each takes --help and --json):", '', ...lines].join('\n');

@@ -1,18 +1,19 @@
 import { type Operation, rawInput } from '../../shared/api/operation.ts';
+import { UsageFault } from '../../shared/base/command-line.ts';
 import { lossyNumberIn } from '../../shared/base/exact-numbers.ts';
 import { operatorIn } from '../access/caller.ts';
-import { type Command, type Flag, type Given, type OperatorParts, UsageFault } from './command.ts';
+import type { Given, OperatorCommand, OperatorFlag, OperatorParts } from './command.ts';
 
 /** What commands are made of: flags, and the ways to the gate. */
 
-export const required = (what: string): Flag => ({ what, required: true });
+export const required = (what: string): OperatorFlag => ({ what, required: true });
 
 export const organisation = required('id or name of the organisation');
 export const email = required('e-mail address of the user');
-export const id = (of: string): Flag => required(`id of the ${of}`);
+export const id = (of: string): OperatorFlag => required(`id of the ${of}`);
 
-export const days: Flag = { what: 'how many days back; default 7' };
-export const oneOrAll: Command['flags'] = { id: { what: 'id of the message' }, all: { what: 'every one of them', alone: true } };
+export const days: OperatorFlag = { what: 'how many days back; default 7' };
+export const oneOrAll: OperatorCommand['flags'] = { id: { what: 'id of the message' }, all: { what: 'every one of them', alone: true } };
 
 /** What an operation calls otherwise than by its flag in snake case: its key and the flag. */
 type Names = Readonly<Record<string, string>>;

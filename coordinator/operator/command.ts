@@ -33,15 +33,7 @@ export type ScheduledBackups = {
 export type Progress = (table: string, rows: number) => void;
 export type Copied = { readonly tables: number; readonly rows: number };
 
-/** The command line is not one that there is; the message says what would do. Exit code 2. */
-export class UsageFault extends Error {
-  constructor(message: string) {
-    super(message);
-    this.name = 'UsageFault';
-  }
-}
-
-export type Flag = {
+export type OperatorFlag = {
   readonly what: string;
   readonly required?: true;
   /** Stands alone, without a value. */
@@ -55,7 +47,7 @@ type Words = {
   /** Noun and verb, or one word. */
   readonly words: readonly string[];
   readonly what: string;
-  readonly flags: Readonly<Record<string, Flag>>;
+  readonly flags: Readonly<Record<string, OperatorFlag>>;
 };
 
 /** Needs a coordinator's environment: a database, keys, the gate. */
@@ -72,6 +64,4 @@ export type LoneCommand = Words & {
   readonly alone: (given: Given) => Promise<{ readonly result: unknown; readonly text?: () => string }>;
 };
 
-export type Command = HouseCommand | LoneCommand;
-
-export const commandName = ({ words }: Command): string => words.join(' ');
+export type OperatorCommand = HouseCommand | LoneCommand;

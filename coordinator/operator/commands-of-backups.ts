@@ -1,5 +1,6 @@
+import { UsageFault } from '../../shared/base/command-line.ts';
 import { backoff, pause } from '../../shared/base/retry.ts';
-import { type Given, type HouseCommand, UsageFault } from './command.ts';
+import type { Given, HouseCommand } from './command.ts';
 import { required, today } from './command-parts.ts';
 
 /** What is kept of the database, and how it comes back. */

@@ -2,7 +2,7 @@ import { operations } from '../../shared/api/index.ts';
 import { innerOperations } from '../../shared/api/inner/index.ts';
 import { rawInput } from '../../shared/api/operation.ts';
 import { operatorIn } from '../access/caller.ts';
-import type { Command, HouseCommand } from './command.ts';
+import type { HouseCommand, OperatorCommand } from './command.ts';
 import { configOf, id, input, organisation, required, today, upon, within } from './command-parts.ts';
 
 const createChannel: HouseCommand['run'] = async ({ gate, organisations }, given) => {
@@ -13,7 +13,7 @@ const createChannel: HouseCommand['run'] = async ({ gate, organisations }, given
 };
 
 /** Who is told, and what was. */
-export const commandsOfChannels: readonly Command[] = [
+export const commandsOfChannels: readonly OperatorCommand[] = [
   {
     ...today,
     words: ['channel', 'create'],

@@ -2,7 +2,7 @@ import { operations } from '../../shared/api/index.ts';
 import { installationOperations } from '../../shared/api/inner/index.ts';
 import { rawInput } from '../../shared/api/operation.ts';
 import { operatorIn } from '../access/caller.ts';
-import type { Command, HouseCommand } from './command.ts';
+import type { HouseCommand, OperatorCommand } from './command.ts';
 import { id, input, onInstallation, required, today } from './command-parts.ts';
 
 const invite: HouseCommand['run'] = async ({ gate, organisations }, given) => {
@@ -17,7 +17,7 @@ const invite: HouseCommand['run'] = async ({ gate, organisations }, given) => {
 };
 
 /** Hosts that are asked to become probes. */
-export const commandsOfInvitations: readonly Command[] = [
+export const commandsOfInvitations: readonly OperatorCommand[] = [
   {
     ...today,
     words: ['probe', 'invite'],

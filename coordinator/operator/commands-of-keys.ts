@@ -1,6 +1,7 @@
 import { readFile, writeFile } from 'node:fs/promises';
+import { UsageFault } from '../../shared/base/command-line.ts';
 import { lock, shortestPassphrase, unlock } from '../../shared/base/passphrase.ts';
-import { type Given, type HouseCommand, type LoneCommand, UsageFault } from './command.ts';
+import type { Given, HouseCommand, LoneCommand } from './command.ts';
 import { required } from './command-parts.ts';
 
 /** What must be kept beside backups: without these keys no secret in one can be opened, and no probe comes back to the bus. */

@@ -1,10 +1,10 @@
 import { innerOperations, installationOperations } from '../../shared/api/inner/index.ts';
 import { rawInput } from '../../shared/api/operation.ts';
-import type { Command } from './command.ts';
+import type { OperatorCommand } from './command.ts';
 import { email, id, onInstallation, organisation, required, today, upon, within } from './command-parts.ts';
 
 /** Users, members and their tokens. */
-export const commandsOfPeople: readonly Command[] = [
+export const commandsOfPeople: readonly OperatorCommand[] = [
   {
     ...today,
     words: ['user', 'create'],

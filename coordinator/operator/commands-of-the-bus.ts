@@ -1,8 +1,9 @@
 import { lstat, mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { UsageFault } from '../../shared/base/command-line.ts';
 import { codeOf } from '../../shared/base/error-code.ts';
 import { type SetupFile, setUpBus } from '../../shared/bus/bus-setup.ts';
-import { type Given, type LoneCommand, UsageFault } from './command.ts';
+import type { Given, LoneCommand } from './command.ts';
 import { required } from './command-parts.ts';
 
 /** The commands that make a bus. They need no house: there is none yet. */

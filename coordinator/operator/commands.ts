@@ -1,8 +1,9 @@
 import { operations } from '../../shared/api/index.ts';
 import { innerOperations, installationOperations } from '../../shared/api/inner/index.ts';
 import { rawInput } from '../../shared/api/operation.ts';
+import { UsageFault } from '../../shared/base/command-line.ts';
 import { operatorIn } from '../access/caller.ts';
-import { type Command, type HouseCommand, UsageFault } from './command.ts';
+import type { HouseCommand, OperatorCommand } from './command.ts';
 import { configOf, days, id, input, oneOrAll, onInstallation, organisation, required, today, upon, within } from './command-parts.ts';
 import { commandsOfBackups } from './commands-of-backups.ts';
 import { commandsOfChannels } from './commands-of-channels.ts';
@@ -29,7 +30,7 @@ const createProbe: HouseCommand['run'] = async ({ gate, organisations }, given) 
 };
 
 /** Every command of the operator: its words, its flags, and what it asks of the gate or the house. */
-export const commands: readonly Command[] = [
+export const commands: readonly OperatorCommand[] = [
   {
     ...today,
     words: ['organisation', 'create'],

@@ -1,7 +1,8 @@
 import { InvalidInput } from '../../shared/api/errors.ts';
+import { commandName, UsageFault } from '../../shared/base/command-line.ts';
 import { codeOf } from '../../shared/base/error-code.ts';
 import { Refusal } from '../../shared/base/refusal.ts';
-import { type Command, commandName, type Given, type LoneCommand, type OperatorParts, type Progress, UsageFault } from './command.ts';
+import type { Given, LoneCommand, OperatorCommand, OperatorParts, Progress } from './command.ts';
 import { findCommand, helpOf, helpOfAll, readFlags } from './command-line.ts';
 import { commands } from './commands.ts';
 import { asText, configWarnings, shown } from './print.ts';
@@ -16,7 +17,7 @@ export type Streams = {
 };
 
 /** A command that was understood; with `alone` it needs no house. */
-export type Understood<Kind extends Command = Command> = { readonly command: Kind; readonly given: Given };
+export type Understood<Kind extends OperatorCommand = OperatorCommand> = { readonly command: Kind; readonly given: Given };
 
 /** Whether it runs on any machine, without an environment. */
 export const isAlone = (understood: Understood): understood is Understood<LoneCommand> => 'alone' in understood.command;
@@ -54,7 +55,7 @@ export const understand = (argv: readonly string[], { out, err }: Streams): numb
 };
 
 /** Where each member of an input comes from, in the words of the command line. */
-const faultsOf = (command: Command, { faults }: InvalidInput): string =>
+const faultsOf = (command: OperatorCommand, { faults }: InvalidInput): string =>
   faults
     .map(({ loc, msg }) => {
       const key = String(loc.at(-1) ?? '').replaceAll('_', '-');
@@ -77,7 +78,7 @@ const print = (result: unknown, given: Given, { out, err }: Streams, text = asTe
 };
 
 /** Its exit code. Faults that are nobody's but ours are thrown. */
-const ended = async (command: Command, streams: Streams, work: () => Promise<void>): Promise<number> => {
+const ended = async (command: OperatorCommand, streams: Streams, work: () => Promise<void>): Promise<number> => {
   const { err } = streams;
   try {
     await work();

@@ -1,12 +1,10 @@
+import { commandName, commandNamed, UsageFault } from '../base/command-line.ts';
 import { lossyNumberIn } from '../base/exact-numbers.ts';
 import { nearest } from '../base/nearest.ts';
 import { isRecord, memberOf } from '../base/record.ts';
-import { type Command, commandName, type Flag } from './commands.ts';
+import type { Command, Flag } from './commands.ts';
 import type { Call } from './http-client.ts';
 import { itemsIn } from './many.ts';
-import { UsageFault } from './usage-fault.ts';
-
-export { UsageFault } from './usage-fault.ts';
 
 /** Flags of the program itself, the same for every command. */
 export type Switches = { json: boolean; all: boolean; yes: boolean; help: boolean; version: boolean; colour: boolean };
@@ -76,11 +74,8 @@ export const readLine = (given: readonly string[], booleans: ReadonlySet<string>
 
 /** The command that the first words name, and the words that are left for it. */
 export const findCommand = (commands: readonly Command[], words: readonly string[]): { command: Command; rest: readonly string[] } => {
-  for (const length of [2, 1]) {
-    const name = words.slice(0, length).join(' ');
-    const command = words.length >= length ? commands.find((one) => commandName(one) === name) : undefined;
-    if (command) return { command, rest: words.slice(length) };
-  }
+  const named = commandNamed(commands, words);
+  if (named) return named;
   const [noun = '', verb] = words;
   const nouns = [...new Set(commands.map((one) => one.words[0] ?? ''))];
   const verbs = commands.filter((one) => one.words[0] === noun && one.words.length === 2).map((one) => one.words[1] ?? '');

@@ -1,6 +1,7 @@
+import { UsageFault } from '../base/command-line.ts';
 import { nearest } from '../base/nearest.ts';
 import { version } from '../base/version.ts';
-import { findCommand, type Line, readLine, UsageFault } from './arguments.ts';
+import { findCommand, type Line, readLine } from './arguments.ts';
 import { commands, commandsOfDocument } from './command-table.ts';
 import { usageOf } from './commands.ts';
 import { completion, isShell, shells } from './completion.ts';

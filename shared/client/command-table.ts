@@ -1,7 +1,8 @@
 import type { Shape } from '../api/fields.ts';
 import { restOperations } from '../api/index.ts';
+import { commandName } from '../base/command-line.ts';
 import { memberOf } from '../base/record.ts';
-import { type Command, type CommandSource, commandName, commandOf } from './commands.ts';
+import { type Command, type CommandSource, commandOf } from './commands.ts';
 
 const sources = (shape: Shape | undefined): CommandSource['body'] =>
   Object.fromEntries(

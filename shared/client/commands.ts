@@ -102,8 +102,6 @@ export const commandOf = (operation: CommandSource): Command => {
   };
 };
 
-export const commandName = (command: Pick<Command, 'words'>): string => command.words.join(' ');
-
 /** `antipode monitors get ID [--flag …]` */
 export const usageOf = (command: Command): string => {
   const required = command.flags.filter((flag) => flag.required).map((flag) => `--${flag.name} ${placeholderOf(flag)}`);

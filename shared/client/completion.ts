@@ -1,5 +1,6 @@
 import { kinds } from '../api/config-keys.ts';
-import { type Command, commandName } from './commands.ts';
+import { commandName } from '../base/command-line.ts';
+import type { Command } from './commands.ts';
 import { allConfigKeys } from './config-help.ts';
 
 export const shells = ['bash', 'zsh', 'fish'] as const;

@@ -1,7 +1,7 @@
 import { type ConfigKey, configKeys, defaultWords, isKind, type Kind, kinds, unknownConfigKeys } from '../api/config-keys.ts';
+import { UsageFault } from '../base/command-line.ts';
 import { nearest } from '../base/nearest.ts';
 import { isRecord } from '../base/record.ts';
-import { UsageFault } from './arguments.ts';
 import type { Paint } from './terminal.ts';
 
 /** What the command line says of the keys of a monitor's config. */

@@ -1,5 +1,6 @@
+import { UsageFault } from '../base/command-line.ts';
 import { memberOf } from '../base/record.ts';
-import { type Line, UsageFault } from './arguments.ts';
+import type { Line } from './arguments.ts';
 import type { Command } from './commands.ts';
 import type { HttpClient } from './http-client.ts';
 

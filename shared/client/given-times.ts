@@ -1,5 +1,6 @@
-import { type Line, UsageFault } from './arguments.ts';
-import { type Command, commandName } from './commands.ts';
+import { commandName, UsageFault } from '../base/command-line.ts';
+import type { Line } from './arguments.ts';
+import type { Command } from './commands.ts';
 
 const sizes: Readonly<Record<string, number>> = { s: 1000, min: 60_000, m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 };
 const span = /^(\d{1,6})\s*(s|min|m|h|d|w)$/;

@@ -1,4 +1,5 @@
-import { type Command, commandName, type Flag, placeholderOf, usageOf } from './commands.ts';
+import { commandName } from '../base/command-line.ts';
+import { type Command, type Flag, placeholderOf, usageOf } from './commands.ts';
 import { harmless, type Paint, padded } from './terminal.ts';
 
 const exampleId = '0190a7c4-5b1e-7c3d-9f42-6a8b1c2d3e4f';

@@ -1,6 +1,6 @@
+import { UsageFault } from '../base/command-line.ts';
 import { memberOf } from '../base/record.ts';
 import { version } from '../base/version.ts';
-import { UsageFault } from './arguments.ts';
 import { createHttpClient } from './http-client.ts';
 import { checkedToken, checkedUrl, readSettings, settingsFile, writeSettings } from './settings.ts';
 import { type Exit, exits, type Surroundings } from './surroundings.ts';

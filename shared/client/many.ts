@@ -1,6 +1,6 @@
+import { UsageFault } from '../base/command-line.ts';
 import { lossyNumberIn } from '../base/exact-numbers.ts';
 import { isRecord, memberOf } from '../base/record.ts';
-import { UsageFault } from './usage-fault.ts';
 
 /** Many things in one command: read from a file or from what is piped in, sent in parts that the service takes, told as one. */
 

@@ -1,9 +1,10 @@
+import { commandName, UsageFault } from '../base/command-line.ts';
 import { isRecord, memberOf } from '../base/record.ts';
 import { version } from '../base/version.ts';
-import { amendedCall, type CommandCall, callOf, type Line, UsageFault } from './arguments.ts';
+import { amendedCall, type CommandCall, callOf, type Line } from './arguments.ts';
 import { fieldsOf, missingFields, withFields } from './chosen-fields.ts';
 import { commands } from './command-table.ts';
-import { type Command, commandName } from './commands.ts';
+import type { Command } from './commands.ts';
 import { configWarnings } from './config-help.ts';
 import { withIds } from './given-ids.ts';
 import { withTimes } from './given-times.ts';

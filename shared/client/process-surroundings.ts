@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { Writable } from 'node:stream';
-import { UsageFault } from './arguments.ts';
+import { UsageFault } from '../base/command-line.ts';
 import { useProxies } from './proxy.ts';
 import type { Surroundings } from './surroundings.ts';
 

@@ -1,8 +1,8 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { constants } from 'node:os';
+import { UsageFault } from '../base/command-line.ts';
 import { keptOfOutput, tellHeartbeat } from '../base/tell-heartbeat.ts';
-import { UsageFault } from './arguments.ts';
 import { exits, type Surroundings } from './surroundings.ts';
 
 export const runHelp = `Run a job and tell its heartbeat: when it starts, how it ends, and what it said last

@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest';
-import { type CommandCall, callOf, findCommand, readLine, UsageFault } from '../../../shared/client/arguments.ts';
+import { commandName, UsageFault } from '../../../shared/base/command-line.ts';
+import { type CommandCall, callOf, findCommand, readLine } from '../../../shared/client/arguments.ts';
 import { commands } from '../../../shared/client/command-table.ts';
-import { commandName, commandWords } from '../../../shared/client/commands.ts';
+import { commandWords } from '../../../shared/client/commands.ts';
 
 const call = (...given: string[]): CommandCall => {
   const line = readLine(given, new Set(['ungroup', 'enabled']));

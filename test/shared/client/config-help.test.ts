@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { configKeys, kinds } from '../../../shared/api/config-keys.ts';
-import { callOf, findCommand, readLine, UsageFault } from '../../../shared/client/arguments.ts';
+import { UsageFault } from '../../../shared/base/command-line.ts';
+import { callOf, findCommand, readLine } from '../../../shared/client/arguments.ts';
 import { commands } from '../../../shared/client/command-table.ts';
 import { completion, shells } from '../../../shared/client/completion.ts';
 import { configHelp, configWarnings } from '../../../shared/client/config-help.ts';

@@ -1,9 +1,10 @@
 import { stripVTControlCharacters } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { commandName } from '../../../shared/base/command-line.ts';
 import { newId } from '../../../shared/base/ids.ts';
 import { isRecord } from '../../../shared/base/record.ts';
 import { commands } from '../../../shared/client/command-table.ts';
-import { type Command, commandName } from '../../../shared/client/commands.ts';
+import type { Command } from '../../../shared/client/commands.ts';
 import { exits } from '../../../shared/client/surroundings.ts';
 import { widthOf } from '../../../shared/client/terminal.ts';
 import { createCommand } from '../../support/cli.ts';

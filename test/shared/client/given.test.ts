@@ -1,8 +1,8 @@
 import { createServer } from 'node:http';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { readLine, UsageFault } from '../../../shared/client/arguments.ts';
+import { commandName, UsageFault } from '../../../shared/base/command-line.ts';
+import { readLine } from '../../../shared/client/arguments.ts';
 import { commands } from '../../../shared/client/command-table.ts';
-import { commandName } from '../../../shared/client/commands.ts';
 import { withTimes } from '../../../shared/client/given-times.ts';
 import { exits } from '../../../shared/client/surroundings.ts';
 import { createCommand } from '../../support/cli.ts';

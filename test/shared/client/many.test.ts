@@ -2,9 +2,9 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { UsageFault } from '../../../shared/base/command-line.ts';
 import { itemsIn, mostInCall, partsOf, togetherOf } from '../../../shared/client/many.ts';
 import { exits } from '../../../shared/client/surroundings.ts';
-import { UsageFault } from '../../../shared/client/usage-fault.ts';
 import { createCommand } from '../../support/cli.ts';
 import { openServed, type Served } from '../../support/served.ts';
 

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { operations, restOperations } from '../../../shared/api/index.ts';
 import { readingTools as tools } from '../../../shared/assistants/reading-tools.ts';
+import { commandName } from '../../../shared/base/command-line.ts';
 import { commands } from '../../../shared/client/command-table.ts';
-import { commandName } from '../../../shared/client/commands.ts';
 import { CallRefused, createHttpClient } from '../../../shared/client/http-client.ts';
 import { toolCall } from '../../../shared/client/stdio-mcp.ts';
 import { type Api, call } from '../../support/api.ts';
