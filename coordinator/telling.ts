@@ -2,7 +2,6 @@ import { z } from 'zod';
 import type { Clock } from '../shared/base/clock.ts';
 import type { Log } from '../shared/base/log.ts';
 import { createAlertLinks } from './access/alert-links.ts';
-import type { ChannelsPart } from './access/channels.ts';
 import { channelSecretsOf, type SecretsAtRest } from './access/secrets-at-rest.ts';
 import { createVapidPair } from './access/vapid.ts';
 import { readChannelConfig, shownChannelConfig, splitChannelConfig } from './alerts/channel-config.ts';
@@ -15,6 +14,7 @@ import type { Told, ToldLinks } from './alerts/told.ts';
 import { type Config, dkimOf } from './config.ts';
 import { type Figures, noFigures } from './house/figures.ts';
 import { createMailSender, type MailSender } from './mail/sender.ts';
+import type { ChannelsPart } from './operations/channels/channels-part.ts';
 import type { Sql } from './store/database.ts';
 
 /** All by which messages leave: for the server, which tells, and for whoever has a channel tested. */

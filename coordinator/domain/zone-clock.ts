@@ -1,3 +1,5 @@
+import type { Moment } from './maintenance.ts';
+
 const day = 86_400_000;
 
 /** No change of any clock is larger, so that instants are searched for this far beside their local times. */
@@ -77,3 +79,7 @@ export const clockOf = (
     },
   };
 };
+
+/** A moment as somebody wrote it: without an offset it is a local time of the zone. */
+export const epochOf = (moment: Moment, zone: string): number =>
+  moment.is === 'instant' ? moment.at : instantOf(Date.parse(`${moment.local}Z`), zone);

@@ -5,8 +5,9 @@ import { doAlone } from '../store/advisory-locks.ts';
 import { forgetAudit } from '../store/audit.ts';
 import { markSeen } from '../store/dashboard.ts';
 import type { Sql } from '../store/database.ts';
-import { forgetEnded } from '../store/ended.ts';
 import { forgetEvents } from '../store/events.ts';
+import { forgetEnded } from '../store/forget-expired.ts';
+import { forgetTold } from '../store/forget-told.ts';
 import { freezeSamples } from '../store/incident-samples.ts';
 import { forgetKeptAnswers, lightenKeptAnswers } from '../store/kept-answers.ts';
 import { forgetCoordinators } from '../store/leases.ts';
@@ -14,11 +15,10 @@ import { forgetMails } from '../store/mails.ts';
 import { expandWindows } from '../store/maintenance.ts';
 import { forgetDone } from '../store/outbox.ts';
 import { areBeingRead, dropResultDays, forgetMonitors, forgetOld, hourOf, makeResultDays, rollUpOneHour } from '../store/results.ts';
-import { forgetTold } from '../store/told-forget.ts';
 import { inTransaction } from '../store/transactions.ts';
 import { forgetWatermarks } from '../store/watermarks.ts';
-import { createFarewells } from './farewells.ts';
 import { type MonitorSecrets, sealOpenSecrets } from './open-secrets.ts';
+import { createFarewells } from './organisation-endings.ts';
 
 /** Keeps the database in shape: days made ahead and dropped, hours rolled up, deleted monitors forgotten in small bites. */
 export type Housekeeper = {

@@ -1,15 +1,15 @@
 import type { AccountSecrets } from '../access/account-secrets.ts';
 import type { Attempts } from '../access/attempts.ts';
 import type { Caller, Organisation, Person, Visitor } from '../access/caller.ts';
-import type { ChannelsPart } from '../access/channels.ts';
-import type { ProbesPart } from '../access/probes.ts';
 import type { SecretsAtRest } from '../access/secrets-at-rest.ts';
 import type { MintedToken } from '../access/tokens.ts';
 import type { PlanName } from '../domain/plan.ts';
 import type { TextRecords } from '../outgoing/dns-text-records.ts';
 import type { Queryable, Sql } from '../store/database.ts';
 import type { ShownMonitors } from '../store/shown-monitors.ts';
+import type { ChannelsPart } from './channels/channels-part.ts';
 import type { Cursors } from './cursors.ts';
+import type { ProbesPart } from './probes/probes-part.ts';
 import type { TrialsPart } from './trials/running-trials.ts';
 
 /** How people come in here: the operator's choice. */

@@ -1,17 +1,17 @@
 import type { Clock } from '../../shared/base/clock.ts';
 import { createAccountSecrets } from '../access/account-secrets.ts';
 import { createAttempts } from '../access/attempts.ts';
-import type { ChannelsPart } from '../access/channels.ts';
 import { createKeptKey, type MasterKeys } from '../access/master-keys.ts';
-import type { ProbesPart } from '../access/probes.ts';
 import type { SecretsAtRest } from '../access/secrets-at-rest.ts';
 import type { MintedToken } from '../access/tokens.ts';
 import { noTextRecords, type TextRecords } from '../outgoing/dns-text-records.ts';
 import type { Sql } from '../store/database.ts';
 import { createShownMonitors } from '../store/shown-monitors.ts';
+import type { ChannelsPart } from './channels/channels-part.ts';
 import type { Door } from './context.ts';
 import { createCursors } from './cursors.ts';
 import { createGate, type Gate } from './execute.ts';
+import type { ProbesPart } from './probes/probes-part.ts';
 import type { TrialsPart } from './trials/running-trials.ts';
 
 export type { Answered } from './bind.ts';

@@ -2,7 +2,7 @@ import { lastSeqOf, resultAt } from '../../shared/bus/batch.ts';
 import type { Delivered } from '../../shared/bus/nats.ts';
 import type { Roster } from '../../shared/checks/assignment.ts';
 import type { Result } from '../../shared/checks/result.ts';
-import { goesAhead, isAwaited } from '../domain/ahead.ts';
+import { goesAhead, isAwaited } from '../domain/ahead-of-handover.ts';
 import { judge } from '../probes/sender-check.ts';
 import type { ProbeRow } from '../store/probes.ts';
 import { beginDecisions, type DecisionBatch, goAhead, incidentOf, stateOf, termsOf } from './decision-batch.ts';
@@ -13,7 +13,7 @@ import { type PartitionState, watermarkName } from './state.ts';
 type InHand = { readonly probe: ProbeRow; readonly generation: string; readonly result: Result };
 
 /**
- * What waits while a partition holds results back (rule 4), by monitor, and which monitors do not wait for it (domain/ahead.ts). One for each
+ * What waits while a partition holds results back (rule 4), by monitor, and which monitors do not wait for it (domain/ahead-of-handover.ts). One for each
  * hold; what went ahead is remembered with the watermarks, so that the messages can come again as often as they will.
  *
  * Modes of a monitor: waiting → ahead (what tells of it is decided as it comes, until the hold ends).

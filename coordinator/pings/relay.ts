@@ -24,7 +24,7 @@ import {
 } from '../store/pings.ts';
 import { setAside } from '../store/set-aside.ts';
 import { inTransaction } from '../store/transactions.ts';
-import { isLate, isMadeUpFor, seenOf, type Told, wantsPlace } from './told.ts';
+import { isLate, isMadeUpFor, seenOf, type Told, wantsPlace } from './ping-to-tell.ts';
 
 /**
  * Brings pings from the bus into the database and to the partition that decides about their monitor. A ping is acknowledged only after

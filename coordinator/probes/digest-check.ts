@@ -1,7 +1,7 @@
 import { type Continent, isContinent } from '../../shared/base/continents.ts';
 import type { Roster } from '../../shared/checks/assignment.ts';
 import { type Assigned, assignedElement, assignmentsDigest, createDigest, type Digest, isComparable } from '../../shared/checks/digest.ts';
-import { type AssignedRow, assignedRows, openMonitorLines } from '../store/assigned.ts';
+import { type AssignedRow, assignedRows, openMonitorLines } from '../store/assigned-monitors.ts';
 import type { Sql } from '../store/database.ts';
 import type { ProbeRow } from '../store/probes.ts';
 import type { Directory } from './directory.ts';

@@ -1,4 +1,4 @@
-import type { End } from '../../shared/base/ends.ts';
+import type { End } from '../../shared/base/end-all.ts';
 import type { Log } from '../../shared/base/log.ts';
 import { pause } from '../../shared/base/retry.ts';
 import type { Entrance } from '../../shared/bus/dialling.ts';

@@ -24,8 +24,8 @@ import { committedOf } from '../store/watermarks.ts';
 import { keyPlaceOf } from './assignments.ts';
 import type { Directory } from './directory.ts';
 import type { KeyOf } from './network-keys.ts';
+import type { Twins } from './probe-twice.ts';
 import { senderOf } from './sender-check.ts';
-import type { Twins } from './twins.ts';
 
 /** A probe has just said that it is there. */
 export type Present = { readonly probe: ProbeRow; readonly message: PresenceMessage; readonly at: number };

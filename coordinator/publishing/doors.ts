@@ -2,7 +2,7 @@ import { timingSafeEqual } from 'node:crypto';
 import type { AccountSecrets } from '../access/account-secrets.ts';
 import { type Attempts, hostOf } from '../access/attempts.ts';
 import { verifyPassword } from '../access/passwords.ts';
-import { pageKeyFingerprint } from '../access/status-pages.ts';
+import { pageKeyFingerprint } from '../access/status-page-keys.ts';
 import type { ReadPage } from './read-page.ts';
 
 /** Who is let in to a private page. */

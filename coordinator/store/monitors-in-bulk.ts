@@ -1,5 +1,5 @@
-import type { Labels } from '../domain/labels.ts';
 import type { Monitor } from '../domain/monitor.ts';
+import type { Labels } from '../domain/monitor-labels.ts';
 import type { Queryable } from './database.ts';
 import { enqueueAll } from './outbox.ts';
 import type { PingTokenRow } from './ping-tokens.ts';

@@ -1,7 +1,7 @@
 import type { Config } from '../../shared/checks/assignment.ts';
 import type { Kind } from '../../shared/checks/kinds.ts';
-import type { Labels } from '../domain/labels.ts';
 import type { Monitor } from '../domain/monitor.ts';
+import type { Labels } from '../domain/monitor-labels.ts';
 import type { Queryable } from './database.ts';
 import { enqueue, type MonitorChange } from './outbox.ts';
 import { utcText } from './utc-text.ts';

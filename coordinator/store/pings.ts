@@ -1,7 +1,7 @@
 import type { Config } from '../../shared/checks/assignment.ts';
 import { noPings, type Ping, type PingState } from '../../shared/checks/heartbeat/state.ts';
 import type { Queryable, Transaction } from './database.ts';
-import { inPages } from './pages.ts';
+import { inPages } from './in-pages.ts';
 
 /** A heartbeat monitor as its pings need it. */
 export type PingMonitor = {

@@ -1,6 +1,6 @@
 import type { RestrictedMonitor } from '../domain/uncheckable.ts';
 import type { Queryable } from './database.ts';
-import { inPages } from './pages.ts';
+import { inPages } from './in-pages.ts';
 
 type RestrictedRow = RestrictedMonitor & { readonly key: number };
 

@@ -8,7 +8,7 @@ import type { Placed } from '../../shared/checks/placement.ts';
 import { defaultName } from '../../shared/checks/target.ts';
 import type { Watched } from '../domain/incident-types.ts';
 import type { Queryable } from './database.ts';
-import { inPages } from './pages.ts';
+import { inPages } from './in-pages.ts';
 
 /** A monitor as the engine needs it: to decide about it, and to tell the probes what to check. */
 export type MonitorRow = {

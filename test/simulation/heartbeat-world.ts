@@ -1,7 +1,7 @@
 import { decide } from '../../coordinator/domain/decide.ts';
 import type { Effect, Incident, MonitorEvent, SeenResult } from '../../coordinator/domain/incident-types.ts';
 import { checkpointOf, createState, nextTick, restore } from '../../coordinator/domain/restore.ts';
-import { isLate, isMadeUpFor, seenOf } from '../../coordinator/pings/told.ts';
+import { isLate, isMadeUpFor, seenOf } from '../../coordinator/pings/ping-to-tell.ts';
 import type { PingRow } from '../../coordinator/store/pings.ts';
 import { settlingAfter } from '../../probe/checking/ping-view.ts';
 import type { Continent } from '../../shared/base/continents.ts';

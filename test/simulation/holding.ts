@@ -1,4 +1,4 @@
-import { goesAhead, isAwaited } from '../../coordinator/domain/ahead.ts';
+import { goesAhead, isAwaited } from '../../coordinator/domain/ahead-of-handover.ts';
 import { type Awaited, awaitedBy, beginHandover, goOn, keptAfter, mustWait, type Word } from '../../coordinator/domain/handover.ts';
 import type { MonitorState } from '../../coordinator/domain/incident-types.ts';
 import type { Rules } from '../../coordinator/domain/rules.ts';

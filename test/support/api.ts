@@ -1,11 +1,11 @@
 /** For test files: the real API (gate, access, store, REST face) on a database of its own, without the engine behind it. */
 import Fastify, { type FastifyInstance, type InjectOptions } from 'fastify';
-import type { ProbesPart } from '../../coordinator/access/probes.ts';
 import { createRateLimiter } from '../../coordinator/access/rate-limit.ts';
 import { createSecretsAtRest } from '../../coordinator/access/secrets-at-rest.ts';
 import { createTokens } from '../../coordinator/access/tokens.ts';
 import { restRoutes, restServerOptions } from '../../coordinator/faces/rest/index.ts';
 import { createOperations } from '../../coordinator/operations/index.ts';
+import type { ProbesPart } from '../../coordinator/operations/probes/probes-part.ts';
 import { noTrials } from '../../coordinator/operations/trials/running-trials.ts';
 import { connect, type Sql } from '../../coordinator/store/database.ts';
 import { revokeProbe } from '../../coordinator/store/probes.ts';

@@ -1,6 +1,7 @@
 /** For test files: the kinds of channels and their sender, as the server has them; they reach this machine. */
-import type { ChannelsPart } from '../../coordinator/access/channels.ts';
+
 import { createSecretsAtRest } from '../../coordinator/access/secrets-at-rest.ts';
+import type { ChannelsPart } from '../../coordinator/operations/channels/channels-part.ts';
 import type { Sql } from '../../coordinator/store/database.ts';
 import { createTelling } from '../../coordinator/telling.ts';
 import { type Clock, systemClock } from '../../shared/base/clock.ts';

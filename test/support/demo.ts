@@ -1,6 +1,6 @@
 /** An organisation as one would meet it: a shop with forty-eight monitors, a day of results, and some trouble. For pictures and for tests of pages. */
 
-import { newShareText, shareFingerprint } from '../../coordinator/access/shares.ts';
+import { newShareText, shareFingerprint } from '../../coordinator/access/share-links.ts';
 import type { Sql } from '../../coordinator/store/database.ts';
 import { writeShare } from '../../coordinator/store/incident-shares.ts';
 import { makeResultDays } from '../../coordinator/store/results.ts';

@@ -9,7 +9,7 @@ import { createRateLimiter } from '../../coordinator/access/rate-limit.ts';
 import { createSecretsAtRest } from '../../coordinator/access/secrets-at-rest.ts';
 import { sessionCookie } from '../../coordinator/access/session-cookie.ts';
 import { createSessions } from '../../coordinator/access/sessions.ts';
-import { createShares } from '../../coordinator/access/shares.ts';
+import { createShares } from '../../coordinator/access/share-links.ts';
 import { createTokens } from '../../coordinator/access/tokens.ts';
 import { createAssistants } from '../../coordinator/assistants.ts';
 import { assistantRoutes } from '../../coordinator/faces/assistant/index.ts';

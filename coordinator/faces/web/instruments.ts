@@ -1,4 +1,4 @@
-import type { Shares } from '../../access/shares.ts';
+import type { Shares } from '../../access/share-links.ts';
 import type { ShownRecord } from '../../publishing/own-record.ts';
 import type { Consents } from '../oauth/index.ts';
 

@@ -8,13 +8,13 @@ import type {
 } from '../../../shared/api/inner/alert-links.ts';
 import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
 import type { AlertLinkFor } from '../../access/alert-links.ts';
-import { writeAcknowledgement } from '../../store/acknowledging.ts';
+import { writeAcknowledgement } from '../../store/acknowledgements.ts';
 import { askedMailbox, suppress, verifyChannel } from '../../store/channels.ts';
 import { postMails } from '../../store/mails.ts';
 import { type LinkedMessage, messageOfLink } from '../../store/messages-read.ts';
 import { ownersOf } from '../../store/rescue.ts';
 import type { Answer, ByVisitor } from '../context.ts';
-import { deadLink } from '../links.ts';
+import { deadLink } from '../dead-link.ts';
 
 /** Whoever has a message may do what its links say (rule 34). */
 

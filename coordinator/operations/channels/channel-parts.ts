@@ -1,6 +1,5 @@
 import { z } from 'zod';
 import { Refusal } from '../../../shared/base/refusal.ts';
-import type { ChannelConfig, ChannelsPart } from '../../access/channels.ts';
 import { channelSecretsOf, type SecretsAtRest } from '../../access/secrets-at-rest.ts';
 import { mayManage } from '../../domain/organisation.ts';
 import { isDelivering } from '../../domain/telling/channel.ts';
@@ -11,6 +10,7 @@ import { countMailsTo, postMail } from '../../store/mails.ts';
 import { monitorsAmong } from '../../store/monitors.ts';
 import type { InOrganisation } from '../context.ts';
 import { notFound } from '../not-found.ts';
+import type { ChannelConfig, ChannelsPart } from './channels-part.ts';
 
 /** What the operations on channels share. */
 

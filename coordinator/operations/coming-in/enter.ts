@@ -3,7 +3,7 @@ import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
 import { useSignInLink } from '../../store/sign-in-links.ts';
 import { beginSession } from '../begin-session.ts';
 import type { Answer, ByVisitor } from '../context.ts';
-import { deadLink } from '../links.ts';
+import { deadLink } from '../dead-link.ts';
 
 export const enter = async (context: ByVisitor, { secret }: InputOf<typeof operation>): Answer<OutputOf<typeof operation>> => {
   const {

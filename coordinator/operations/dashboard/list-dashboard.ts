@@ -2,10 +2,10 @@ import type { listDashboard as operation } from '../../../shared/api/inner/dashb
 import { dashboardRows as rowsOfPage } from '../../../shared/api/inner/dashboard.ts';
 import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
 import { causeSentence } from '../../../shared/checks/causes.ts';
-import { barsOf } from '../../domain/bars.ts';
 import { groupStatus } from '../../domain/group-status.ts';
 import { type MonitorHistory, statusOf, stretchesOf, uptimeOf } from '../../domain/monitor-history.ts';
 import { windowOf } from '../../domain/uptime.ts';
+import { barsOf } from '../../domain/uptime-bars.ts';
 import {
   countMatching,
   countStatuses,

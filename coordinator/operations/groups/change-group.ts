@@ -1,5 +1,5 @@
 import { Refusal } from '../../../shared/base/refusal.ts';
-import { externalIdFrom } from '../../domain/labels.ts';
+import { externalIdFrom } from '../../domain/monitor-labels.ts';
 import { descriptionFrom, nameFrom } from '../../domain/name.ts';
 import { groupCalled, groupNamed, type ShownGroup, updateGroup as writeGroup } from '../../store/groups.ts';
 import type { InOrganisation } from '../context.ts';

@@ -2,7 +2,7 @@ import type { createGroup as operation } from '../../../shared/api/groups.ts';
 import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
 import { newId } from '../../../shared/base/ids.ts';
 import { Refusal } from '../../../shared/base/refusal.ts';
-import { externalIdFrom } from '../../domain/labels.ts';
+import { externalIdFrom } from '../../domain/monitor-labels.ts';
 import { descriptionFrom, nameFrom } from '../../domain/name.ts';
 import { mayHaveOneMore } from '../../domain/plan.ts';
 import { countGroups, groupById, groupCalled, groupNamed, insertGroup } from '../../store/groups.ts';

@@ -1,7 +1,7 @@
 import type { acknowledgeIncident as operation } from '../../../shared/api/incidents.ts';
 import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
 import { Refusal } from '../../../shared/base/refusal.ts';
-import { acknowledgementOf, writeAcknowledgement } from '../../store/acknowledging.ts';
+import { acknowledgementOf, writeAcknowledgement } from '../../store/acknowledgements.ts';
 import { incidentById } from '../../store/incidents-read.ts';
 import { ownName } from '../../store/users.ts';
 import type { Answer, InOrganisation } from '../context.ts';

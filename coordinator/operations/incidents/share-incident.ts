@@ -1,6 +1,6 @@
 import type { shareIncident as operation } from '../../../shared/api/inner/incidents.ts';
 import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
-import { newShareText, shareFingerprint } from '../../access/shares.ts';
+import { newShareText, shareFingerprint } from '../../access/share-links.ts';
 import { writeShare } from '../../store/incident-shares.ts';
 import { incidentById } from '../../store/incidents-read.ts';
 import type { Answer, InOrganisation } from '../context.ts';

@@ -1,7 +1,7 @@
 import type { createMonitor as operation } from '../../../shared/api/monitors.ts';
 import type { InputOf } from '../../../shared/api/operation.ts';
 import { Refusal } from '../../../shared/base/refusal.ts';
-import { externalIdFrom, type Labels, tagsFrom } from '../../domain/labels.ts';
+import { externalIdFrom, type Labels, tagsFrom } from '../../domain/monitor-labels.ts';
 import type { StoredMonitor } from '../../store/monitors.ts';
 import type { WholePatch } from './change-monitor.ts';
 

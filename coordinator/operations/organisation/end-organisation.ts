@@ -1,7 +1,7 @@
 import type { endOrganisation as ending, keepOrganisation as keeping } from '../../../shared/api/inner/organisation.ts';
 import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
 import { Refusal } from '../../../shared/base/refusal.ts';
-import { isSameName, keptMs } from '../../domain/ending.ts';
+import { isSameName, keptMs } from '../../domain/organisation-ending.ts';
 import { beginEnding, undoEnding } from '../../store/endings.ts';
 import { postMails } from '../../store/mails.ts';
 import { ownersOf } from '../../store/rescue.ts';

@@ -3,7 +3,7 @@ import type { getAuditChoices as choicesOperation, listAudit as listOperation } 
 import { innerOperations, installationOperations, personOperations, visitorOperations } from '../../../shared/api/inner/index.ts';
 import type { InputOf, Operation, OutputOf } from '../../../shared/api/operation.ts';
 import { isRecord } from '../../../shared/base/record.ts';
-import { epochOf } from '../../domain/moment.ts';
+import { epochOf } from '../../domain/zone-clock.ts';
 import { type AuditRow, auditChoices, auditPage } from '../../store/audit.ts';
 import type { Answer, InOrganisation } from '../context.ts';
 import { afterAll, pageOf } from '../cursors.ts';

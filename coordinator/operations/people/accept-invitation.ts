@@ -4,8 +4,8 @@ import { Refusal } from '../../../shared/base/refusal.ts';
 import { invitationBy } from '../../store/links.ts';
 import { writeActiveOrganisation } from '../../store/sessions.ts';
 import type { Answer, ByPerson } from '../context.ts';
-import { join, notNow } from '../join.ts';
-import { deadLink } from '../links.ts';
+import { deadLink } from '../dead-link.ts';
+import { join, notNow } from '../join-by-invitation.ts';
 
 /** Whoever is signed in joins, whatever address the invitation was sent to: the inviter gave it to somebody. */
 export const acceptInvitation = async (context: ByPerson, { secret }: InputOf<typeof operation>): Answer<OutputOf<typeof operation>> => {

@@ -1,6 +1,6 @@
 import type { listSessions as operation } from '../../../shared/api/inner/people.ts';
 import type { OutputOf } from '../../../shared/api/operation.ts';
-import { deviceOf } from '../../domain/device.ts';
+import { deviceOf } from '../../domain/browser-name.ts';
 import { isOver } from '../../domain/session.ts';
 import { sessionsOf } from '../../store/sessions.ts';
 import type { Answer, ByPerson } from '../context.ts';

@@ -8,7 +8,7 @@ import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
 import { newId } from '../../../shared/base/ids.ts';
 import { Refusal } from '../../../shared/base/refusal.ts';
 import { createdPasskey, creationOptions } from '../../access/passkeys.ts';
-import { deviceOf } from '../../domain/device.ts';
+import { deviceOf } from '../../domain/browser-name.ts';
 import { nameFrom } from '../../domain/name.ts';
 import { passkeyPlace } from '../../domain/passkey-place.ts';
 import { postMail } from '../../store/mails.ts';

@@ -7,8 +7,8 @@ import { insertOrganisation } from '../../store/organisations.ts';
 import { insertMember, insertUser } from '../../store/users.ts';
 import { beginSession } from '../begin-session.ts';
 import type { Answer, ByVisitor } from '../context.ts';
-import { join } from '../join.ts';
-import { deadLink } from '../links.ts';
+import { deadLink } from '../dead-link.ts';
+import { join } from '../join-by-invitation.ts';
 
 /** The address is proven, so the account is made; an invitation that has ended meanwhile makes it one without an organisation. */
 export const finishSignUp = async (context: ByVisitor, { secret }: InputOf<typeof operation>): Answer<OutputOf<typeof operation>> => {

@@ -8,7 +8,7 @@ import { useReset } from '../../store/links.ts';
 import { postMail } from '../../store/mails.ts';
 import { markVerified } from '../../store/users.ts';
 import type { Answer, AtTheDoor, ByVisitor, Early } from '../context.ts';
-import { deadLink } from '../links.ts';
+import { deadLink } from '../dead-link.ts';
 import { replacePassword } from '../replace-password.ts';
 
 const beforeRequest = async (

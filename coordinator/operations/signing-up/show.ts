@@ -8,7 +8,7 @@ import { passkeyPlace } from '../../domain/passkey-place.ts';
 import { invitationBy, lookAtLink } from '../../store/links.ts';
 import { hasOwner } from '../../store/users.ts';
 import type { Answer, ByVisitor } from '../context.ts';
-import { deadLink } from '../links.ts';
+import { deadLink } from '../dead-link.ts';
 
 export const showLink = async (
   { sql, now, with: { accountSecrets } }: ByVisitor,

@@ -12,8 +12,8 @@ import { postMail } from '../../store/mails.ts';
 import { hasOwner, insertUser } from '../../store/users.ts';
 import { beginSession } from '../begin-session.ts';
 import type { Answer, AtTheDoor, ByVisitor, Early } from '../context.ts';
-import { join, notNow } from '../join.ts';
-import { deadLink } from '../links.ts';
+import { deadLink } from '../dead-link.ts';
+import { join, notNow } from '../join-by-invitation.ts';
 
 type Prepared = {
   readonly email: string;

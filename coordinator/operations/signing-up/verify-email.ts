@@ -4,7 +4,7 @@ import { useVerification, writeEmail } from '../../store/links.ts';
 import { postMail } from '../../store/mails.ts';
 import { emailOf } from '../../store/users.ts';
 import type { Answer, ByVisitor } from '../context.ts';
-import { deadLink } from '../links.ts';
+import { deadLink } from '../dead-link.ts';
 
 /** Proves a mailbox, and signs nobody in. Where it is another one than before, the old one hears of it. */
 export const verifyEmail = async (

@@ -4,7 +4,7 @@ import type {
   renewStatusPageLink as linkOperation,
 } from '../../../shared/api/status-page-access.ts';
 import { Refusal } from '../../../shared/base/refusal.ts';
-import { newPageKey, pageKeyFingerprint, proofRecordName, proofRecordText } from '../../access/status-pages.ts';
+import { newPageKey, pageKeyFingerprint, proofRecordName, proofRecordText } from '../../access/status-page-keys.ts';
 import { statusPageById, updateStatusPage, type WholePage, writePageLink } from '../../store/status-pages.ts';
 import type { Answer, Early, InOrganisation, Place } from '../context.ts';
 import { found, notFound } from '../not-found.ts';

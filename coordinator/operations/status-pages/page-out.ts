@@ -1,4 +1,4 @@
-import { proofRecordName, proofRecordText } from '../../access/status-pages.ts';
+import { proofRecordName, proofRecordText } from '../../access/status-page-keys.ts';
 import type { PostRow } from '../../store/status-page-posts.ts';
 import type { PageGroup, PageMonitor, PageSummary, WholePage } from '../../store/status-pages.ts';
 

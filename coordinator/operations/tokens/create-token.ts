@@ -2,9 +2,9 @@ import type { createToken as operation } from '../../../shared/api/inner/tokens.
 import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
 import { newId } from '../../../shared/base/ids.ts';
 import { Refusal } from '../../../shared/base/refusal.ts';
-import { epochOf } from '../../domain/moment.ts';
 import { nameFrom } from '../../domain/name.ts';
 import { scopeFrom } from '../../domain/organisation.ts';
+import { epochOf } from '../../domain/zone-clock.ts';
 import { insertToken } from '../../store/tokens.ts';
 import { memberByEmail } from '../../store/users.ts';
 import type { Answer, InOrganisation } from '../context.ts';

@@ -1,11 +1,11 @@
 /** The API as the coordinator serves it, in a process of its own that a bench can pin; says its address on standard output. */
 import { fastify } from 'fastify';
-import type { ProbesPart } from '../../../coordinator/access/probes.ts';
 import { createRateLimiter } from '../../../coordinator/access/rate-limit.ts';
 import { createSecretsAtRest } from '../../../coordinator/access/secrets-at-rest.ts';
 import { createTokens } from '../../../coordinator/access/tokens.ts';
 import { restRoutes, restServerOptions } from '../../../coordinator/faces/rest/index.ts';
 import { createOperations } from '../../../coordinator/operations/index.ts';
+import type { ProbesPart } from '../../../coordinator/operations/probes/probes-part.ts';
 import { noTrials } from '../../../coordinator/operations/trials/running-trials.ts';
 import { connect } from '../../../coordinator/store/database.ts';
 import { systemClock as clock } from '../../../shared/base/clock.ts';

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import { writeAcknowledgement } from '../../../coordinator/store/acknowledging.ts';
+import { writeAcknowledgement } from '../../../coordinator/store/acknowledgements.ts';
 import { newId } from '../../../shared/base/ids.ts';
 import { eventually } from '../../support/eventually.ts';
 import { ownDatabase } from '../../support/own-database.ts';

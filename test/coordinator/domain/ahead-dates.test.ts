@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { goesAhead } from '../../../coordinator/domain/ahead.ts';
+import { goesAhead } from '../../../coordinator/domain/ahead-of-handover.ts';
 import { decide } from '../../../coordinator/domain/decide.ts';
 import { byStart } from '../../../coordinator/domain/handover.ts';
 import type { Incident, MonitorState, SeenResult } from '../../../coordinator/domain/incident-types.ts';

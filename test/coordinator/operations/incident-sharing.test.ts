@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import { createShares, type Shares } from '../../../coordinator/access/shares.ts';
+import { createShares, type Shares } from '../../../coordinator/access/share-links.ts';
 import { getIncidentEvidence } from '../../../shared/api/incident-evidence.ts';
 import { addIncidentNote, shareIncident, withdrawIncidentShare } from '../../../shared/api/inner/incidents.ts';
 import { createMonitor } from '../../../shared/api/monitors.ts';

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { verifyPassword } from '../../../coordinator/access/passwords.ts';
-import { pageKeyFingerprint } from '../../../coordinator/access/status-pages.ts';
+import { pageKeyFingerprint } from '../../../coordinator/access/status-page-keys.ts';
 import { logoOfPage, publishedPage } from '../../../coordinator/store/published-pages.ts';
 import { createGroup } from '../../../shared/api/groups.ts';
 import { getStatusPageEditor, listIncidentPages, removeStatusPageLogo, setStatusPageLogo } from '../../../shared/api/inner/status-pages.ts';

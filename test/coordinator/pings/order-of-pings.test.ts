@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { decide } from '../../../coordinator/domain/decide.ts';
 import type { Incident, MonitorState, SeenPing, Watched } from '../../../coordinator/domain/incident-types.ts';
 import { checkpointOf, createState, restore } from '../../../coordinator/domain/restore.ts';
-import { isLate, isMadeUpFor, seenOf, type Told } from '../../../coordinator/pings/told.ts';
+import { isLate, isMadeUpFor, seenOf, type Told } from '../../../coordinator/pings/ping-to-tell.ts';
 import type { PingRow } from '../../../coordinator/store/pings.ts';
 import { foldPing, noPings } from '../../../shared/checks/heartbeat/state.ts';
 

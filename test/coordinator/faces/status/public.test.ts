@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { hashPassword } from '../../../../coordinator/access/passwords.ts';
-import { newPageKey, pageKeyFingerprint } from '../../../../coordinator/access/status-pages.ts';
+import { newPageKey, pageKeyFingerprint } from '../../../../coordinator/access/status-page-keys.ts';
 import { createGroup } from '../../../../shared/api/groups.ts';
 import { createMonitor, getMonitorStatus } from '../../../../shared/api/monitors.ts';
 import { rawInput } from '../../../../shared/api/operation.ts';

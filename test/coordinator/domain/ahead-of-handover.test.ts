@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { goesAhead, isAwaited } from '../../../coordinator/domain/ahead.ts';
+import { goesAhead, isAwaited } from '../../../coordinator/domain/ahead-of-handover.ts';
 import { decide } from '../../../coordinator/domain/decide.ts';
 import { byStart } from '../../../coordinator/domain/handover.ts';
 import type { Incident, MonitorState, SeenResult, Watched } from '../../../coordinator/domain/incident-types.ts';

@@ -9,7 +9,7 @@ import type { Directory } from './directory.ts';
 /**
  * One connection for each probe: a newer one displaces the older, so that a probe that comes back need not wait until the server notices
  * that it had gone. Two that keep displacing each other hold the same credentials; then the operator is told, and they are left in peace for
- * a while. A server of 2.9 cannot end connections and ends a dead one by itself; of two that live, presence tells the older (twins.ts).
+ * a while. A server of 2.9 cannot end connections and ends a dead one by itself; of two that live, presence tells the older (probe-twice.ts).
  */
 export type Displacer = {
   /** The address that a key's newest connection comes from, as the server sees it. */

@@ -1,5 +1,5 @@
-import type { Continent } from '../../shared/base/continents.ts';
-import type { Queryable } from '../store/database.ts';
+import type { Continent } from '../../../shared/base/continents.ts';
+import type { Queryable } from '../../store/database.ts';
 
 /**
  * What operations may do to probes. Each runs inside the caller's transaction (so that a plan's limit is counted under its lock) and leaves

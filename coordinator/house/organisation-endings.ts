@@ -1,6 +1,6 @@
 import type { Clock } from '../../shared/base/clock.ts';
 import type { Log } from '../../shared/base/log.ts';
-import { lastWordMs } from '../domain/ending.ts';
+import { lastWordMs } from '../domain/organisation-ending.ts';
 import type { Sql } from '../store/database.ts';
 import { type Bite, endOrganisation, organisationsToEnd, warnOfEnd } from '../store/ended-organisations.ts';
 import { inTransaction } from '../store/transactions.ts';

@@ -1,5 +1,5 @@
 import type { Queryable } from './database.ts';
-import { inPages } from './pages.ts';
+import { inPages } from './in-pages.ts';
 
 export type AssignedRow = {
   readonly id: string;

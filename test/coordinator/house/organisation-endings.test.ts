@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { createFarewells } from '../../../coordinator/house/farewells.ts';
+import { createFarewells } from '../../../coordinator/house/organisation-endings.ts';
 import { insertAudit } from '../../../coordinator/store/audit.ts';
 import { endOrganisation } from '../../../coordinator/store/ended-organisations.ts';
 import { beginEnding, undoEnding } from '../../../coordinator/store/endings.ts';

@@ -1,4 +1,4 @@
-import type { AlertLinks } from './alert-links.ts';
+import type { AlertLinks } from '../../access/alert-links.ts';
 
 /**
  * What operations need of the kinds of channels: what there is to fill in, whether a config is one, what of it is shown, and a message that is really

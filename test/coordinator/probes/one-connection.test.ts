@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 import { createDirectory } from '../../../coordinator/probes/directory.ts';
-import { watchConnections } from '../../../coordinator/probes/displacer.ts';
+import { watchConnections } from '../../../coordinator/probes/one-connection.ts';
 import { systemClock } from '../../../shared/base/clock.ts';
 import type { Message } from '../../../shared/bus/message.ts';
 import { connectBus } from '../../../shared/bus/nats.ts';
