@@ -3,10 +3,7 @@ import { Refusal } from '../../shared/base/refusal.ts';
 import { recurrences } from './maintenance-recurrence.ts';
 import { type Rule, refuseRule, ruleFrom, ruleValue } from './maintenance-rule.ts';
 import { nameFrom } from './name.ts';
-import { instantOf, instantsIn, localOf, margin } from './zone-clock.ts';
-
-/** A moment as a caller gives it: an instant, or a local time (ISO, no zone) of the organisation's clock. */
-export type Moment = { readonly is: 'instant'; readonly at: number } | { readonly is: 'local'; readonly local: string };
+import { epochOf, instantsIn, localOf, type Moment, margin } from './zone-clock.ts';
 
 /** When a window is, as it is kept. Everything about its occurrences follows from this (rule 27). */
 export type Schedule = {
@@ -168,8 +165,6 @@ type WindowInput = {
 const earliest = Date.UTC(1970, 0, 2);
 const latest = Date.UTC(2900, 0, 1);
 
-const instantFrom = (moment: Moment, zone: string): number =>
-  moment.is === 'instant' ? moment.at : instantOf(Date.parse(`${moment.local}Z`), zone);
 const localFrom = (moment: Moment, zone: string): number =>
   moment.is === 'local' ? Date.parse(`${moment.local}Z`) : localOf(moment.at, zone);
 
@@ -185,7 +180,7 @@ const checked = (schedule: Schedule): Schedule => {
 /** A window in the organisation's clock. @throws Refusal `name_invalid`, `window_invalid` or `rrule_invalid`. */
 export const draftWindow = (input: WindowInput, time_zone: string): WindowDraft => {
   const name = input.name === null ? null : nameFrom(input.name);
-  const [starts_at, ends_at] = [instantFrom(input.starts_at, time_zone), instantFrom(input.ends_at, time_zone)];
+  const [starts_at, ends_at] = [epochOf(input.starts_at, time_zone), epochOf(input.ends_at, time_zone)];
   const local_start = localFrom(input.starts_at, time_zone);
   const rrule = input.rrule === null ? null : ruleValue(input.rrule);
   return { name, schedule: checked({ starts_at, ends_at, local_start, rrule, time_zone }) };
@@ -206,9 +201,9 @@ export const changedWindow = (before: WindowDraft, change: WindowChange): Window
   const name = change.name === null ? before.name : change.name.trim() === '' ? null : nameFrom(change.name);
   const rrule = change.rrule === null ? was.rrule : change.rrule.trim() === '' ? null : ruleValue(change.rrule);
   const schedule = {
-    starts_at: moved === null ? was.starts_at : instantFrom(moved, time_zone),
+    starts_at: moved === null ? was.starts_at : epochOf(moved, time_zone),
     local_start: moved === null ? was.local_start : localFrom(moved, time_zone),
-    ends_at: change.ends_at === null ? was.ends_at : instantFrom(change.ends_at, time_zone),
+    ends_at: change.ends_at === null ? was.ends_at : epochOf(change.ends_at, time_zone),
     ...{ rrule, time_zone },
   };
   return { name, schedule: checked(schedule) };

@@ -1,5 +1,3 @@
-import type { Moment } from './maintenance.ts';
-
 const day = 86_400_000;
 
 /** No change of any clock is larger, so that instants are searched for this far beside their local times. */
@@ -80,6 +78,8 @@ export const clockOf = (
   };
 };
 
-/** A moment as somebody wrote it: without an offset it is a local time of the zone. */
+/** A moment as a caller gives it: an instant, or a local time (ISO, no zone) of the organisation's clock. */
+export type Moment = { readonly is: 'instant'; readonly at: number } | { readonly is: 'local'; readonly local: string };
+
 export const epochOf = (moment: Moment, zone: string): number =>
   moment.is === 'instant' ? moment.at : instantOf(Date.parse(`${moment.local}Z`), zone);

@@ -1,6 +1,7 @@
 /** Maintenance of the demo: one that runs, some that come, one that is over. */
 
-import { draftWindow, type Moment } from '../../coordinator/domain/maintenance.ts';
+import { draftWindow } from '../../coordinator/domain/maintenance.ts';
+import type { Moment } from '../../coordinator/domain/zone-clock.ts';
 import type { Sql } from '../../coordinator/store/database.ts';
 import { insertWindow } from '../../coordinator/store/maintenance.ts';
 import { newId } from '../../shared/base/ids.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { draftWindow, type Moment, occurrencesOf } from '../../../coordinator/domain/maintenance.ts';
-import { instantOf } from '../../../coordinator/domain/zone-clock.ts';
+import { draftWindow, occurrencesOf } from '../../../coordinator/domain/maintenance.ts';
+import { instantOf, type Moment } from '../../../coordinator/domain/zone-clock.ts';
 
 const day = 86_400_000;
 const hour = 3_600_000;

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { draftWindow, type Moment, occurrencesOf, occurrencesToCome } from '../../../coordinator/domain/maintenance.ts';
-import { instantOf, instantsIn, localOf } from '../../../coordinator/domain/zone-clock.ts';
+import { draftWindow, occurrencesOf, occurrencesToCome } from '../../../coordinator/domain/maintenance.ts';
+import { instantOf, instantsIn, localOf, type Moment } from '../../../coordinator/domain/zone-clock.ts';
 import { Refusal } from '../../../shared/base/refusal.ts';
 
 const day = 86_400_000;
