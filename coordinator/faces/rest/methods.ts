@@ -11,12 +11,15 @@ const pattern = (path: string): RegExp => new RegExp(`^${path.replaceAll(/\{\w+\
 
 const withHead = (method: string): readonly string[] => (method === 'GET' ? ['GET', 'HEAD'] : [method]);
 
+/** What lies beside the API and is asked on the way there. */
+const besidePaths = ['/docs', '/docs/', `${prefix}/docs/`, '/health', '/livez', '/readyz'] as const;
+
 /** Paths without ids, and what they answer to. */
 const byName: ReadonlyMap<string, readonly string[]> = new Map([
   ...[...Map.groupBy(restOperations, ({ path }) => path)]
     .filter(([path]) => !path.includes('{'))
     .map(([path, those]) => [path, those.flatMap(({ method }) => withHead(method))] as const),
-  ...[`${prefix}/metrics`, ...openPaths].map((path) => [path, withHead('GET')] as const),
+  ...[`${prefix}/metrics`, ...openPaths, ...besidePaths].map((path) => [path, withHead('GET')] as const),
 ]);
 
 const pathOf = (url: string): string => url.split(/[?#]/, 1)[0] ?? '';

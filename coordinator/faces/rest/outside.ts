@@ -2,13 +2,18 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Log } from '../../../shared/base/log.ts';
 import { answerOf, errorBody } from './errors.ts';
 import type { SayBeside } from './identify.ts';
+import { methodsOf } from './methods.ts';
 
 const nothingHere = (request: FastifyRequest, reply: FastifyReply, beside: SayBeside): FastifyReply => {
   beside(request.ip, reply);
-  return reply
-    .code(404)
-    .header('cache-control', 'no-store')
-    .send(errorBody('route_not_found', 'There is nothing here; the API is described at /api/v1/docs.'));
+  reply.header('cache-control', 'no-store');
+  const allowed = methodsOf(request.url);
+  if (allowed.length > 0)
+    return reply
+      .code(405)
+      .header('allow', allowed.join(', '))
+      .send(errorBody('method_not_allowed', `This address answers to ${allowed.join(', ')}.`));
+  return reply.code(404).send(errorBody('route_not_found', 'There is nothing here; the API is described at /api/v1/docs.'));
 };
 
 /** Answers a person with a page. False: it is a program that asks. */

@@ -3,6 +3,7 @@ import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { FastifyHttpOptions } from 'fastify';
 import { codeOf } from '../../../shared/base/error-code.ts';
+import { newId } from '../../../shared/base/ids.ts';
 import { bodyLimit } from './body.ts';
 import { errorBody } from './errors.ts';
 import { addressOfUnknownMethod, methodsOf } from './methods.ts';
@@ -34,7 +35,7 @@ const unreadable = (error: Error): Bare => {
 const answerBare = (socket: Duplex, { status, body, headers = '' }: Bare): void => {
   const text = JSON.stringify(body);
   socket.end(
-    `HTTP/1.1 ${status}\r\nContent-Type: application/json; charset=utf-8\r\n${headers}Content-Length: ${Buffer.byteLength(text)}\r\nConnection: close\r\n\r\n${text}`,
+    `HTTP/1.1 ${status}\r\nContent-Type: application/json; charset=utf-8\r\nX-Request-Id: ${newId()}\r\n${headers}Content-Length: ${Buffer.byteLength(text)}\r\nConnection: close\r\n\r\n${text}`,
   );
 };
 
@@ -49,7 +50,7 @@ export const answerInWords = (server: Server): void => {
   server.on('connect', (_request, socket) => answerBare(socket, malformed('400 Bad Request', 'This is no proxy; ask for a path of it.')));
   server.on('checkExpectation', (_request, response) => {
     const { body } = malformed('', 'The only expectation that can be met is 100-continue; leave the header Expect out.');
-    response.writeHead(417, { 'content-type': 'application/json; charset=utf-8' }).end(JSON.stringify(body));
+    response.writeHead(417, { 'content-type': 'application/json; charset=utf-8', 'x-request-id': newId() }).end(JSON.stringify(body));
   });
 };
 

@@ -29,6 +29,7 @@ test('what Node itself refuses carries the error body too', async () => {
     const heard = await answerTo(port, bytes);
     const body = heard.slice(heard.indexOf('{"error"'), heard.lastIndexOf('}}') + 2);
     expect(heard.split(' ')[1], bytes.slice(0, 40)).toBe(String(status));
+    expect(heard, bytes.slice(0, 40)).toMatch(/\r\nx-request-id: [0-9a-f-]{36}\r\n/i);
     // A request without a host is the only one of these that the application was asked at all.
     expect(heard.includes('ratelimit-remaining: 119'), bytes.slice(0, 40)).toBe(words === 'Host is missing');
     expect(JSON.parse(body), bytes.slice(0, 40)).toEqual({ error: { code, message: expect.stringContaining(words) } });

@@ -82,13 +82,34 @@ test('what is asked beside the API tells the count of its address, counts as not
     [outside, 'GET', '/livez', {}],
     [outside, 'HEAD', '/readyz', {}],
     [outside, 'GET', '/nowhere', {}],
+    [outside, 'PUT', '/health', {}],
   ] as const) {
     const answer = await server.inject({ method, url, headers });
     told.push([answer.statusCode, answer.headers['ratelimit-remaining'], answer.headers['ratelimit-reset']]);
     expect(answer.headers['x-request-id'], url).toMatch(/^[0-9a-f-]{36}$/);
   }
-  expect(told).toEqual([308, 308, 308, 204, 200, 200, 200, 404].map((status) => [status, '0', '17']));
+  expect(told).toEqual([308, 308, 308, 204, 200, 200, 200, 404, 405].map((status) => [status, '0', '17']));
   expect([...new Set(looked)]).toEqual(['address:127.0.0.1']);
+  await app.close();
+  await outside.close();
+});
+
+test('another method at a known address beside the API is told which ones it answers to', async () => {
+  const { app } = await restServer();
+  const outside = Fastify();
+  refuseOutside(outside, createLog({ name: 'test', level: 'silent' }));
+  const told: unknown[] = [];
+  for (const [server, method, url] of [
+    [app, 'POST', '/api/v1/docs/'],
+    [outside, 'POST', '/docs'],
+    [outside, 'DELETE', '/readyz'],
+    [outside, 'POST', '/nowhere'],
+  ] as const) {
+    const { statusCode, headers, json } = await server.inject({ method, url });
+    told.push([statusCode, headers.allow, json().error.code]);
+  }
+  const known = [405, 'GET, HEAD', 'method_not_allowed'];
+  expect(told).toEqual([known, known, known, [404, undefined, 'route_not_found']]);
   await app.close();
   await outside.close();
 });
