@@ -160,7 +160,7 @@ export const createApp = (config: Config, overrides: Overrides = {}): App => {
   });
   const assistants = createAssistants({ sql, clock, accountSecrets, secretKey, previousKey });
   const publishing = createPublishing({ sql, clock, log, accountSecrets, patiently });
-  const changes = createChanges({ sql, log });
+  const changes = createChanges({ sql, clock, log });
   const ends: End[] = [
     () => sql.end({ timeout: isEntered ? 5 : 0 }),
     tokens.close,
@@ -192,7 +192,7 @@ export const createApp = (config: Config, overrides: Overrides = {}): App => {
     const consents = oauthRoutes(web, { ...assistants, log, baseUrl: () => baseUrl });
     enrolmentRoute(web, { execute: patiently(gate.executeForVisitor), log });
     pages = webRoutes(web, {
-      ...{ clock, log, onChange: changes.onChange, authenticate: patiently(sessions.authenticate) },
+      ...{ clock, log, changes, authenticate: patiently(sessions.authenticate) },
       gate: {
         execute: patiently(gate.execute),
         executeForPerson: patiently(gate.executeForPerson),

@@ -1,10 +1,17 @@
+import type { Clock } from '../../shared/base/clock.ts';
+import { newId } from '../../shared/base/ids.ts';
 import type { Log } from '../../shared/base/log.ts';
 import type { Sql } from '../store/database.ts';
 
 /** Hears from the database that something changed in an organisation, whoever changed it, and passes it on to who looks at it. */
 export type Changes = {
-  /** Calls the listener after each change, at most once a second; until what it gives back is called. */
-  readonly onChange: (organisation: string, listener: () => void) => () => void;
+  /** Now, as whoever listens later says from when on: a word to hand back. */
+  readonly moment: () => string;
+  /**
+   * Calls the listener after each change, at most once a second; until what it gives back is called. At once when something changed `since` that moment,
+   * or may have: a page that was made then does not show it.
+   */
+  readonly onChange: (organisation: string, listener: () => void, since?: string) => () => void;
   readonly close: () => Promise<void>;
 };
 
@@ -14,10 +21,22 @@ const channel = 'changed';
 /** In an outage much changes at once; nobody reads faster. */
 const atMostEveryMs = 1_000;
 
+/** By how much the clocks of two coordinators, and the ways to them, may differ. */
+const marginMs = 5_000;
+/** So many organisations' last changes are remembered before all are forgotten, which costs open pages one look. */
+const mostRemembered = 20_000;
+
 type Watched = { readonly listeners: Set<() => void>; told: number; timer: NodeJS.Timeout | undefined };
 
-export const createChanges = ({ sql, log }: { readonly sql: Sql; readonly log: Pick<Log, 'warn'> }): Changes => {
+type Listens = (...of: Parameters<Sql['listen']>) => Promise<{ readonly unlisten: () => Promise<void> }>;
+type Parts = { readonly sql: { readonly listen: Listens }; readonly clock: Clock; readonly log: Pick<Log, 'warn'> };
+
+export const createChanges = ({ sql, clock, log }: Parts): Changes => {
   const organisations = new Map<string, Watched>();
+  const own = newId();
+  /** When each organisation last changed, of all since `heardFrom`; undefined while nothing is heard. */
+  const last = new Map<string, number>();
+  let heardFrom: number | undefined;
   let listening: Promise<{ readonly unlisten: () => Promise<void> }> | undefined;
 
   const tell = (watched: Watched): void => {
@@ -25,18 +44,25 @@ export const createChanges = ({ sql, log }: { readonly sql: Sql; readonly log: P
     watched.told = performance.now();
     for (const listener of watched.listeners) listener();
   };
+  const note = (organisation: string): void => {
+    if (last.size >= mostRemembered && !last.has(organisation)) {
+      last.clear();
+      heardFrom = clock.now();
+    }
+    last.set(organisation, clock.now());
+  };
   const hear = (organisation: string): void => {
+    note(organisation);
     const watched = organisations.get(organisation);
     if (!watched || watched.timer) return;
     const wait = watched.told + atMostEveryMs - performance.now();
     if (wait <= 0) tell(watched);
     else watched.timer = setTimeout(() => tell(watched), wait);
   };
-  let wasAway = false;
-  // What was changed while the connection was away was told to nobody.
+  // What was changed before it was listened to, or while the connection was away, was told to nobody.
   const hearAll = (): void => {
-    if (wasAway) for (const organisation of organisations.keys()) hear(organisation);
-    wasAway = true;
+    heardFrom = clock.now();
+    for (const organisation of organisations.keys()) hear(organisation);
   };
   // The first page that is looked at pays for the connection; where nobody looks there is none.
   const listen = (): void => {
@@ -47,12 +73,23 @@ export const createChanges = ({ sql, log }: { readonly sql: Sql; readonly log: P
     });
   };
 
+  /** Whether it changed since then, as far as can be told. While nothing is heard, all will be told when something is. */
+  const mayHaveChanged = (organisation: string, since: string): boolean => {
+    if (heardFrom === undefined) return false;
+    const [, by, text] = /^([0-9a-f-]{36})\.(\d{1,16})$/.exec(since) ?? [];
+    if (text === undefined) return true;
+    const at = Number(text) - (by === own ? 0 : marginMs);
+    return at < heardFrom || (last.get(organisation) ?? 0) >= at;
+  };
+
   return {
-    onChange: (organisation, listener) => {
-      const watched = organisations.get(organisation) ?? { listeners: new Set(), told: 0, timer: undefined };
+    moment: () => `${own}.${clock.now()}`,
+    onChange: (organisation, listener, since) => {
+      const watched = organisations.get(organisation) ?? { listeners: new Set(), told: Number.NEGATIVE_INFINITY, timer: undefined };
       organisations.set(organisation, watched);
       watched.listeners.add(listener);
       listen();
+      if (since !== undefined && mayHaveChanged(organisation, since)) listener();
       return () => {
         watched.listeners.delete(listener);
         if (watched.listeners.size > 0) return;

@@ -115,7 +115,7 @@ export const startWeb = async ({
   const [secretKey, clock, log] = [testSecretKey, overrides.clock ?? systemClock, createLog({ name: 'test-web', level: 'silent' })];
   const house = await createHouse(sql);
   const tokens = createTokens({ sql, secretKey, clock, log });
-  const changes = createChanges({ sql, log });
+  const changes = createChanges({ sql, clock, log });
   const gate = createOperations({
     ...{ sql, clock, secretKey, partitionOf, mintToken: tokens.mint, trials, channels: testChannels(sql, secretKey) },
     probes: createProbeIdentities({ account: createKey('account'), clock, natsUrl: 'nats://127.0.0.1:4222' }),
@@ -151,7 +151,7 @@ export const startWeb = async ({
   assistantRoutes(app, { limiter, log, clock, baseUrl, execute: gate.execute, callerOf: connections.callerOf });
   const consents = oauthRoutes(app, { ...assistants, log, baseUrl });
   const pages = webRoutes(app, {
-    ...{ clock, log, gate, onChange: changes.onChange, authenticate: sessions.authenticate },
+    ...{ clock, log, gate, changes, authenticate: sessions.authenticate },
     instruments: { baseUrl, readShare: createShares(sql).read, consents, ownRecord },
     ...overrides,
   });

@@ -125,6 +125,9 @@ export const createAnswers = (parts: WebParts, assets: AssetStore) => {
     yield after;
   }
 
+  /** Before anything of a page was read. */
+  const begun = new WeakMap<FastifyRequest, string>();
+
   const send = async (
     answer: PageAnswer,
     request: FastifyRequest,
@@ -154,7 +157,7 @@ export const createAnswers = (parts: WebParts, assets: AssetStore) => {
       .type('text/html; charset=utf-8')
       .header('speculation-rules', `"${addresses.rules}"`);
     if (reply.getHeader('cache-control') === undefined) reply.header('cache-control', 'private, no-cache');
-    const text = documentOf(answer, { assets: addresses, request: page, signedIn, said, ...frame }).toString();
+    const text = documentOf(answer, { assets: addresses, request: page, signedIn, said, since: begun.get(request), ...frame }).toString();
     return answer.later === undefined ? sendSmall(request, reply, text) : sendAsItComes(request, reply, inPieces(text, answer.later));
   };
 
@@ -188,6 +191,7 @@ export const createAnswers = (parts: WebParts, assets: AssetStore) => {
     answerWith: send,
     refuse: (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => send(foreignAnswer, request, reply),
     answer: async (page: Page, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
+      begun.set(request, parts.changes.moment());
       const signedIn = await signedInBy(request);
       const common = asked(request, signedIn);
       if (page.needs === 'nobody') {

@@ -27,7 +27,7 @@ const fromAnywhere: ReadonlySet<string> = new Set(pages.flatMap((page) => ('from
 /** The pages: what a browser sends goes to the page that it names, and what that gives becomes a document. Nothing is decided here. */
 export const webRoutes = (app: FastifyInstance, parts: WebParts): Web => {
   const assets = createAssetStore();
-  const live = createLivePages(parts.onChange);
+  const live = createLivePages(parts.changes);
   const answers = createAnswers(parts, assets);
 
   app.addHook('preClose', (done) => {
@@ -60,10 +60,11 @@ export const webRoutes = (app: FastifyInstance, parts: WebParts): Web => {
         handler: (request, reply) => answers.answer(page, request, reply),
       });
 
-    web.get('/live', async (request, reply) => {
+    web.get<{ Querystring: { since?: string } }>('/live', async (request, reply) => {
       const caller = (await answers.signedIn(request))?.caller;
       if (!caller) return reply.code(204).send();
-      live.open(caller.organisation.id, reply);
+      const { 'last-event-id': heard } = request.headers;
+      live.open(caller.organisation.id, reply, typeof heard === 'string' ? heard : request.query.since);
       return reply;
     });
 

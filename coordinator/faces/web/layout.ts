@@ -38,6 +38,8 @@ export type Frame = {
   readonly assets: Assets;
   readonly request: PageRequest;
   readonly signedIn: SignedIn | undefined;
+  /** From when on what changes is not in it. */
+  readonly since: string | undefined;
   /** A sentence about what was just done. */
   readonly said: string | undefined;
   /** How many incidents are open, for the rail. */
@@ -158,11 +160,12 @@ const later = (shown: Shown): Html | false => shown.later !== undefined && html`
 
 /** The whole document. */
 export const documentOf = (shown: Shown, frame: Frame): Html => {
-  const { signedIn, openIncidents, said } = frame;
+  const { signedIn, openIncidents, said, since } = frame;
+  const isLive = shown.live !== undefined && shown.live !== false;
   const caller = shown.frame === 'bare' ? null : signedIn?.caller;
   const body =
     signedIn && caller
-      ? html`<body class="whole"${typeof shown.live === 'string' ? html` data-live="${shown.live}"` : shown.live && html` data-live`}><a class="skip" href="#main">Skip to content</a>
+      ? html`<body class="whole"${isLive && html` data-live="${shown.live === true ? '' : shown.live}"${since !== undefined && html` data-since="${since}"`}`}><a class="skip" href="#main">Skip to content</a>
 ${rail(shown, signedIn, caller, openIncidents)}
 <div class="beside"><main id="main" tabindex="-1">${ends(frame)}${muted(frame)}${message(said)}${shown.main}${later(shown)}</main>${foot(frame)}</div>${dialogs}</body>`
       : html`<body class="bare"><header class="bare-head">${brand}</header><main id="main">${message(said)}${shown.main}${later(shown)}</main>${bareFoot(frame)}</body>`;

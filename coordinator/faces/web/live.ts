@@ -1,11 +1,15 @@
 import type { FastifyReply } from 'fastify';
 
-/** Tells when something changed in an organisation that its pages show. */
-export type OnChange = (organisation: string, listener: () => void) => () => void;
+/** Tells when something changed in an organisation that its pages show: from now on, and at once what changed since the moment that a page was made. */
+export type ToldChanges = {
+  readonly moment: () => string;
+  readonly onChange: (organisation: string, listener: () => void, since?: string) => () => void;
+};
 
 /** Pages that are being looked at, each with one stream over which it hears that something changed; what, it asks for itself. */
 export type LivePages = {
-  readonly open: (organisation: string, reply: FastifyReply) => void;
+  /** `since`: when the page was made, or what a stream that broke off last said. */
+  readonly open: (organisation: string, reply: FastifyReply, since?: string) => void;
   readonly close: () => void;
 };
 
@@ -17,10 +21,10 @@ const signOfLifeMs = 25_000;
 const longestMs = 15 * 60_000;
 const comeAgainMs = 3_000;
 
-export const createLivePages = (onChange: OnChange): LivePages => {
+export const createLivePages = ({ moment, onChange }: ToldChanges): LivePages => {
   const streams = new Map<string, Set<() => void>>();
 
-  const open = (organisation: string, reply: FastifyReply): void => {
+  const open: LivePages['open'] = (organisation, reply, since) => {
     const own = streams.get(organisation) ?? new Set();
     if (own.size >= mostStreams) {
       // 204 tells the browser not to come again.
@@ -36,9 +40,11 @@ export const createLivePages = (onChange: OnChange): LivePages => {
       'x-content-type-options': 'nosniff',
       'x-accel-buffering': 'no',
     });
-    raw.write(`retry: ${comeAgainMs}\n\n`);
-    const stop = onChange(organisation, () => raw.write('event: changed\ndata: 1\n\n'));
-    const signs = setInterval(() => raw.write(': still here\n\n'), signOfLifeMs);
+    // The browser sends the last id along when it comes again: what it missed meanwhile is told then.
+    raw.write(`retry: ${comeAgainMs}\nid: ${moment()}\n\n`);
+    const tell = (): boolean => raw.write(`id: ${moment()}\nevent: changed\ndata: 1\n\n`);
+    const stop = onChange(organisation, tell, since);
+    const signs = setInterval(() => raw.write(`id: ${moment()}\n\n`), signOfLifeMs);
     const end = (): void => {
       clearInterval(signs);
       clearTimeout(limit);

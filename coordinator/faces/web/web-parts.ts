@@ -3,14 +3,14 @@ import type { Log } from '../../../shared/base/log.ts';
 import type { Sessions } from '../../access/sessions.ts';
 import type { Gate } from '../../operations/index.ts';
 import type { Instruments } from './instruments.ts';
-import type { OnChange } from './live.ts';
+import type { ToldChanges } from './live.ts';
 
 /** What the pages are given by app.ts. */
 export type WebParts = {
   readonly gate: Pick<Gate, 'execute' | 'executeForPerson' | 'executeForVisitor' | 'executeForOperator'>;
   readonly authenticate: Sessions['authenticate'];
   readonly instruments: Instruments;
-  readonly onChange: OnChange;
+  readonly changes: ToldChanges;
   readonly clock: Clock;
   readonly log: Pick<Log, 'error'>;
 };

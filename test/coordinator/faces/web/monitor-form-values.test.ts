@@ -28,6 +28,14 @@ describe('what the form reads', () => {
     );
   });
 
+  test('also with a line separator in them, which no browser makes a new line of', () => {
+    const pairs: readonly (readonly [string, string])[] = [
+      ['X-Note', 'one\u2028two'],
+      ['X-Other', 'a\u2029b'],
+    ];
+    expect(pairsFrom(pairsText(pairs))).toEqual(pairs);
+  });
+
   test('equal values are of the type that they were', () => {
     const scalar = fc.oneof(anyText, fc.integer(), fc.boolean(), fc.constant(null), fc.constantFrom('5', 'true', 'null', '"5"', ' x '));
     fc.assert(

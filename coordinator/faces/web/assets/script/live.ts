@@ -32,6 +32,7 @@ const refresh = async (): Promise<void> => {
     if (!page || !now || !next) return;
     keepOrder(now, next);
     document.title = page.title;
+    document.body.dataset.since = page.body.dataset.since;
     for (const id of ['main', 'rail']) {
       const [from, to] = [document.getElementById(id), page.getElementById(id)];
       // What somebody is typing, or has opened or ticked, is theirs.
@@ -76,7 +77,7 @@ export const keepLive = (): void => {
   };
   const open = (): void => {
     if (stream || document.visibilityState !== 'visible') return;
-    stream = new EventSource('/live');
+    stream = new EventSource(`/live?since=${document.body.dataset.since}`);
     stream.addEventListener('changed', () => void refresh());
     timer = setInterval(() => void refresh(), refreshMs);
     awaiting = setInterval(() => document.querySelector('[data-awaits]') && void refresh(), awaitsMs);

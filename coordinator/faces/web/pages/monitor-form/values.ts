@@ -110,7 +110,7 @@ export const pairsFrom = (text: string): readonly (readonly [string, string])[] 
   const pairs: (readonly [string, string])[] = [];
   for (const line of text.split('\n').map((each) => each.trim())) {
     if (line === '') continue;
-    const [, name, of] = /^([^:]*[^:\s])\s*:(.*)$/.exec(line) ?? [];
+    const [, name, of] = /^([^:]*[^:\s])\s*:(.*)$/s.exec(line) ?? [];
     if (name === undefined || of === undefined) return { unread: line, twice: false };
     if (pairs.some(([before]) => before === name)) return { unread: name, twice: true };
     pairs.push([name, of.trim()]);
