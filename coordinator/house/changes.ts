@@ -26,6 +26,9 @@ const marginMs = 5_000;
 /** So many organisations' last changes are remembered before all are forgotten, which costs open pages one look. */
 const mostRemembered = 20_000;
 
+/** A moment: in the order of this process, and by the clock. */
+type Mark = { readonly order: number; readonly at: number };
+
 type Watched = { readonly listeners: Set<() => void>; told: number; timer: NodeJS.Timeout | undefined };
 
 type Listens = (...of: Parameters<Sql['listen']>) => Promise<{ readonly unlisten: () => Promise<void> }>;
@@ -34,9 +37,14 @@ type Parts = { readonly sql: { readonly listen: Listens }; readonly clock: Clock
 export const createChanges = ({ sql, clock, log }: Parts): Changes => {
   const organisations = new Map<string, Watched>();
   const own = newId();
+  let order = 0;
+  const mark = (): Mark => {
+    order += 1;
+    return { order, at: clock.now() };
+  };
   /** When each organisation last changed, of all since `heardFrom`; undefined while nothing is heard. */
-  const last = new Map<string, number>();
-  let heardFrom: number | undefined;
+  const last = new Map<string, Mark>();
+  let heardFrom: Mark | undefined;
   let listening: Promise<{ readonly unlisten: () => Promise<void> }> | undefined;
 
   const tell = (watched: Watched): void => {
@@ -47,9 +55,9 @@ export const createChanges = ({ sql, clock, log }: Parts): Changes => {
   const note = (organisation: string): void => {
     if (last.size >= mostRemembered && !last.has(organisation)) {
       last.clear();
-      heardFrom = clock.now();
+      heardFrom = mark();
     }
-    last.set(organisation, clock.now());
+    last.set(organisation, mark());
   };
   const hear = (organisation: string): void => {
     note(organisation);
@@ -61,7 +69,7 @@ export const createChanges = ({ sql, clock, log }: Parts): Changes => {
   };
   // What was changed before it was listened to, or while the connection was away, was told to nobody.
   const hearAll = (): void => {
-    heardFrom = clock.now();
+    heardFrom = mark();
     for (const organisation of organisations.keys()) hear(organisation);
   };
   // The first page that is looked at pays for the connection; where nobody looks there is none.
@@ -76,14 +84,20 @@ export const createChanges = ({ sql, clock, log }: Parts): Changes => {
   /** Whether it changed since then, as far as can be told. While nothing is heard, all will be told when something is. */
   const mayHaveChanged = (organisation: string, since: string): boolean => {
     if (heardFrom === undefined) return false;
-    const [, by, text] = /^([0-9a-f-]{36})\.(\d{1,16})$/.exec(since) ?? [];
-    if (text === undefined) return true;
-    const at = Number(text) - (by === own ? 0 : marginMs);
-    return at < heardFrom || (last.get(organisation) ?? 0) >= at;
+    const [, by, place, at] = /^([0-9a-f-]{36})\.(\d{1,15})\.(\d{1,16})$/.exec(since) ?? [];
+    if (place === undefined || at === undefined) return true;
+    const changed = last.get(organisation) ?? heardFrom;
+    // Of our own the order is known for certain, whatever the clock says.
+    return by === own
+      ? Number(place) < Math.max(heardFrom.order, changed.order)
+      : Number(at) - marginMs < Math.max(heardFrom.at, changed.at);
   };
 
   return {
-    moment: () => `${own}.${clock.now()}`,
+    moment: () => {
+      const { order: place, at } = mark();
+      return `${own}.${place}.${at}`;
+    },
     onChange: (organisation, listener, since) => {
       const watched = organisations.get(organisation) ?? { listeners: new Set(), told: Number.NEGATIVE_INFINITY, timer: undefined };
       organisations.set(organisation, watched);

@@ -3,6 +3,7 @@ import { pages } from '../../coordinator/faces/web/pages/index.ts';
 import { barriers, desk, openTab, overflow, phone, type Tab } from '../support/browser.ts';
 import { type Demo, seedDemo } from '../support/demo.ts';
 import { describeInBrowser } from '../support/in-browser.ts';
+import { untilChanged } from '../support/live-stream.ts';
 import { seedOwnThings } from '../support/own-things.ts';
 import { spoilNames } from '../support/spoiled-names.ts';
 import { trialsOfDemo } from '../support/trials.ts';
@@ -43,6 +44,8 @@ describeInBrowser('every page', (browser) => {
     web = await startWeb({ trials: trialsOfDemo, host: 'localhost', clock: { now: () => now } });
     demo = await seedDemo(web.sql, web.house.organisation, now);
     await seedOwnThings(web, now);
+    // The first page that is looked at hears when changes are listened to, and fetches itself once more; what each weighs is told without that.
+    await untilChanged(web);
   });
   afterAll(() => web.close());
 

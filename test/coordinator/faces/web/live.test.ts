@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { untilChanged } from '../../../support/live-stream.ts';
 import { startWeb, type TestWeb } from '../../../support/web.ts';
 
 /** The stream of a page that is open, as a browser reads it. */
@@ -9,34 +10,19 @@ beforeAll(async () => {
 });
 afterAll(() => web.close());
 
-/** Reads until the stream says that something changed. @returns the last id that it gave. */
-const untilChanged = async (path: string, headers: Readonly<Record<string, string>> = {}): Promise<string> => {
-  const leave = new AbortController();
-  const cookie = await web.cookieOf(web.house.member);
-  const answer = await fetch(`${web.url}${path}`, { headers: { cookie, ...headers }, signal: leave.signal });
-  expect(answer.headers.get('content-type')).toBe('text/event-stream');
-  let text = '';
-  for await (const piece of answer.body?.pipeThrough(new TextDecoderStream()) ?? []) {
-    text += piece;
-    if (text.includes('event: changed\ndata: 1\n\n')) break;
-  }
-  leave.abort();
-  return [...text.matchAll(/^id: (.+)$/gm)].at(-1)?.[1] ?? '';
-};
-
 const change = (name: string) =>
   web.sql`insert into groups (id, organisation_id, name, name_folded) values (gen_random_uuid(), ${web.house.organisation}, ${name}, ${name})`;
 
 test('what changes between the making of a page and the opening of its stream is told as the stream opens', async () => {
   // The first stream of all hears when the database is listened to: what was before nobody knows.
-  await untilChanged('/live');
+  await untilChanged(web);
   const { text } = await web.get('/', { as: web.house.member });
   const [, since = ''] = / data-since="([^"]+)"/.exec(text) ?? [];
   expect(since).not.toBe('');
   await change('made meanwhile');
   // Nothing changes from here on: it is this change that is told, or nothing is ever.
-  const id = await untilChanged(`/live?since=${since}`);
+  const id = await untilChanged(web, `/live?since=${since}`);
   // A stream that broke off is opened anew with the last word that it had, which goes before the page's.
   await change('made later');
-  await untilChanged(`/live?since=${since}`, { 'last-event-id': id });
+  await untilChanged(web, `/live?since=${since}`, { 'last-event-id': id });
 });
