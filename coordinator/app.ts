@@ -177,9 +177,10 @@ export const createApp = (config: Config, overrides: Overrides = {}): App => {
     ends.push(figures.close);
     const counted = await figures.start();
     downloadRoutes(web, { onFailure: (error) => log.error({ err: error }, 'a download could not be bundled') });
+    const isAboutOpen = (): boolean => ownRecord.shown(false) !== undefined;
     restRoutes(web, {
       ...{ limiter, log, baseUrl: () => baseUrl, corsOrigins: config.CORS_ORIGINS },
-      isAboutOpen: () => ownRecord.shown(false) !== undefined,
+      isAboutOpen,
       execute: patiently(gate.execute),
       executeOnce: patiently(gate.executeOnce),
       authenticate: patiently(tokens.authenticate),
@@ -201,7 +202,7 @@ export const createApp = (config: Config, overrides: Overrides = {}): App => {
       },
       instruments: { baseUrl: () => baseUrl, readShare: patiently(createShares(sql).read), consents, ownRecord: ownRecord.shown },
     });
-    statusRoutes(web, { publishing, log, baseUrl: () => baseUrl, hasMail: telling.mail !== undefined });
+    statusRoutes(web, { publishing, log, baseUrl: () => baseUrl, hasMail: telling.mail !== undefined, isAboutOpen });
     const starting = { status: 503, text: 'Starting', headers: { 'retry-after': '2' } };
     pingRoutes(web, { take: async (request) => engine?.takePing(request) ?? starting });
     forwardedPingsRoute(web, { take: async (request) => engine?.takeForwardedPings(request) ?? starting });

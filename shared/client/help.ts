@@ -65,7 +65,7 @@ ${paint('Flags of every command', 'bold')}
   --for 10m     the end of a window: so long from --starts-at, or from now (s, m, h, d, w)
   --json        one JSON document as the API gives it (the default when piped)
   --all         walk all pages of a list into one document
-  --yes         delete a monitor without asking; needed where nobody can be asked
+  --yes         delete a monitor, or end a probe, without asking; needed where nobody can be asked
   --no-color    no colours (NO_COLOR does the same)
   --help        what a command takes, with an example
   --version     the version of this client

@@ -18,19 +18,49 @@ import { harmless, type Paint } from './terminal.ts';
 
 const clearLine = '\r\u001b[K';
 
-/** The name of what is about to go, as people know it; reading it also tells early that there is no such thing. */
-const nameOf = async (client: HttpClient, path: string): Promise<string> => {
+/** The name of the monitor that is about to go, as people know it; reading it also tells early that there is no such thing. */
+const nameOfMonitor = async (client: HttpClient, path: string): Promise<string> => {
   const { body } = await client.call({ method: 'GET', path });
   const [name, target] = [memberOf(body, 'name'), memberOf(body, 'target')];
   return `${harmless(String(name))}${typeof target === 'string' && target !== name ? ` (${harmless(target)})` : ''}`;
 };
 
-/** Whether the monitor may go: said on the line, or by whoever sits there. */
-const mayDelete = async (client: HttpClient, path: string, world: Surroundings): Promise<Exit | undefined> => {
-  const name = await nameOf(client, path);
-  const answer = await world.ask(`Delete the monitor ${name} with its whole history? This cannot be undone. [y/N] `);
+/** No call reads a probe: its id is what was typed. */
+const idOfProbe = async (_: HttpClient, path: string): Promise<string> => harmless(path.slice(path.lastIndexOf('/') + 1));
+
+/** What cannot be undone is asked about first. */
+type Deadly = {
+  readonly nameOf: (client: HttpClient, path: string) => Promise<string>;
+  readonly question: (name: string) => string;
+  /** What is said where it was not done, and why it is not done where nobody can be asked. */
+  readonly left: string;
+  readonly because: string;
+};
+const deadly: Readonly<Record<string, Deadly>> = {
+  deleteMonitor: {
+    nameOf: nameOfMonitor,
+    question: (name) => `Delete the monitor ${name} with its whole history? This cannot be undone. [y/N] `,
+    left: 'Nothing was deleted',
+    because: 'a monitor goes with its whole history',
+  },
+  endProbe: {
+    nameOf: idOfProbe,
+    question: (name) => `End the probe ${name} for good? Its host cannot come back as this probe. [y/N] `,
+    left: 'Nothing was ended',
+    because: 'the host of a probe cannot come back as it',
+  },
+};
+
+/** Whether it may go: said on the line, or by whoever sits there. */
+const mayGo = async (
+  { nameOf, question, left }: Deadly,
+  client: HttpClient,
+  path: string,
+  world: Surroundings,
+): Promise<Exit | undefined> => {
+  const answer = await world.ask(question(await nameOf(client, path)));
   if (answer !== undefined && /^y(es)?$/i.test(answer.trim())) return undefined;
-  world.err(`${answer === undefined ? '\n' : ''}Nothing was deleted.\n`);
+  world.err(`${answer === undefined ? '\n' : ''}${left}.\n`);
   return answer === undefined ? exits.interrupted : exits.usage;
 };
 
@@ -111,9 +141,9 @@ export const perform = async (command: Command, given: readonly string[], line: 
   if (switches.all && early.query?.cursor !== undefined) throw new UsageFault('--all walks from the first page: leave --cursor out.');
   const settings = readSettings(world.environment, world.settingsFiles);
 
-  const isDeadly = command.operation.id === 'deleteMonitor';
-  if (isDeadly && !switches.yes && !world.attended) {
-    world.err('Nothing was deleted: a monitor goes with its whole history, and nobody can be asked here. Say it with --yes.\n');
+  const asks = switches.yes ? undefined : deadly[command.operation.id];
+  if (asks && !world.attended) {
+    world.err(`${asks.left}: ${asks.because}, and nobody can be asked here. Say it with --yes.\n`);
     return exits.usage;
   }
   const obstacle = world.reach?.(settings.url);
@@ -126,8 +156,8 @@ export const perform = async (command: Command, given: readonly string[], line: 
   });
   const whole = await withIds(command, { rest: given, line: timed }, { client, commands });
   const call = callOf(command, whole.rest, whole.line, readText);
-  if (isDeadly && !switches.yes) {
-    const refused = await mayDelete(client, call.path, world);
+  if (asks) {
+    const refused = await mayGo(asks, client, call.path, world);
     if (refused !== undefined) return refused;
   }
 

@@ -144,7 +144,7 @@ export const startWeb = async ({
       return onOwnDomain(publishing, url, request.headers.host, sound) ?? sound;
     },
   });
-  statusRoutes(app, { publishing, baseUrl, log, hasMail: true });
+  statusRoutes(app, { publishing, baseUrl, log, hasMail: true, isAboutOpen: () => ownRecord(false) !== undefined });
   const assistants = createAssistants({ sql, clock, accountSecrets, secretKey, readDocument });
   const connections = createConnections({ sql, clock, log, secretKey, baseUrl });
   const limiter = createRateLimiter({ sql, clock, log, perMinute: 120 });

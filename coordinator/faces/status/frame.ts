@@ -54,7 +54,7 @@ export const framed = (view: View, style: string, { rest = '', title, main, isPa
     head: html`<link rel="canonical" href="${safeUrl(`${origin}${rest}`)}"><link rel="alternate" type="application/atom+xml" title="${page.title}" href="${safeUrl(`${root}/feed.atom`)}"><link rel="alternate" type="application/feed+json" title="${page.title}" href="${safeUrl(`${root}/feed.json`)}">`,
     body: html`${band(page.accent)}<header>${heading}<a class="button" href="#updates">${words.updates}</a></header><main>${
       view.isStale && html`<p class="stale" role="status">${words.stale(formats.whole(page.now))}</p>`
-    }${main}</main><footer>${updates(view)}${languages(view, rest)}<p>${words.timesIn(page.zone)} · ${words.asOf(formats.whole(page.now))} · <a href="${safeUrl(pathOf(view, '/measured'))}">${words.measured}</a></p></footer>`,
+    }${main}</main><footer>${updates(view)}${languages(view, rest)}<p>${words.timesIn(page.zone)} · ${words.asOf(formats.whole(page.now))} · <a href="${safeUrl(pathOf(view, '/measured'))}">${words.measured}</a>${view.aboutUs !== undefined && html` · <a href="${safeUrl(view.aboutUs)}">${words.aboutUs}</a>`}</p></footer>`,
   });
 };
 

@@ -20,6 +20,8 @@ export type StatusParts = {
   readonly baseUrl: () => string;
   /** Whether subscribers can be mailed. */
   readonly hasMail: boolean;
+  /** Whether the page about the installation itself is open to everyone. */
+  readonly isAboutOpen: () => boolean;
   readonly log: Pick<Log, 'error'>;
 };
 
@@ -46,7 +48,7 @@ export const onOwnDomain = (
 };
 
 /** The public pages. What is shown was read before and lies in memory, in the form in which it is sent. */
-export const statusRoutes = (app: FastifyInstance, { publishing, baseUrl, hasMail, log }: StatusParts): void => {
+export const statusRoutes = (app: FastifyInstance, { publishing, baseUrl, hasMail, isAboutOpen, log }: StatusParts): void => {
   const made = new WeakMap<ReadPage, Map<string, Rendered>>();
   const bodies = new Map<string, Body>();
 
@@ -90,12 +92,14 @@ export const statusRoutes = (app: FastifyInstance, { publishing, baseUrl, hasMai
     asked: Asked,
     root: string,
   ): Promise<Rendered | undefined> => {
-    const key = `${asked.show} ${asked.of ?? ''} ${asked.badge ?? ''} ${asked.language ?? ''} ${root} ${isStale}`;
+    // On a domain of its own only the whole address leads there.
+    const aboutUs = isAboutOpen() ? `${baseUrl()}/about` : undefined;
+    const key = `${aboutUs ?? ''} ${asked.show} ${asked.of ?? ''} ${asked.badge ?? ''} ${asked.language ?? ''} ${root} ${isStale}`;
     const kept = made.get(read) ?? new Map<string, Rendered>();
     made.set(read, kept);
     const known = kept.get(key);
     if (known !== undefined) return known;
-    const view = viewOf(read.page, { root, origin: originFor(read), isStale, hasMail, language: asked.language });
+    const view = viewOf(read.page, { root, origin: originFor(read), isStale, hasMail, aboutUs, language: asked.language });
     const incidents = (from: number, to: number) => publishing.incidents(read, from, to);
     const fresh = await shows[asked.show]({ view, asked, style: `${root}/${styleName}`, incidents });
     // What somebody may ask for is without end; what a page has is not.

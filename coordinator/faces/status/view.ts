@@ -17,9 +17,11 @@ export type View = {
   /** Newer figures could not be read. */
   readonly isStale: boolean;
   readonly hasMail: boolean;
+  /** Where the service tells how well it does, if it tells everyone. */
+  readonly aboutUs?: string | undefined;
 };
 
-export type Seen = Pick<View, 'root' | 'origin' | 'isStale' | 'hasMail'> & { readonly language?: PageLanguage | undefined };
+export type Seen = Pick<View, 'root' | 'origin' | 'isStale' | 'hasMail' | 'aboutUs'> & { readonly language?: PageLanguage | undefined };
 
 export const viewOf = (page: PublicPage, { language = page.language, ...seen }: Seen): View => ({
   ...{ ...seen, page, language, words: wordsOf[language] },

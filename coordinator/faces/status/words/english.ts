@@ -48,6 +48,7 @@ export const english: Words = {
   mailNote: 'You get one mail first, to confirm. Every mail has a link that ends them.',
   feeds: 'Feeds',
   calendar: 'Maintenance as a calendar',
+  aboutUs: 'How well this service does',
   measured: 'How this is measured',
   measuredText: [
     'Every service here is checked around the clock from several continents.',

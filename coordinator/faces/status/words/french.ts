@@ -48,6 +48,7 @@ export const french: Words = {
   mailNote: 'Vous recevez d’abord un e-mail de confirmation. Chaque e-mail contient un lien pour se désabonner.',
   feeds: 'Flux',
   calendar: 'Maintenance en calendrier',
+  aboutUs: 'La fiabilité de ce service',
   measured: 'Comment c’est mesuré',
   measuredText: [
     'Chaque service est vérifié jour et nuit depuis plusieurs continents.',

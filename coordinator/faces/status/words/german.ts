@@ -49,6 +49,7 @@ export const german: Words = {
   mailNote: 'Sie bekommen zuerst eine E-Mail zur Bestätigung. Jede E-Mail hat einen Link zum Abbestellen.',
   feeds: 'Feeds',
   calendar: 'Wartung als Kalender',
+  aboutUs: 'Wie gut dieser Dienst arbeitet',
   measured: 'Wie gemessen wird',
   measuredText: [
     'Jeder Dienst hier wird rund um die Uhr von mehreren Kontinenten aus geprüft.',

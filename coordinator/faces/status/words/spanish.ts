@@ -48,6 +48,7 @@ export const spanish: Words = {
   mailNote: 'Primero recibe un correo para confirmar. Cada correo tiene un enlace para darse de baja.',
   feeds: 'Fuentes',
   calendar: 'Mantenimiento como calendario',
+  aboutUs: 'Cómo rinde este servicio',
   measured: 'Cómo se mide',
   measuredText: [
     'Cada servicio se comprueba día y noche desde varios continentes.',

@@ -45,6 +45,8 @@ export type Words = {
   readonly mailNote: string;
   readonly feeds: string;
   readonly calendar: string;
+  /** Leads to what the service that measures tells of itself. */
+  readonly aboutUs: string;
   readonly measured: string;
   readonly measuredText: readonly string[];
   readonly language: string;

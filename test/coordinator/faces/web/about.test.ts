@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { rawInput } from '../../../../shared/api/operation.ts';
+import { createStatusPage } from '../../../../shared/api/status-pages.ts';
 import { ownRecordOfTest } from '../../../support/own-record.ts';
 import { startWeb, type TestWeb } from '../../../support/web.ts';
 
@@ -28,4 +30,22 @@ test.each([
   expect([await links('/sign-in', false), await links('/', true), await links('/operator', true), await links('/about', true)]).toEqual(
     expected,
   );
+});
+
+test('a status page leads there in its foot, in its language, where it is open to everyone and only there', async () => {
+  await web.gate.execute(createStatusPage, web.house.owner.caller, rawInput(createStatusPage, { name: 'Shop', slug: 'shop' }));
+  for (const open of ['everyone', 'users', 'nobody'] as const) {
+    readers = open;
+    for (const [path, words] of [
+      ['/status/shop', 'How well this service does'],
+      ['/status/shop/measured?lang=de', 'Wie gut dieser Dienst arbeitet'],
+    ] as const) {
+      const { text } = await web.get(path, { as: web.house.owner });
+      expect([open, text.includes(`<a href="${web.url}/about">${words}</a>`), text.includes('/about')]).toEqual([
+        open,
+        open === 'everyone',
+        open === 'everyone',
+      ]);
+    }
+  }
 });
