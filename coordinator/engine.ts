@@ -255,8 +255,8 @@ const putTogether = async (options: EngineOptions, ends: End[]): Promise<Engine>
     if (leads) await (wasLeader ? keeper.growStreams() : keeper.ensureAll());
     wasLeader = leads;
   });
-  const networkTicker = every('network', timing.networkTickMs, network.tick);
-  void allHeard.promise.then(networkTicker.hurry);
+  every('durables', timing.lookAgainMs, async () => (isLeader() && bus.isConnected() ? keeper.remakeLost() : undefined));
+  void allHeard.promise.then(every('network', timing.networkTickMs, network.tick).hurry);
   every('probes', timing.lookAgainMs, onProbes);
   every('markers', timing.digestMs, async () => partitions.reconcile());
   every('digests', timing.digestMs, async () => (isLeader() ? digests.tick() : undefined));

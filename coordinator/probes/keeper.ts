@@ -9,6 +9,7 @@ import { endNoticesAbout } from '../store/notices.ts';
 import { markDone, waitingLines } from '../store/outbox.ts';
 import { endOldKeys, type ProbeRow, revokedKeys } from '../store/probes.ts';
 import type { Directory } from './directory.ts';
+import { createDurables, type Durable } from './durables.ts';
 import { pushRevocations } from './revocations.ts';
 import { createStreamGrowth } from './stream-growth.ts';
 
@@ -20,6 +21,8 @@ export type ProbeKeeper = {
   readonly ensureAll: () => Promise<void>;
   /** Asks again for replicas and places that were refused, when their time has come. */
   readonly growStreams: () => Promise<void>;
+  /** Makes anew what lay with a server that is gone. */
+  readonly remakeLost: () => Promise<void>;
   /** Everything anew for one probe, which lost or missed something. */
   readonly resync: (probe: ProbeRow) => Promise<void>;
 };
@@ -47,7 +50,7 @@ export const ensureStreams = async (bus: Pick<Bus, 'ensureStream'>): Promise<voi
 export const createProbeKeeper = (parts: Parts): ProbeKeeper => {
   const { sql, bus, system, account, operator, clock, log, directory } = parts;
 
-  const durablesOf = (probe: ProbeRow) => [
+  const durablesOf = (probe: ProbeRow): Durable[] => [
     { stream: assign, consumer: probeConsumers.roster(probe.id) },
     // A private probe gets only what names it.
     ...(probe.organisation_id === null
@@ -57,13 +60,8 @@ export const createProbeKeeper = (parts: Parts): ProbeKeeper => {
     { stream: streams.pingKeys.name, consumer: probeConsumers.pingKeys(probe.id, probe.organisation_id) },
   ];
 
-  const ensure = async (probe: ProbeRow): Promise<void> => {
-    for (const { stream, consumer } of durablesOf(probe)) await bus.ensureConsumer(stream, consumer);
-  };
-
-  const forget = async (probe: ProbeRow): Promise<void> => {
-    for (const { stream, consumer } of durablesOf(probe)) await bus.deleteConsumer(stream, consumer.name);
-  };
+  const durables = createDurables({ bus, log });
+  const ofEverybody = (): Durable[] => directory.all().flatMap((probe) => (probe.revoked_at === null ? durablesOf(probe) : []));
 
   const pushAll = async (): Promise<void> => pushRevocations({ system, account, operator }, await revokedKeys(sql), clock.now());
 
@@ -80,22 +78,30 @@ export const createProbeKeeper = (parts: Parts): ProbeKeeper => {
       await directory.refresh();
       // First of all: whoever is to be kept out.
       if (lines.some(({ payload }) => payload.change === 'revoked')) await pushAll();
+      const failures: unknown[] = [];
       for (const { id, payload } of lines) {
         const probe = directory.byId(payload.probe);
-        if (probe && probe.revoked_at === null) await ensure(probe);
-        else if (probe) {
-          await forget(probe);
-          await endNoticesAbout(sql, probe.id);
+        try {
+          if (probe && probe.revoked_at === null) await durables.keep(durablesOf(probe));
+          else if (probe) {
+            await durables.forget(durablesOf(probe));
+            await endNoticesAbout(sql, probe.id);
+          }
+          await markDone(sql, [id]);
+          log.info({ probe: payload.probe, change: payload.change }, 'a probe changed');
+        } catch (error) {
+          // It waits for its next turn alone: whoever comes after it need not.
+          failures.push(error);
         }
-        await markDone(sql, [id]);
-        log.info({ probe: payload.probe, change: payload.change }, 'a probe changed');
       }
+      if (failures.length > 0) throw failures[0];
     },
     ensureAll: async () => {
       await ensureStreams(bus);
-      for (const probe of directory.all()) if (probe.revoked_at === null) await ensure(probe);
       await pushAll();
+      await durables.keep(ofEverybody());
     },
+    remakeLost: () => durables.remakeLost(ofEverybody),
     growStreams: growth.tick,
     resync: async (probe) => {
       // Where nothing stands for it in the stream nothing would come, and it would keep what it has.
@@ -107,7 +113,7 @@ export const createProbeKeeper = (parts: Parts): ProbeKeeper => {
           new Uint8Array(),
         );
       log.warn({ probe: probe.id, name: probe.name }, 'a probe holds other assignments than it should: everything is sent to it anew');
-      for (const { stream, consumer } of durablesOf(probe)) await bus.renewConsumer(stream, consumer);
+      await durables.renew(durablesOf(probe));
     },
   };
 };

@@ -58,10 +58,10 @@ export type Management = {
   readonly streamState: (name: string) => Promise<StreamState | undefined>;
   /** Every subject of the stream that fits the filter. */
   readonly subjectsOf: (stream: string, filter: string) => Promise<string[]>;
-  readonly ensureConsumer: (stream: string, options: ConsumerOptions) => Promise<void>;
+  readonly ensureConsumer: (stream: string, options: ConsumerOptions, timeoutMs?: number) => Promise<void>;
   /** Removes it, pending polls of others included, and makes it anew. */
   readonly renewConsumer: (stream: string, options: ConsumerOptions) => Promise<void>;
-  readonly deleteConsumer: (stream: string, name: string) => Promise<void>;
+  readonly deleteConsumer: (stream: string, name: string, timeoutMs?: number) => Promise<void>;
   /** `acknowledged`: the number in the stream up to which all is. */
   readonly consumerState: (
     stream: string,
@@ -263,15 +263,20 @@ export const createManagement = (request: Request, { keeping = {}, onRefused }: 
         if (page.length === 0 || found.length >= info.total) return found;
       }
     },
-    ensureConsumer: async (stream, options) => {
-      await call(`CONSUMER.DURABLE.CREATE.${stream}.${options.name}`, { stream_name: stream, config: consumerBody(options) }, done);
+    ensureConsumer: async (stream, options, timeoutMs) => {
+      await call(
+        `CONSUMER.DURABLE.CREATE.${stream}.${options.name}`,
+        { stream_name: stream, config: consumerBody(options) },
+        done,
+        timeoutMs,
+      );
     },
     renewConsumer: async (stream, options) => {
       await management.deleteConsumer(stream, options.name);
       await management.ensureConsumer(stream, options);
     },
-    deleteConsumer: async (stream, name) => {
-      await unless(codes.consumerNotFound, () => call(`CONSUMER.DELETE.${stream}.${name}`, undefined, done), undefined);
+    deleteConsumer: async (stream, name, timeoutMs) => {
+      await unless(codes.consumerNotFound, () => call(`CONSUMER.DELETE.${stream}.${name}`, undefined, done, timeoutMs), undefined);
     },
     consumerState: async (stream, name) => {
       const info = await unless(codes.consumerNotFound, () => call(`CONSUMER.INFO.${stream}.${name}`, undefined, consumerInfo), undefined);
