@@ -23,7 +23,7 @@ export type Durables = {
 
 export type Durable = { readonly stream: string; readonly consumer: ConsumerOptions };
 
-type DurablesBus = Pick<Bus, 'ensureConsumer' | 'deleteConsumer' | 'streamState'>;
+type DurablesBus = Pick<Bus, 'isConnected' | 'ensureConsumer' | 'deleteConsumer' | 'streamState'>;
 
 type Parts = {
   readonly bus: DurablesBus;
@@ -46,6 +46,7 @@ const atOnce = 8;
 export const createDurables = ({ bus, log, elapsed = () => performance.now() }: Parts): Durables => {
   /** By the word of the stream itself; a bus that answers nothing says nothing of who is gone. */
   const lacksServer = async (stream: string): Promise<boolean> => {
+    if (!bus.isConnected()) return false;
     try {
       return ((await bus.streamState(stream))?.missing ?? 0) > 0;
     } catch (error) {

@@ -16,6 +16,7 @@ const servers = ({ falls, isSlow = false }: { falls: number[]; isSlow?: boolean 
     if (isSlow || (server !== undefined && server === state.gone)) throw new Error('timeout');
   };
   const bus = {
+    isConnected: () => true,
     ensureConsumer: async (_stream: string, consumer: { readonly name: string }) => {
       if (!lies.has(consumer.name)) {
         state.created += 1;
