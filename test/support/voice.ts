@@ -38,7 +38,7 @@ export const speakAs = async (made: MadeProbe): Promise<Voice> => {
   });
   const generation = newId();
   const shout: Voice['shout'] = async (subject, body, signature) => {
-    await bus.store(subject, body, { headers: signature ?? signatureOf(key, Buffer.from(body)), timeoutMs: 2_000 });
+    await bus.store(subject, body, { headers: signature ?? signatureOf(key, Buffer.from(body)), timeoutMs: 10_000 });
   };
   return {
     ...{ bus, key, generation, shout },
