@@ -263,13 +263,9 @@ export const createManagement = (request: Request, { keeping = {}, onRefused }: 
         if (page.length === 0 || found.length >= info.total) return found;
       }
     },
-    ensureConsumer: async (stream, options, timeoutMs) => {
-      await call(
-        `CONSUMER.DURABLE.CREATE.${stream}.${options.name}`,
-        { stream_name: stream, config: consumerBody(options) },
-        done,
-        timeoutMs,
-      );
+    ensureConsumer: async (stream, options, ms) => {
+      const config = consumerBody(options);
+      await call(`CONSUMER.DURABLE.CREATE.${stream}.${options.name}`, { stream_name: stream, config }, done, ms);
     },
     renewConsumer: async (stream, options) => {
       await management.deleteConsumer(stream, options.name);
