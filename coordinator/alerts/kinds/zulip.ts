@@ -21,7 +21,7 @@ export const zulip: ChannelKind = {
     },
     key: secretField('API key of the bot', 'Beside the bot’s e-mail.'),
     // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it leaves out.
-    channel: textField('Channel', 'The name of the channel to write to.', /^[^\u0000-\u001f]{1,60}$/v, 'must have 1 to 60 characters'),
+    channel: textField('Channel', 'The name of the channel to write to.', /^[^\x00-\x1f]{1,60}$/v, 'must have 1 to 60 characters'),
   },
   message: (told, config) => {
     const [only] = told.monitors;

@@ -24,7 +24,8 @@ const headerValue = z
   .string()
   .max(4_096)
   .regex(/^[\t\x20-\x7e\x80-\xff]*$/);
-const noLineBreak = /^[^\r\n\0]*$/;
+// biome-ignore lint/suspicious/noControlCharactersInRegex: a zero that every language reads so; the document shows the pattern.
+const noLineBreak = /^[^\r\n\x00]*$/;
 const text = z.string().min(1).max(1_024);
 const texts = z.union([text, z.array(text).min(1).max(20)]);
 const scalar = z.union([z.string().max(1_024), z.number(), z.boolean(), z.null()]);
@@ -75,7 +76,8 @@ const schemas = {
     username: z
       .string()
       .max(256)
-      .regex(/^[^:\r\n\0]*$/),
+      // biome-ignore lint/suspicious/noControlCharactersInRegex: as above.
+      .regex(/^[^:\r\n\x00]*$/),
     password: z.string().max(1_024).regex(noLineBreak),
   }),
   bearer_token: z

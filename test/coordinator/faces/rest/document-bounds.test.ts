@@ -146,6 +146,19 @@ test('every field of every kind of channel is one too, with a pattern that other
   }
 });
 
+test('every pattern is written with what all languages read: no octal zero, no \\u, nothing that looks ahead or behind', () => {
+  const patterns = new Set<string>();
+  const look = (value: unknown): void => {
+    if (Array.isArray(value)) value.forEach(look);
+    if (!isRecord(value)) return;
+    if (typeof value.pattern === 'string') patterns.add(value.pattern);
+    Object.values(value).forEach(look);
+  };
+  look(document);
+  expect(patterns.size).toBeGreaterThan(30);
+  expect([...patterns].filter((pattern) => /\\[0uUpPkbB]|\(\?(?!:)/.test(pattern))).toEqual([]);
+});
+
 test('nothing in the document has an empty description, whatever it is', () => {
   const empty: string[] = [];
   const look = (value: unknown, place: string): void => {
