@@ -1,7 +1,7 @@
 import type { Log } from '../../shared/base/log.ts';
 import type { RefusedReason } from '../domain/refused-reason.ts';
 import type { Sql } from '../store/database.ts';
-import { countRefused } from '../store/refused.ts';
+import { countRefused } from '../store/refusal-counts.ts';
 import { type Figures, noFigures } from './figures.ts';
 
 export type { RefusedReason } from '../domain/refused-reason.ts';

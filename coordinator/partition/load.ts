@@ -11,7 +11,7 @@ import type { Sql } from '../store/database.ts';
 import { type KeptFailure, keptFailures, lastClosed, lastDowns, openIncidents, recentGaps } from '../store/incidents-write.ts';
 import type { Lease } from '../store/leases.ts';
 import { lastPauses, type NewestResult, newestResults, resultsWithin } from '../store/partition-read.ts';
-import { type MonitorRow, monitorsOfPartition, targetHash, watchedOf } from '../store/watched.ts';
+import { type MonitorRow, monitorsOfPartition, targetHash, watchedOf } from '../store/watched-monitors.ts';
 import { watermarksOfPartition } from '../store/watermarks.ts';
 import { createMonitors } from './monitors.ts';
 import { unpack } from './packed-monitors.ts';

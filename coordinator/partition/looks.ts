@@ -11,7 +11,7 @@ import { type Allowances, type Asked, type Budget, emptyBudget, isForgotten, may
 import { type Figures, type LookOutcome, noFigures } from '../house/figures.ts';
 import type { Assignments } from '../probes/assignments.ts';
 import { type Sql, wayOf } from '../store/database.ts';
-import { type MonitorRow, monitorsById, placedOf } from '../store/watched.ts';
+import { type MonitorRow, monitorsById, placedOf } from '../store/watched-monitors.ts';
 import type { LookWish } from './decision-batch.ts';
 
 /**

@@ -1,7 +1,7 @@
 import type { Watched } from '../domain/incident-types.ts';
 import type { AssignmentChange } from '../probes/assignments.ts';
 import { type OutboxLine, waitingLines } from '../store/outbox.ts';
-import { type MonitorRow, monitorsById, targetHash, watchedOf } from '../store/watched.ts';
+import { type MonitorRow, monitorsById, targetHash, watchedOf } from '../store/watched-monitors.ts';
 import { addMonitor, beginDecisions, type DecisionBatch, decideOn, removeMonitor, stateOf } from './decision-batch.ts';
 import type { PartitionParts } from './partition-parts.ts';
 import { settle } from './settle.ts';

@@ -9,7 +9,7 @@ import { done, type PartitionAnswer, type PartitionMessage } from './message.ts'
 import { drainOutbox } from './outbox.ts';
 import type { PartitionParts } from './partition-parts.ts';
 import { type ReconcileTurn, takeTurn } from './reconcile.ts';
-import { retryAsked } from './retry.ts';
+import { retryAsked } from './set-aside-retry.ts';
 import { observeAll, settle, unitWithCheckpoint } from './settle.ts';
 import type { PartitionState } from './state.ts';
 import { askUnseen, wantsFirstLooks } from './unanswered-first-looks.ts';

@@ -4,7 +4,7 @@ import { jsonOf } from '../../shared/bus/message-json.ts';
 import type { Bus } from '../../shared/bus/nats.ts';
 import { streams } from '../../shared/bus/streams.ts';
 import { lastTokenOf, partitionCount, partitionOf, subjects } from '../../shared/bus/subjects.ts';
-import { monitorsAfter, monitorsOfPartition } from '../store/watched.ts';
+import { monitorsAfter, monitorsOfPartition } from '../store/watched-monitors.ts';
 import type { PartitionParts } from './partition-parts.ts';
 
 /**

@@ -7,7 +7,7 @@ import { namingSecrets } from '../../shared/checks/config.ts';
 import { timeoutMs } from '../../shared/checks/kind-config.ts';
 import { sealBox } from '../../shared/checks/seal.ts';
 import type { ProbeRow } from '../store/probes.ts';
-import { continentsIn, type MonitorRow, probeIn } from '../store/watched.ts';
+import { continentsIn, type MonitorRow, probeIn } from '../store/watched-monitors.ts';
 import type { Directory } from './directory.ts';
 import type { KeyOf, NetworkKeys } from './network-keys.ts';
 

@@ -4,7 +4,7 @@ import { pause } from '../../shared/base/retry.ts';
 import type { Entrance } from '../../shared/bus/dialling.ts';
 import type { StreamKeeping } from '../../shared/bus/management.ts';
 import { type Bus, connectBus } from '../../shared/bus/nats.ts';
-import { ensureStreams } from './keeper.ts';
+import { ensureStreams } from './bus-keeper.ts';
 
 export type BusPlace = {
   readonly entrance: Omit<Entrance, 'credentials'>;

@@ -7,7 +7,7 @@ import type { Roster, RosterProbe } from '../../shared/checks/assignment.ts';
 import { timeoutMs } from '../../shared/checks/kind-config.ts';
 import { continentsOf, probeOf } from '../../shared/checks/placement.ts';
 import type { AskedProbe, TrialAnswer, TrialOwner, TrialSoFar, WantedTrial } from '../domain/trial.ts';
-import { type MonitorRow, placedOf } from '../store/watched.ts';
+import { type MonitorRow, placedOf } from '../store/watched-monitors.ts';
 import type { Assignments } from './assignments.ts';
 
 /**

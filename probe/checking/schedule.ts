@@ -1,6 +1,6 @@
 import type { Clock } from '../../shared/base/clock.ts';
 import type { Assignment, Roster } from '../../shared/checks/assignment.ts';
-import { insideOf } from '../../shared/checks/inside.ts';
+import { insideOf } from '../../shared/checks/inside-networks.ts';
 import { type Placed, shareOf } from '../../shared/checks/placement.ts';
 import { createWheel } from './wheel.ts';
 

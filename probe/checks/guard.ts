@@ -13,7 +13,7 @@ import {
   unmapped,
 } from '../../shared/base/public-addresses.ts';
 import type { Assignment, Roster } from '../../shared/checks/assignment.ts';
-import { insideOf, rangesOf, reachesAll } from '../../shared/checks/inside.ts';
+import { insideOf, rangesOf, reachesAll } from '../../shared/checks/inside-networks.ts';
 
 /** Which addresses a check may reach. Asked for each address at the moment of connecting, never earlier; there is no other way to a socket. */
 export type Guard = {

@@ -2,7 +2,7 @@ import { type Continent, continents } from '../base/continents.ts';
 import { createRecentCache, type RecentCache } from '../base/recent-cache.ts';
 import type { Assignment, Roster, RosterProbe } from './assignment.ts';
 import { hashOf, stir } from './hash.ts';
-import { rangesOf, reachesAny } from './inside.ts';
+import { rangesOf, reachesAny } from './inside-networks.ts';
 
 /**
  * Who checks what, and when (rule 5): functions of the assignment and the roster alone, so that every probe and every coordinator

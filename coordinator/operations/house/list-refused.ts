@@ -1,7 +1,7 @@
 import type { listRefused as operation } from '../../../shared/api/inner/house.ts';
 import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
 import { meaningOfRefused } from '../../domain/refused-reason.ts';
-import { refusedSince } from '../../store/refused.ts';
+import { refusedSince } from '../../store/refusal-counts.ts';
 import type { Answer, Context } from '../context.ts';
 import { daysBefore } from './days-before.ts';
 

@@ -11,7 +11,7 @@ import { type OperatorParts, runUnderstood, understand } from '../../../coordina
 import { writeBackup } from '../../../coordinator/store/backup.ts';
 import { migrate } from '../../../coordinator/store/migrate.ts';
 import { openNotice } from '../../../coordinator/store/notices.ts';
-import { countRefused } from '../../../coordinator/store/refused.ts';
+import { countRefused } from '../../../coordinator/store/refusal-counts.ts';
 import { readBackup } from '../../../coordinator/store/restore.ts';
 import { setAside } from '../../../coordinator/store/set-aside.ts';
 import { systemClock } from '../../../shared/base/clock.ts';

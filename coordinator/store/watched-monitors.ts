@@ -1,7 +1,7 @@
 import { type Continent, isContinent } from '../../shared/base/continents.ts';
 import type { Config } from '../../shared/checks/assignment.ts';
 import { hashOf } from '../../shared/checks/hash.ts';
-import { insideOf } from '../../shared/checks/inside.ts';
+import { insideOf } from '../../shared/checks/inside-networks.ts';
 import { timeoutMs } from '../../shared/checks/kind-config.ts';
 import type { Kind } from '../../shared/checks/kinds.ts';
 import type { Placed } from '../../shared/checks/placement.ts';

@@ -8,7 +8,7 @@ import type { AssignmentChange, Assignments } from '../probes/assignments.ts';
 import type { Sql } from '../store/database.ts';
 import { lockedStates, writeStates } from '../store/pings.ts';
 import { inTransaction } from '../store/transactions.ts';
-import type { MonitorRow } from '../store/watched.ts';
+import type { MonitorRow } from '../store/watched-monitors.ts';
 
 type Parts = {
   readonly assignments: Assignments;
