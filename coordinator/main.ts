@@ -55,6 +55,10 @@ const operator = async (argv: readonly string[]): Promise<void> => {
   const { operate } = await loadLightly(() => import('./operate.ts'));
   mayGrow();
   const { stdout, stderr } = process;
+  // Whoever reads the beginning alone (`| head`) has what they wanted; what was done is done.
+  stdout.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EPIPE') throw error;
+  });
   const streams = { out: (text: string) => stdout.write(text), err: (text: string) => stderr.write(text), watched: stderr.isTTY === true };
   process.exitCode = await operate(argv, process.env, streams);
 };

@@ -31,6 +31,8 @@ const { createServer } = process.getBuiltinModule('node:http');
 export const startMetrics = async ({ host, port, version, log, look }: MetricsParts): Promise<Metrics> => {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
+  // Sums of others, under names that Prometheus keeps for what only grows.
+  for (const name of ['handles', 'requests', 'resources']) registry.removeSingleMetric(`nodejs_active_${name}_total`);
   new Gauge({ name: 'antipode_build_info', help: 'The version that runs', labelNames: ['version'], registers: [registry] }).set(
     { version },
     1,

@@ -14,6 +14,7 @@ import { startChildProgram } from '../support/child-program.ts';
 import { startCoordinatorProcess } from '../support/coordinator-process.ts';
 import { eventually } from '../support/eventually.ts';
 import { testLog } from '../support/network.ts';
+import { runProgram } from '../support/programs.ts';
 import { createDatabase, freePort, hasBinaries } from '../support/services.ts';
 
 /** What `operator bus init` writes down is what real servers and a real coordinator run with, word for word. */
@@ -63,6 +64,13 @@ test('printed for people, each file stands behind its name, and names the least 
   expect(out).toContain('2.11.15 or 2.12.6 or newer');
   expect(out).toContain('NATS_URL=tls://bus.example.org:443\n');
   expect(out).not.toContain('cluster {');
+});
+
+test('whoever does not read to the end is not shown where the rest could not be written', async () => {
+  const line = `"$0" "$1" operator bus init --url tls://bus.example.org | true`;
+  const main = join(import.meta.dirname, '../../coordinator/main.ts');
+  const said = await runProgram(['bash', '-c', line, process.execPath, main]);
+  expect(said).toEqual({ code: 0, out: '', err: '' });
 });
 
 test('files are for their owner alone, and are never written over: the keys of a bus exist nowhere else', async () => {

@@ -6,11 +6,15 @@ import { createLive } from '../../../coordinator/metrics/live.ts';
 import { createSeen } from '../../../coordinator/metrics/seen.ts';
 import { emptyUnit, type Unit } from '../../../coordinator/store/commit.ts';
 import { createLog } from '../../../shared/base/log.ts';
+import { debianProgram } from '../../support/debian.ts';
 import { eventually } from '../../support/eventually.ts';
 import { ownDatabase } from '../../support/own-database.ts';
 import { createHouse, type House, testSecretKey } from '../../support/people.ts';
+import { runProgram } from '../../support/programs.ts';
 import { createAccount, environmentOf } from '../../support/services.ts';
 import { rulesAndPanels } from './rules.ts';
+
+const promtool = await debianProgram('promtool', ['prometheus']);
 
 /** The sum of all rows of a figure, of those with these labels. */
 const figureOf = (text: string, name: string, labels = ''): number | undefined => {
@@ -183,6 +187,12 @@ describe('a coordinator with METRICS_PORT', () => {
     expect(await answer.text()).toContain('antipode_monitors_left_out 0\n');
     expect((await ask('svc_nobody')).status).toBe(401);
     expect((await fetch(`${url}/api/v1/metrics`, { method: 'DELETE' })).status).toBe(405);
+  });
+
+  test('calls its figures as Prometheus wants them called', async () => {
+    if (promtool === undefined) return; // Said loudly where it was looked for.
+    const said = await runProgram([promtool.file, 'check', 'metrics'], { env: { ...process.env, ...promtool.env }, input: await scrape() });
+    expect(said).toEqual({ code: 0, out: '', err: '' });
   });
 
   test('has every figure that the rules and the dashboard ask for', async () => {
