@@ -29,5 +29,5 @@ export {
   valueFault,
 } from './fields/field.ts';
 export { boolean, integer, number } from './fields/scalars.ts';
-export { dict, literal, string } from './fields/text.ts';
+export { dict, literal, shortString, string } from './fields/text.ts';
 export { uuid } from './fields/uuid.ts';

@@ -12,6 +12,7 @@ import {
   number,
   object,
   optional,
+  shortString,
   string,
   uuid,
   valueFault,
@@ -144,7 +145,7 @@ export const listMonitors = operation({
     enabled: maybe(boolean(), { description: 'True: only those that are checked; false: only paused ones.' }),
     tag: maybe(string(), { description: 'Only monitors with this tag.' }),
     external_id: maybe(string(), { description: 'Only the monitor of this external id.' }),
-    text: maybe(string({ maxLength: 1_000 }), {
+    text: maybe(shortString(1_000), {
       description: 'Only monitors with each of these words in their name, target, group or tags.',
     }),
     sort: optional(literal(['created', 'name', 'changed'], {}), 'created'),

@@ -13,6 +13,19 @@ export const string = (more: JsonSchema = {}): Field<string> => ({
   },
 });
 
+/** A string of at most so many characters, where no rule behind it counts them. */
+export const shortString = (most: number): Field<string> => {
+  const field = string({ maxLength: most });
+  return {
+    ...field,
+    parse: (input, place) => {
+      const parsed = field.parse(input, place);
+      if (!parsed.ok || [...parsed.value].length <= most) return parsed;
+      return bad('string_too_long', place, `String should have at most ${most} characters`, input, { max_length: most });
+    },
+  };
+};
+
 /** An object with free keys, passed through as it came: what it may hold is the domain's to say. */
 export const dict = (more: JsonSchema = {}): Field<Readonly<Record<string, unknown>>> => ({
   schema: { type: 'object', additionalProperties: true, ...more },

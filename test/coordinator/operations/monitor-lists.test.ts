@@ -113,6 +113,10 @@ describe('a list of monitors', () => {
     expect(await listed({ text: 'APPLE' })).toEqual(['down', 'paused']);
     expect(await listed({ text: 'till shop' })).toEqual(['up', 'verifying', 'silent']);
     expect(await listed({ text: '%' })).toEqual([]);
+    expect(await listed({ text: 'x'.repeat(1_000) })).toEqual([]);
+    await expect(listed({ text: 'x'.repeat(1_001) })).rejects.toMatchObject({
+      faults: [{ type: 'string_too_long', loc: ['query', 'text'] }],
+    });
     expect(await listed({ type: 'https', group, status: 'up', enabled: true, text: 'z' })).toEqual(['up']);
     expect(await listed({ status: 'down', type: 'dns' })).toEqual([]);
   });
