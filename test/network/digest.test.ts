@@ -95,7 +95,7 @@ describe('a probe', () => {
     const stranger = newId();
     const where = subjects.assignment('Africa', stranger);
     await eventually(() => known.hits.length > 0);
-    await bus.store(where, JSON.stringify({ ...assignment, monitor: stranger, target: target.url() }));
+    await eventually(() => bus.store(where, JSON.stringify({ ...assignment, monitor: stranger, target: target.url() })));
     await eventually(() => target.hits.length > 1);
     await eventually(async () => (await last(where))?.length === 0, 90_000);
     await everythingTaken(probe.made);

@@ -126,7 +126,7 @@ describe('kept pings', () => {
     for (const pings of [[bad], [bad, good], [good, bad, bad]]) doneOf(await bring(europe, pings));
     const voice = await speakAs(europe);
     for (const ping of [bad, good])
-      await voice.bus.store(subjects.ping('Europe', partitionOf(heartbeat.monitor), heartbeat.key), JSON.stringify(ping));
+      await eventually(() => voice.bus.store(subjects.ping('Europe', partitionOf(heartbeat.monitor), heartbeat.key), JSON.stringify(ping)));
     await voice.close();
     // One more that comes behind all these has been worked on: so have they.
     const last = pingOf(heartbeat, { kind: 'log', at: at + 2 });

@@ -148,7 +148,8 @@ describe.concurrent('a heartbeat', () => {
     const both = await atOnce(heartbeat, ['fail', 'success'], Date.now());
     await incidentThat(network.sql, heartbeat.monitor, isResolved);
     // As the bus does with what was not acknowledged, because a coordinator was killed after it had decided.
-    for (const one of both) await bus.store(subjects.ping('Europe', partitionOf(heartbeat.monitor), heartbeat.key), JSON.stringify(one));
+    const subject = subjects.ping('Europe', partitionOf(heartbeat.monitor), heartbeat.key);
+    for (const one of both) await eventually(() => bus.store(subject, JSON.stringify(one)));
     await atOnce(heartbeat, ['log'], Date.now());
     expect(await pingsWritten(network.sql, heartbeat.monitor, 3)).toHaveLength(3);
     expect(await incidentsOf(network.sql, heartbeat.monitor)).toMatchObject([{ resolved_at: expect.any(Date) }]);

@@ -1,4 +1,5 @@
-import { expect, inject, test } from 'vitest';
+import { expect, test } from 'vitest';
+import { servicesHere } from '../support/services.ts';
 import { canGiveResolver, isUnharmed, runHostile } from './hostile/run.ts';
 
 /** A short run of `npm run hostile`; the long ones are the project's own. */
@@ -7,7 +8,7 @@ test.runIf(canGiveResolver())(
   'cut compression, malformed DNS and bodies of crumbs end no probe, take no memory, and make no outage of anybody else',
   async () => {
     const told: string[] = [];
-    const report = await runHostile({ seconds: 20, services: inject('services'), say: (line) => void told.push(line) });
+    const report = await runHostile({ seconds: 20, services: servicesHere(), say: (line) => void told.push(line) });
     const { exits, confirmed, monitors } = report;
     expect({ exits, confirmed }, told.join('\n')).toEqual({ exits: [], confirmed: 0 });
     expect(report.most_mib).toBeLessThanOrEqual(200);

@@ -210,7 +210,7 @@ describe('a private probe', () => {
     // All probes read the roster: it says nothing of whose this one is.
     const { url, coordinatorCredentials: credentials } = network.account;
     const bus = await connectBus({ url, credentials, name: 'test', log: network.log });
-    const roster = new TextDecoder().decode((await bus.last(streams.assignments.name, subjects.roster))?.data);
+    const roster = new TextDecoder().decode((await eventually(() => bus.last(streams.assignments.name, subjects.roster))).data);
     expect(roster).toContain(made.id);
     for (const secret of ['office', network.organisation]) expect(roster).not.toContain(secret);
     await bus.close();

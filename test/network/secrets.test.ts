@@ -52,8 +52,10 @@ test('reach the target with the check, come back masked, and lie in clear neithe
     name: 'test',
     log: network.log,
   });
-  const [subject] = (await bus.subjectsOf(streams.assignments.name, 'assign.europe.*')).filter((each) => each.endsWith(made.id));
-  const assignment = new TextDecoder().decode((await bus.last(streams.assignments.name, subject ?? ''))?.data);
+  const subject = await eventually(async () =>
+    (await bus.subjectsOf(streams.assignments.name, 'assign.europe.*')).find((each) => each.endsWith(made.id)),
+  );
+  const assignment = new TextDecoder().decode((await eventually(() => bus.last(streams.assignments.name, subject))).data);
   expect(JSON.parse(assignment)).toMatchObject({ monitor: made.id, config: { bearer_token: '***' }, sealed: expect.any(String) });
   expect(assignment).not.toContain(secret);
   await bus.close();

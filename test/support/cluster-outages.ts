@@ -1,10 +1,9 @@
 /** For the tests of clusters: an outage that is made while something is away, and whether in the end anything was lost, doubled or false. */
 import { expect } from 'vitest';
-import { connectBus } from '../../shared/bus/nats.ts';
-import { streams } from '../../shared/bus/streams.ts';
 import type { CoordinatorProcess } from './coordinator-process.ts';
 import { eventually } from './eventually.ts';
 import { alertsOf, incidentsOf, isResolved, resultsOf, seenFrom } from './incidents.ts';
+import { areWhole } from './kept-streams.ts';
 import type { Network } from './network.ts';
 import { broken, fine, type Target } from './targets.ts';
 
@@ -33,20 +32,7 @@ export const areAllWell = async (coordinators: readonly CoordinatorProcess[]): P
   (await Promise.all(coordinators.map(async ({ url }) => (await fetch(`${url}/health`)).status === 200))).every(Boolean);
 
 /** Settles when no stream lacks any of its three servers: a second one may be taken away only then. */
-export const untilWhole = async ({ account, log }: Network): Promise<void> => {
-  const bus = await connectBus({
-    url: account.url,
-    credentials: account.coordinatorCredentials,
-    name: 'test',
-    log,
-    keeping: { replicas: 3 },
-  });
-  try {
-    for (const { name } of Object.values(streams)) await eventually(async () => (await bus.streamState(name))?.missing === 0, 120_000, 250);
-  } finally {
-    await bus.close();
-  }
-};
+export const untilWhole = async ({ account }: Network): Promise<void> => void (await eventually(() => areWhole(account), 120_000, 250));
 
 /** What the service promises while one part is away. */
 const mostMs = 30_000;

@@ -1,12 +1,19 @@
 import { setTimeout as pause } from 'node:timers/promises';
 
+let patience = 1;
+
+/** So many times as long is waited: where a part of what answers is away now and then. */
+export const haveMorePatience = (times: number): void => {
+  patience = times;
+};
+
 /** Settles with the first truthy answer; asks again until the time is over. @throws with the last answer or failure. */
 export const eventually = async <Value>(
   ask: () => Value | Promise<Value>,
   withinMs = 30_000,
   everyMs = 25,
 ): Promise<NonNullable<Value>> => {
-  const end = performance.now() + withinMs;
+  const end = performance.now() + withinMs * patience;
   for (;;) {
     let last: unknown;
     try {
@@ -16,7 +23,7 @@ export const eventually = async <Value>(
     } catch (error) {
       last = error;
     }
-    if (performance.now() >= end) throw new Error(`did not come to be within ${withinMs} ms`, { cause: last });
+    if (performance.now() >= end) throw new Error(`did not come to be within ${withinMs * patience} ms`, { cause: last });
     await pause(everyMs);
   }
 };

@@ -2,7 +2,6 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { inject } from 'vitest';
 import { z } from 'zod';
 import { type App, createApp, type Overrides } from '../../coordinator/app.ts';
 import { readConfig } from '../../coordinator/config.ts';
@@ -17,14 +16,24 @@ import { systemClock } from '../../shared/base/clock.ts';
 import type { Continent } from '../../shared/base/continents.ts';
 import { newId } from '../../shared/base/ids.ts';
 import { createLog, type Log } from '../../shared/base/log.ts';
+import { parseProbeCredentials, printProbeCredentials } from '../../shared/bus/credentials.ts';
 import { keyFromSeed } from '../../shared/bus/identity.ts';
 import { partitionOf } from '../../shared/bus/subjects.ts';
 import type { Config } from '../../shared/checks/assignment.ts';
 import type { Kind } from '../../shared/checks/kinds.ts';
 import { type CoordinatorProcess, startCoordinatorProcess } from './coordinator-process.ts';
 import { eventually } from './eventually.ts';
+import { deleteStreams } from './kept-streams.ts';
 import { createHouse, type House, testSecretKey } from './people.ts';
-import { createAccount, createDatabase, environmentOf, type TestAccount, type TestDatabase } from './services.ts';
+import {
+  createAccount,
+  createDatabase,
+  environmentOf,
+  forgetAccount,
+  servicesHere,
+  type TestAccount,
+  type TestDatabase,
+} from './services.ts';
 import type { Services } from './services-run.ts';
 import { startTarget, type Target, type TargetOptions } from './targets.ts';
 
@@ -95,7 +104,7 @@ const loopback = ['127.0.0.0/8', '::1/128'];
 
 /** With a server of 2.9 a probe needs its time to notice that everything comes anew. */
 export const quickResync = (): Partial<Timing> => {
-  const [major = 0, minor = 0] = inject('services').nats.version;
+  const [major = 0, minor = 0] = servicesHere().nats.version;
   return major > 2 || minor >= 10 ? { resyncMs: 1_000 } : {};
 };
 
@@ -118,7 +127,7 @@ type NetworkOptions = {
   readonly baseUrl?: string;
 };
 
-export const createNetwork = async ({ busVia, services, baseUrl }: NetworkOptions = {}): Promise<Network> => {
+export const createNetwork = async ({ busVia, services = servicesHere(), baseUrl }: NetworkOptions = {}): Promise<Network> => {
   const database = await createDatabase(services);
   const own = await createAccount(services);
   const account = busVia ? { ...own, url: await busVia(own.url) } : own;
@@ -130,12 +139,17 @@ export const createNetwork = async ({ busVia, services, baseUrl }: NetworkOption
   const identities = createProbeIdentities({ account: keyFromSeed(account.accountSeed), clock: systemClock, natsUrl: account.url });
   const environment = {
     ...environmentOf(database, account),
+    ...services.nats.settings,
     SECRET_KEY: testSecretKey,
     PORT: '0',
     LOG_LEVEL: 'silent',
     ALERT_ALLOW_CIDRS: '127.0.0.0/8,::1',
     DATA_DIR: join(folder, 'coordinator'),
     ...(baseUrl === undefined ? {} : { BASE_URL: baseUrl }),
+  };
+  const near = (continent: Continent, credentials: string): string => {
+    const nats_url = busVia ? undefined : services.nats.near?.[continent];
+    return nats_url === undefined ? credentials : printProbeCredentials({ ...parseProbeCredentials(credentials), nats_url });
   };
   const targets: Target[] = [];
   const running = new Set<{ readonly close: () => Promise<void> }>();
@@ -156,7 +170,7 @@ export const createNetwork = async ({ busVia, services, baseUrl }: NetworkOption
       await transaction`update probes set allowed_cidrs = ${loopback} where id = ${probe.id}`;
       return probe;
     });
-    return { ...made, name, continent, folder: join(folder, made.id) };
+    return { ...made, credentials: near(continent, made.credentials), name, continent, folder: join(folder, made.id) };
   };
   const startProbe: Network['startProbe'] = async (made, more = {}) => {
     const { ear = false, url, allow = loopback.join() } = more;
@@ -216,7 +230,10 @@ export const createNetwork = async ({ busVia, services, baseUrl }: NetworkOption
       return target;
     },
     revokeProbe: (id) => sql.begin((transaction) => identities.revokeProbe(transaction, id)),
-    rotateProbe: async (made) => ({ ...made, ...(await sql.begin((transaction) => identities.rotateProbe(transaction, made.id))) }),
+    rotateProbe: async (made) => {
+      const { credentials } = await sql.begin((transaction) => identities.rotateProbe(transaction, made.id));
+      return { ...made, credentials: near(made.continent, credentials) };
+    },
     addProbe: async (continent, name, more = {}) => {
       const made = await makeProbe(continent, name);
       const probe = await startProbe(made, more);
@@ -273,6 +290,8 @@ export const createNetwork = async ({ busVia, services, baseUrl }: NetworkOption
       // Without a limit it waits for ever where a server was killed while a connection was being made.
       await sql.end({ timeout: 5 });
       await database.drop();
+      if (services.nats.settings) await deleteStreams(own);
+      forgetAccount(own);
       await rm(folder, { recursive: true, force: true });
     },
   };

@@ -109,10 +109,10 @@ export const startOwnBus = async ({
     if (layout) await appendFile(conf, layout(index, routes));
     else if (count > 1) {
       const all = routes.map((route) => `nats://127.0.0.1:${route}`).join(', ');
-      // The last server_name in the file is the one that counts.
+      // The last server_name in the file is the one that counts. Not advertised: whoever comes through a relay is told no way past it.
       await appendFile(
         conf,
-        `server_name: node-${index}\nserver_tags: ["node:${index}", "${everyNode}"]\ncluster { name: own, listen: "127.0.0.1:${routes[index]}", routes: [${all}] }\n`,
+        `server_name: node-${index}\nserver_tags: ["node:${index}", "${everyNode}"]\ncluster { name: own, listen: "127.0.0.1:${routes[index]}", routes: [${all}], no_advertise: true }\n`,
       );
     }
     let child: Child | undefined;

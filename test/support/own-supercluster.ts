@@ -55,7 +55,7 @@ export const startSupercluster = async (plans: readonly ClusterPlan[]): Promise<
       });
     return `server_name: ${own}-${at}
 server_tags: ["cluster:${own}"]
-cluster { name: ${own}, listen: "127.0.0.1:${routes[index]}", routes: [${beside.join(', ')}] }
+cluster { name: ${own}, listen: "127.0.0.1:${routes[index]}", routes: [${beside.join(', ')}], no_advertise: true }
 gateway { name: ${own}, listen: "127.0.0.1:${gateways[index]}", gateways: [${others.join(', ')}] }
 `;
   };

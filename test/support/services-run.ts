@@ -14,6 +14,7 @@ import { freePort } from '../../deploy/local/ports.ts';
 import { endLeftPostgres, isPostgresReady, preparePostgres } from '../../deploy/local/postgres.ts';
 import { findPostgresPackage } from '../../deploy/local/postgres-binaries.ts';
 import { findProcess } from '../../deploy/local/processes.ts';
+import type { Continent } from '../../shared/base/continents.ts';
 import { type BusIdentity, createBusIdentity } from '../../shared/bus/bus-identity.ts';
 import { needsEngine, type Way, wayToServices } from './services-way.ts';
 
@@ -26,6 +27,10 @@ export type Services = {
     readonly url: string;
     readonly version: readonly [number, number, number];
     readonly identity: BusIdentity;
+    /** What coordinators are to be set to besides, where it is a bus of several servers. */
+    readonly settings?: Readonly<Record<string, string>>;
+    /** Where probes of a continent dial it, if not where everybody does. */
+    readonly near?: Readonly<Partial<Record<Continent, string>>>;
   };
 };
 

@@ -4,9 +4,20 @@ import postgres from 'postgres';
 import { inject } from 'vitest';
 import { createAccountIdentity } from '../../shared/bus/bus-identity.ts';
 import { dialOnce } from '../../shared/bus/dialling.ts';
+import { eventually } from './eventually.ts';
 import type { Services } from './services-run.ts';
 
 export { freePort } from '../../deploy/local/ports.ts';
+
+let ofThisFile: Services | undefined;
+
+/** From now on this file's tests have these instead of those of the run. */
+export const bringServices = (services: Services): void => {
+  ofThisFile = services;
+};
+
+/** Those that the tests of this file are to use. */
+export const servicesHere = (): Services => ofThisFile ?? inject('services');
 
 /** Whether this machine has the servers as programs; a run on containers has not, and tests of the programs themselves have nothing to test. */
 export const hasBinaries = (): boolean => inject('services').from === 'binaries';
@@ -20,7 +31,7 @@ const admin = (services: Services) => {
 };
 
 /** A new database with the schema of today, as empty as after the migrations. */
-export const createDatabase = async (services: Services = inject('services')): Promise<TestDatabase> => {
+export const createDatabase = async (services: Services = servicesHere()): Promise<TestDatabase> => {
   const name = `test_${randomBytes(8).toString('hex')}`;
   const sql = admin(services);
   try {
@@ -50,6 +61,14 @@ export type TestAccount = {
   readonly systemCredentials: string;
 };
 
+/** Of this file, until their streams are deleted. */
+const accounts = new Set<TestAccount>();
+
+export const accountsHere = (): readonly TestAccount[] => [...accounts];
+
+/** Whoever was the last to need it. */
+export const forgetAccount = (account: TestAccount): void => void accounts.delete(account);
+
 /** Asks the server's resolver to take an account JWT: a new account, or revocations. @throws when it refuses. */
 export const pushAccount = async (url: string, systemCredentials: string, accountJwt: string): Promise<void> => {
   const bus = await dialOnce({ url, credentials: systemCredentials }, { reconnect: false });
@@ -61,11 +80,16 @@ export const pushAccount = async (url: string, systemCredentials: string, accoun
   }
 };
 
-export const createAccount = async (services: Services = inject('services')): Promise<TestAccount> => {
+export const createAccount = async (services: Services = servicesHere()): Promise<TestAccount> => {
   const { url, identity } = services.nats;
-  const made = createAccountIdentity(identity.operatorSeed, `test-${randomBytes(4).toString('hex')}`, Date.now());
-  await pushAccount(url, identity.systemCredentials, made.accountJwt);
-  return { url, ...made, operatorSeed: identity.operatorSeed, systemCredentials: identity.systemCredentials };
+  const { operatorSeed, systemCredentials } = identity;
+  const made = createAccountIdentity(operatorSeed, `test-${randomBytes(4).toString('hex')}`, Date.now());
+  const push = async (): Promise<true> => pushAccount(url, systemCredentials, made.accountJwt).then(() => true);
+  // Where a server is killed every while, the one that was asked may be.
+  await (services.nats.settings ? eventually(push) : push());
+  const account = { url, ...made, operatorSeed, systemCredentials };
+  accounts.add(account);
+  return account;
 };
 
 /** The part of a coordinator's environment that says which database and which bus it works on. */

@@ -57,7 +57,7 @@ const createLane = (delayMs: () => number) => {
   };
 };
 
-/** `target` may become known, or another, later. */
+/** `target` may become known, or another, later; of several addresses with commas, each call gets the next. */
 export const createTcpProxy = async (target: string | (() => string), options: TcpProxyOptions = {}): Promise<TcpProxy> => {
   const targetNow = (): string => (typeof target === 'string' ? target : target());
   const rewrite = options.rewrite ?? ((data: Buffer) => data);
@@ -111,7 +111,8 @@ export const createTcpProxy = async (target: string | (() => string), options: T
       return;
     }
     from.setNoDelay(true);
-    const { hostname, port } = new URL(targetNow());
+    const addresses = targetNow().split(',');
+    const { hostname, port } = new URL(addresses[calls % addresses.length] ?? '');
     const to = dial({ host: hostname, port: Number(port), noDelay: true });
     const pair: Pair = { from, to, isFrozen: false };
     pairs.add(pair);
@@ -124,7 +125,7 @@ export const createTcpProxy = async (target: string | (() => string), options: T
   const { port } = address;
 
   const through = (url: string): string => {
-    const there = new URL(url);
+    const there = new URL(url.split(',')[0] ?? '');
     there.hostname = '127.0.0.1';
     there.port = String(port);
     return there.pathname === '/' && !url.endsWith('/') ? there.href.replace(/\/$/, '') : there.href;

@@ -5,6 +5,7 @@ import { type Key, keyFromSeed, parseCredentials } from '../../shared/bus/identi
 import { type Bus, connectBus } from '../../shared/bus/nats.ts';
 import { signatureOf } from '../../shared/bus/signature.ts';
 import { inboxOf, partitionOf, subjects } from '../../shared/bus/subjects.ts';
+import { eventually } from './eventually.ts';
 import { type MadeProbe, testLog } from './network.ts';
 
 export type Said = { readonly seq: number; readonly at: number; readonly outcome: 'ok' | 'fail' } & { readonly [more: string]: unknown };
@@ -51,7 +52,8 @@ export const speakAs = async (made: MadeProbe): Promise<Voice> => {
         ...result,
       }));
       const body = JSON.stringify({ v: 1, probe: made.id, generation, partition, after, results: full, ...more });
-      await shout(subjects.result(made.continent, partition, made.id), body);
+      // Said again where nobody answered, as a probe does: a stream may be without a leader for a while.
+      await eventually(() => shout(subjects.result(made.continent, partition, made.id), body).then(() => true));
     },
   };
 };
