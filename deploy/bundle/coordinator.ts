@@ -54,11 +54,33 @@ const inTheirPlaces = (places: ReadonlyMap<string, string>): Plugin => ({
   },
 });
 
+/**
+ * Modules of Node are required, not imported: an import of a name that an older Node lacks would end it with a stack, before the words at the head of the
+ * file have run.
+ */
+const requiredOfNode: Plugin = {
+  name: 'required of node',
+  setup: ({ onResolve, onLoad }) => {
+    onResolve({ filter: /^node:/ }, ({ path, namespace, kind }) =>
+      namespace === 'of-node' || kind === 'require-call' ? { path, external: true } : { path, namespace: 'of-node' },
+    );
+    onLoad({ filter: /.*/, namespace: 'of-node' }, ({ path }) => ({
+      contents: `module.exports = require(${JSON.stringify(path)});`,
+      loader: 'js',
+    }));
+  },
+};
+
 /** Packages written for require() find it, and where they lie, as in any module of theirs. */
 const head = [
   `// Antipode ${version}: antipode-coordinator.mjs`,
   "import { createRequire as createRequireOfAntipode } from 'node:module';",
   'const require = createRequireOfAntipode(import.meta.url);',
+  'if (parseInt(process.versions.node, 10) < 26) {',
+  "  const said = ['antipode-coordinator needs Node 26; this is Node', process.versions.node];",
+  "  process.stderr.write(said.join(' ') + '.\\nA newer one is at https://nodejs.org/en/download\\n');",
+  '  process.exit(1);',
+  '}',
   'const __filename = import.meta.filename, __dirname = import.meta.dirname;',
 ].join('\n');
 
@@ -69,7 +91,8 @@ export const bundleCoordinator = async (): Promise<string> => {
     bundle: true,
     write: false,
     platform: 'node',
-    target: 'node26',
+    // What an older Node cannot even read is written otherwise, so that it comes to the words at the head.
+    target: 'node20',
     format: 'esm',
     minify: true,
     // What stands in logs are names of errors and of classes.
@@ -77,7 +100,7 @@ export const bundleCoordinator = async (): Promise<string> => {
     charset: 'utf8',
     legalComments: 'inline',
     banner: { js: head },
-    plugins: [inTheirPlaces(await inPlaces())],
+    plugins: [requiredOfNode, inTheirPlaces(await inPlaces())],
     logLevel: 'silent',
   });
   const text = outputFiles[0]?.text;

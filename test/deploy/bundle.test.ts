@@ -10,6 +10,7 @@ import { migrationNames } from '../../coordinator/store/migration-files.ts';
 import { bundleCoordinator } from '../../deploy/bundle/coordinator.ts';
 import { startChildProgram } from '../support/child-program.ts';
 import { testSecretKey } from '../support/people.ts';
+import { runProgram } from '../support/programs.ts';
 import { createAccount, environmentOf, freePort } from '../support/services.ts';
 
 /** The coordinator as one file, in a folder with nothing else, on a database that nobody has been in. */
@@ -54,6 +55,18 @@ test.each(downloadNames)('%s is the same each time it is made', async (name) => 
 });
 
 describe('the coordinator as one file', () => {
+  test('refuses an older Node in words, and imports nothing that it would stumble over before', async () => {
+    const older = `--import=data:text/javascript,Object.defineProperty(process,'versions',{value:{...process.versions,node:'24.1.0'}})`;
+    const said = await runProgram([process.execPath, older, join(folder, 'antipode-coordinator.mjs')]);
+    expect(said).toEqual({
+      code: 1,
+      out: '',
+      err: expect.stringMatching(/^antipode-coordinator needs Node 26; this is Node 24\.1\.0\.\n/),
+    });
+    const imported = [...text.matchAll(/^import ?.* ?from ?["'](.+?)["'];?$/gm)].map(([, from]) => from);
+    expect(imported).toEqual(['node:module']);
+  });
+
   test('is the same each time it is made', async () => {
     const again = await bundleCoordinator();
     expect(sumOf(again)).toBe(sumOf(text));
