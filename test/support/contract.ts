@@ -38,13 +38,18 @@ const codeFaults = (json: Record<string, unknown>, body: unknown): readonly stri
   return typeof code === 'string' && promisedCodes(json).includes(code) ? [] : [`the code ${String(code)} is not promised`];
 };
 
+/** A media type without its parameters. */
+const essenceOf = (type: string): string => type.split(';', 1)[0] ?? '';
+
 const contentFaults = (response: Response, { headers, text }: Heard): readonly string[] => {
-  const json = isRecord(response.content?.['application/json']) ? response.content['application/json'] : undefined;
-  if (!json) return text === '' ? [] : ['there is a body where none is described'];
+  const content = response.content ?? {};
+  if (Object.keys(content).length === 0) return text === '' ? [] : ['there is a body where none is described'];
   const type = headers.get('content-type') ?? '';
-  if (type.split(';')[0] !== 'application/json') return [`the media type is ${type}`];
+  const described = Object.entries(content).find(([name]) => essenceOf(name) === essenceOf(type))?.[1];
+  if (!isRecord(described)) return [`the media type is ${type}`];
+  if (essenceOf(type) !== 'application/json') return bodyFaults(described.schema, text);
   const body: unknown = JSON.parse(text);
-  return [...bodyFaults(json.schema, body), ...codeFaults(json, body)];
+  return [...bodyFaults(described.schema, body), ...codeFaults(described, body)];
 };
 
 /** Everything about an answer that the document does not describe; empty when all is well. */

@@ -6,6 +6,7 @@ import { createLive } from '../../../coordinator/metrics/live.ts';
 import { createSeen } from '../../../coordinator/metrics/seen.ts';
 import { emptyUnit, type Unit } from '../../../coordinator/store/commit.ts';
 import { createLog } from '../../../shared/base/log.ts';
+import { contractFaults } from '../../support/contract.ts';
 import { debianProgram } from '../../support/debian.ts';
 import { eventually } from '../../support/eventually.ts';
 import { ownDatabase } from '../../support/own-database.ts';
@@ -184,7 +185,9 @@ describe('a coordinator with METRICS_PORT', () => {
     const ask = (token: string) => fetch(`${url}/api/v1/metrics`, { headers: { authorization: `Bearer ${token}` } });
     const answer = await ask(house.viewer.read);
     expect([answer.status, answer.headers.get('content-type')]).toEqual([200, 'text/plain; version=0.0.4; charset=utf-8']);
-    expect(await answer.text()).toContain('antipode_monitors_left_out 0\n');
+    const text = await answer.text();
+    expect(text).toContain('antipode_monitors_left_out 0\n');
+    expect(contractFaults('getMetrics', { status: answer.status, headers: answer.headers, text })).toEqual([]);
     expect((await ask('svc_nobody')).status).toBe(401);
     expect((await fetch(`${url}/api/v1/metrics`, { method: 'DELETE' })).status).toBe(405);
   });
