@@ -1,4 +1,5 @@
 import stringWidth from 'string-width';
+import { createRecentCache } from '../base/recent-cache.ts';
 
 /** How things look on a terminal: colours that mean something, and texts of strangers made harmless. */
 
@@ -24,11 +25,26 @@ export const harmless = (text: string): string =>
 
 const segmenter = new Intl.Segmenter();
 
+/** What takes a column for each sign: beside ASCII the marks that we write ourselves. */
+const narrow = /^[\x20-\x7e–…]*$/;
+
+/** A table asks for the width of each of its texts several times. */
+const widths = createRecentCache<string, number>(20_000);
+
+const measured = (text: string): number => {
+  const known = widths.find(text);
+  if (known !== undefined) return known;
+  const width = stringWidth(text);
+  widths.keep(text, width);
+  return width;
+};
+
 /** How many columns a text takes. */
-export const widthOf = (text: string): number => (ascii.test(text) ? text.length : stringWidth(text));
+export const widthOf = (text: string): number => (narrow.test(text) ? text.length : measured(text));
 
 export const cut = (text: string, width: number): string => {
   if (widthOf(text) <= width) return text;
+  if (narrow.test(text)) return `${text.slice(0, Math.max(0, width - 1))}…`;
   let kept = '';
   let used = 0;
   for (const { segment } of segmenter.segment(text)) {

@@ -2,8 +2,9 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { statSync } from 'node:fs';
 import { downloaded, machineNode } from '../support/programs.ts';
-import { type Bench, interleaved } from './figure.ts';
-import { cores, memoryOf, pinned, stop } from './processes.ts';
+import { serveMonitors } from './clients/many.ts';
+import { type Bench, type Figure, interleaved } from './figure.ts';
+import { cores, cpuOfEnded, find, memoryOf, pinned, stop } from './processes.ts';
 
 const node = machineNode() ?? process.execPath;
 
@@ -33,6 +34,42 @@ const atRest = async (command: readonly string[], input: string): Promise<number
   return memory;
 };
 
+const rows = 10_000;
+const mostRowsMs = 1_000;
+
+/** What a command that ends takes of a core, user and system, in milliseconds. */
+const cpuFor = async (command: readonly string[], env: NodeJS.ProcessEnv): Promise<number> => {
+  const before = cpuOfEnded(process.pid);
+  const [program, ...given] = pinned(cores.subject, command);
+  const [code] = await once(spawn(program, given, { stdio: 'ignore', env }), 'exit');
+  if (code !== 0) throw new Error(`${command.join(' ')} ended with ${code}`);
+  return cpuOfEnded(process.pid) - before;
+};
+
+/** A list of so many, as JSON in a pipe and as a table on a terminal, which `script` plays. */
+const longLists = async (cli: string, say: (progress: string) => void): Promise<readonly Figure[]> => {
+  const service = await serveMonitors(rows);
+  const env = { PATH: process.env.PATH, ANTIPODE_URL: service.url, ANTIPODE_TOKEN: 'svc_bench' };
+  const line = [node, cli, 'monitors', 'list', '--all'];
+  const script = find('script');
+  const ways = {
+    JSON: () => cpuFor([...line, '--json'], env),
+    'a table': () => (script === undefined ? Promise.resolve(Number.NaN) : cpuFor([script, '-qec', line.join(' '), '/dev/null'], env)),
+  };
+  try {
+    return Object.entries(await interleaved(ways, 5, say)).map(([way, took]) => ({
+      what: `CPU for ${rows.toLocaleString('en')} monitors as ${way}`,
+      ours: Number.isNaN(took) ? 'not measured: there is no script(1) here' : `${took.toFixed(0)} ms`,
+      against: 'no peer: a plain limit',
+      ratio: null,
+      goal: `≤ ${mostRowsMs} ms`,
+      holds: Number.isNaN(took) ? null : took <= mostRowsMs,
+    }));
+  } finally {
+    service.close();
+  }
+};
+
 /** The two downloads: size, start-up against a Node that does nothing, memory of the assistant server. */
 export const clients: Bench = {
   name: 'clients',
@@ -50,6 +87,7 @@ export const clients: Bench = {
         9,
         say,
       );
+      const lists = await longLists(cli, say);
       const memory = await interleaved(
         {
           node: () => atRest([node, '-e', 'process.stdin.resume(); console.log(1)'], ''),
@@ -81,6 +119,7 @@ export const clients: Bench = {
         row('start to end of antipode --version', starts.antipode, starts['node -e 0'], 'ms', 2),
         row('start to end of antipode-mcp without input', starts['antipode-mcp'], starts['node -e 0'], 'ms', 3),
         row('memory of antipode-mcp after the handshake', memory['antipode-mcp'], memory.node, 'MiB', 2),
+        ...lists,
       ];
     } finally {
       remove();
