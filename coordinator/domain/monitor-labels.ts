@@ -32,7 +32,7 @@ const noTag = (text: string): Refusal =>
 
 const tagFrom = (text: string): string => {
   const tag = oneLine(text, () => noTag(text), 'tags').toLowerCase();
-  if (tag.length > longestTag || unfit.test(tag)) throw noTag(tag);
+  if ([...tag].length > longestTag || unfit.test(tag)) throw noTag(tag);
   return tag;
 };
 

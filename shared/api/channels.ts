@@ -6,7 +6,7 @@ import { nullableString, page, pageQuery } from './pagination.ts';
 /** Who is told of outages, how, and when. */
 
 const Hours = object('ChannelHours', {
-  zone: maybe(string({ maxLength: 64 }), { description: "An IANA time zone; null means the organisation's." }),
+  zone: maybe(string({ minLength: 1, maxLength: 64 }), { description: "An IANA time zone; null means the organisation's." }),
   spans: array(
     object('ChannelSpan', {
       days: array(integer({}, { minimum: 1, maximum: 7 }), { minItems: 1, maxItems: 7, description: '1 is Monday.' }),
@@ -59,7 +59,7 @@ const wait = integer({}, { minimum: 0, maximum: 86_400 });
 
 const ChannelIn = object('ChannelIn', {
   kind: string(),
-  name: maybe(string()),
+  name: maybe(string({ minLength: 1 })),
   config: dict({ description: 'What its kind asks for: the object `…ChannelConfig` that begins with the name of the kind.' }),
   enabled: optional(boolean(), true),
   covers: optional(literal(['all', 'chosen']), 'all'),
@@ -74,7 +74,7 @@ const ChannelIn = object('ChannelIn', {
 const ChannelPatch = object(
   'ChannelPatch',
   {
-    name: maybe(string()),
+    name: maybe(string({ minLength: 1 })),
     config: maybe(dict(), { description: 'The whole of it. `***` keeps a secret, as long as its host stays.' }),
     enabled: maybe(boolean()),
     covers: maybe(literal(['all', 'chosen'])),

@@ -26,7 +26,9 @@ export const listEvents = operation({
   description:
     'Oldest first, of the last 90 days. Ask again with `after` as it was answered, now or later, and you are told of everything that came since, each once, whatever happens at the same time. An event is told as soon as everything before it is certain. After the service was restored from a backup an older `after` is refused: begin without one.',
   query: {
-    after: maybe(string(), { description: 'The `after` of the answer before; without it the list begins with the oldest.' }),
+    after: maybe(string({ minLength: 1 }), {
+      description: 'The `after` of the answer before; without it the list begins with the oldest.',
+    }),
     monitor: maybe(uuid(), { description: 'Only events of this monitor.' }),
     limit: pageQuery.limit,
   },

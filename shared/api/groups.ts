@@ -26,7 +26,7 @@ export const GroupOut = object('GroupOut', {
 const GroupPage = page('GroupPage', GroupOut);
 
 const GroupIn = object('GroupIn', {
-  name: string(),
+  name: string({ minLength: 1 }),
   description: maybe(string()),
   external_id: maybe(string(), {
     description: 'What your program calls it by, up to 200 characters. Where a group has it already, that one is changed.',
@@ -36,7 +36,7 @@ const GroupIn = object('GroupIn', {
 const GroupPatch = object(
   'GroupPatch',
   {
-    name: maybe(string()),
+    name: maybe(string({ minLength: 1 })),
     description: maybe(string(), { description: 'An empty one takes it away; null leaves it.' }),
     external_id: maybe(string(), { description: 'An empty one takes it away.' }),
   },

@@ -42,10 +42,10 @@ const MaintenancePage = page('MaintenancePage', MaintenanceOut);
 const mostIds = { maxItems: mostIdsIn.largeBody };
 
 const MaintenanceIn = object('MaintenanceIn', {
-  name: maybe(string()),
+  name: maybe(string({ minLength: 1 })),
   starts_at: moment(local),
   ends_at: moment(local),
-  rrule: maybe(string(), { description: 'An RFC 5545 RRULE value without DTSTART; occurrences keep the local time.' }),
+  rrule: maybe(string({ minLength: 1 }), { description: 'An RFC 5545 RRULE value without DTSTART; occurrences keep the local time.' }),
   monitors: optional(array(uuid(), mostIds), []),
   groups: optional(array(uuid(), mostIds), []),
 });
@@ -141,7 +141,7 @@ export const previewMaintenanceWindow = operation({
   query: {
     starts_at: moment(local),
     ends_at: moment(local),
-    rrule: maybe(string(), { description: 'An RFC 5545 RRULE value without DTSTART.' }),
+    rrule: maybe(string({ minLength: 1 }), { description: 'An RFC 5545 RRULE value without DTSTART.' }),
     window: maybe(uuid(), { description: 'The window that would be changed so: the preview is by its clock.' }),
   },
   response: object('MaintenancePreviewOut', ahead),

@@ -164,7 +164,7 @@ export const createMonitor = operation({
   access: 'write',
   summary: 'Create a monitor',
   description:
-    'A heartbeat monitor gets a token of its own, which stands on its page in the web interface and never in an answer. With an `external_id` that a monitor has already, that one is changed to what is sent and answered with 200: target, name, interval, config, group, `affects_group_status` and tags that are not sent stay as they are, and the type must be the same.',
+    'A new monitor is checked from the start: updateMonitor pauses it, and an `enabled` that is sent here is ignored. A heartbeat monitor gets a token of its own, which stands on its page in the web interface and never in an answer. With an `external_id` that a monitor has already, that one is changed to what is sent and answered with 200: target, name, interval, config, group, `affects_group_status` and tags that are not sent stay as they are, and the type must be the same.',
   body: MonitorIn,
   response: MonitorOut,
   success: 201,

@@ -20,7 +20,7 @@ export const pageQuery = {
     integer({ ge: pageSize.least, le: pageSize.most }, { description: 'How many items the page may hold.' }),
     pageSize.default,
   ),
-  cursor: maybe(string(), {
+  cursor: maybe(string({ minLength: 1 }), {
     description: 'The `next_cursor` of the page before, as it is: it is good for this list with these filters alone, and has no end.',
   }),
 };

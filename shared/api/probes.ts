@@ -27,7 +27,7 @@ export const ProbeInvitationMadeOut = object('ProbeInvitationMadeOut', {
 
 /** What an invitation says of the probe that is to be. */
 export const invited = {
-  name: string(),
+  name: string({ minLength: 1 }),
   continent: string({ pattern: `^(?:${continents.join('|')})$`, description: 'Where it stands, such as `Europe` or `North America`.' }),
 };
 

@@ -58,7 +58,7 @@ const languages = literal(['en', 'de', 'fr', 'es'], language);
 const accessKinds = literal(['public', 'password', 'link'], access);
 
 const StatusPageIn = object('StatusPageIn', {
-  name: string(),
+  name: string({ minLength: 1 }),
   slug: string({ description: 'The last part of its address: small letters, digits and dashes between them.' }),
   description: maybe(string()),
   enabled: optional(boolean(), true),
@@ -68,7 +68,7 @@ const StatusPageIn = object('StatusPageIn', {
 const StatusPagePatch = object(
   'StatusPagePatch',
   {
-    name: maybe(string()),
+    name: maybe(string({ minLength: 1 })),
     slug: maybe(string()),
     description: maybe(string(), { description: 'An empty one takes the old one away.' }),
     enabled: maybe(boolean(), { description: 'A page that is not enabled answers as if it did not exist.' }),
@@ -92,17 +92,17 @@ const StatusPageOrderIn = object('StatusPageOrderIn', {
 
 const StatusPageMonitorIn = object('StatusPageMonitorIn', {
   monitor: uuid(),
-  display_name: maybe(string(), { description: 'The name of the monitor when not given.' }),
+  display_name: maybe(string({ minLength: 1 }), { description: 'The name of the monitor when not given.' }),
   position: maybe(integer({}, { minimum: 0, maximum: 1_000_000 }), { description: 'At the end when not given.' }),
 });
 
 const StatusPageGroupIn = object('StatusPageGroupIn', {
   group: uuid(),
-  display_name: maybe(string(), { description: 'The name of the group when not given.' }),
+  display_name: maybe(string({ minLength: 1 }), { description: 'The name of the group when not given.' }),
   monitors: optional(boolean({ description: 'False publishes the heading alone; its monitors are then offered.' }), true),
 });
 
-const StatusPageRowPatch = object('StatusPageRowPatch', { display_name: string() });
+const StatusPageRowPatch = object('StatusPageRowPatch', { display_name: string({ minLength: 1 }) });
 
 const pageId = { page_id: uuid() };
 

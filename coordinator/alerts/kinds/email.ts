@@ -109,7 +109,7 @@ export const email: ChannelKind = {
       label: 'Address',
       hint: 'It is told once somebody has confirmed there that it may be.',
       input: 'email',
-      pattern: /^[^\s@<>",;:\(\)\[\]\\]{1,64}@[^\s@<>",;:\(\)\[\]\\]{1,253}$/v,
+      pattern: /^[^\s@<>\x22,;:\(\)\[\]\\]{1,64}@[^\s@<>\x22,;:\(\)\[\]\\]{1,253}$/v,
       fault: 'must be one e-mail address',
     },
   },

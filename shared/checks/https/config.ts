@@ -18,7 +18,7 @@ export type Method = (typeof methods)[number];
 const headerName = z
   .string()
   .max(100)
-  .regex(/^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/);
+  .regex(/^[!#$%&'*+\-.^_\x60|~0-9A-Za-z]+$/);
 /** Visible ASCII and latin-1, as a header line can carry it; never a line break. */
 const headerValue = z
   .string()

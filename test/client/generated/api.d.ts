@@ -39,7 +39,7 @@ export interface paths {
         put?: never;
         /**
          * Create a monitor
-         * @description A heartbeat monitor gets a token of its own, which stands on its page in the web interface and never in an answer. With an `external_id` that a monitor has already, that one is changed to what is sent and answered with 200: target, name, interval, config, group, `affects_group_status` and tags that are not sent stay as they are, and the type must be the same.
+         * @description A new monitor is checked from the start: updateMonitor pauses it, and an `enabled` that is sent here is ignored. A heartbeat monitor gets a token of its own, which stands on its page in the web interface and never in an answer. With an `external_id` that a monitor has already, that one is changed to what is sent and answered with 200: target, name, interval, config, group, `affects_group_status` and tags that are not sent stay as they are, and the type must be the same.
          */
         post: operations["createMonitor"];
         delete?: never;

@@ -114,6 +114,10 @@ describe('tags', () => {
     for (const tags of wrong)
       expect(await bench.refusal(createMonitor, house.owner, { ...https, tags }), String(tags)).toBe('tags_invalid');
     expect(await bench.refusal(createMonitor, house.owner, { ...https, tags: 'shop' })).toBe('faults');
+    // Fifty signs as people count them, each of two units.
+    const signs = '\u{1f600}'.repeat(50);
+    expect((await bench.call(createMonitor, house.owner, { ...https, tags: [signs] })).tags).toEqual([signs]);
+    expect(await bench.refusal(createMonitor, house.owner, { ...https, tags: [`${signs}x`] })).toBe('tags_invalid');
   });
 });
 

@@ -146,7 +146,44 @@ test('every field of every kind of channel is one too, with a pattern that other
   }
 });
 
-test('every pattern is written with what all languages read: no octal zero, no \\u, nothing that looks ahead or behind', () => {
+/** What may be sent as nothing at all, and what that means. Any other text says in the document that it must not be empty. */
+const mayBeEmpty: Readonly<Record<string, string>> = {
+  svc_session: 'it is accepted and ignored, whatever it says',
+  text: 'no words to look for are in every monitor',
+  tag: 'no monitor has it',
+  external_id: 'no monitor has it',
+  'MonitorIn.target': 'a heartbeat has none',
+  'MonitorIn.name': 'the host of the target',
+  'MonitorIn.external_id': 'it has none',
+  'MonitorPatch.target': 'a heartbeat has none',
+  'MonitorPatch.name': 'the host of the target',
+  'MonitorPatch.external_id': 'taken away',
+  'GroupIn.description': 'it has none',
+  'GroupIn.external_id': 'it has none',
+  'GroupPatch.description': 'taken away',
+  'GroupPatch.external_id': 'taken away',
+  'MaintenancePatch.name': 'taken away',
+  'MaintenancePatch.rrule': 'it no longer repeats',
+  'StatusPageIn.description': 'it has none',
+  'StatusPagePatch.description': 'taken away',
+  'StatusPagePatch.domain': 'taken away',
+};
+
+test('a text that must not be empty says so: names, rules and cursors as well as what has a pattern', () => {
+  const empty = new Set<string>();
+  const look = (schema: unknown, place: string): void => {
+    if (!isRecord(schema)) return;
+    if (schema.type === 'string' && !['enum', 'pattern', 'minLength', 'format'].some((word) => has(schema, word))) empty.add(place);
+    for (const one of [schema.anyOf, schema.items].flat()) look(one, place);
+  };
+  for (const entry of entries) for (const { name, schema } of entry.parameters) look(schema, name);
+  for (const [name, { properties }] of Object.entries(schemas))
+    if (/(?:In|Patch|Hours|Span)$/.test(name) && isRecord(properties))
+      for (const [key, member] of Object.entries(properties)) look(member, `${name}.${key}`);
+  expect([...empty].toSorted()).toEqual(Object.keys(mayBeEmpty).toSorted());
+});
+
+test('every pattern is written with what all languages read: no octal zero, no \\u, no quote, nothing that looks ahead or behind', () => {
   const patterns = new Set<string>();
   const look = (value: unknown): void => {
     if (Array.isArray(value)) value.forEach(look);
@@ -156,7 +193,7 @@ test('every pattern is written with what all languages read: no octal zero, no \
   };
   look(document);
   expect(patterns.size).toBeGreaterThan(30);
-  expect([...patterns].filter((pattern) => /\\[0uUpPkbB]|\(\?(?!:)/.test(pattern))).toEqual([]);
+  expect([...patterns].filter((pattern) => /\\[0uUpPkbB]|["`]|\(\?(?!:)/.test(pattern))).toEqual([]);
 });
 
 test('nothing in the document has an empty description, whatever it is', () => {
