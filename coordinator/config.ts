@@ -5,9 +5,9 @@ import { readEnvironment } from '../shared/base/env.ts';
 import { postgresAddress } from '../shared/base/postgres-address.ts';
 import { parseCidr } from '../shared/base/public-addresses.ts';
 import { busFields } from '../shared/bus/bus-variables.ts';
-import { parseResolver } from '../shared/checks/dns/config.ts';
+import { parseResolver } from '../shared/checks/dns/checks-dns-config.ts';
 import { recordReaders } from './domain/own-record.ts';
-import { planNames } from './domain/plan.ts';
+import { planNames } from './domain/plan-limits.ts';
 
 /** Those beside the pool: one hears of changes, two watch whether the database is there, three are in a hurry, one does housework. */
 export const connectionsBeside = 7;

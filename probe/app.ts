@@ -5,43 +5,43 @@ import { type Clock, systemClock } from '../shared/base/clock.ts';
 import { newId } from '../shared/base/ids.ts';
 import { createLog, type Log } from '../shared/base/log.ts';
 import { makeFolder } from '../shared/base/make-folder.ts';
-import { version } from '../shared/base/version.ts';
-import { jsonOf } from '../shared/bus/message-json.ts';
-import { lookMessage, receiptMessage, type TrialAnswerMessage, type TrialMessage, trialMessage } from '../shared/bus/messages.ts';
-import type { Bus, Message } from '../shared/bus/nats.ts';
-import { createPingBus, createPingIntake, type PingBus } from '../shared/bus/ping-intake.ts';
-import { createPingRecords } from '../shared/bus/ping-records.ts';
-import { openPingSpool } from '../shared/bus/ping-spool.ts';
-import { signatureOf } from '../shared/bus/signature.ts';
-import { inboxOf, subjects } from '../shared/bus/subjects.ts';
-import type { Roster } from '../shared/checks/assignment.ts';
-import { keyIdOf } from '../shared/checks/seal.ts';
-import { openAssignments } from './checking/assignments.ts';
-import { watchBusEndpoints } from './checking/bus-endpoints.ts';
-import { createHeartbeats } from './checking/heartbeats.ts';
-import { createPingView } from './checking/ping-view.ts';
-import { createReachability } from './checking/reachability.ts';
-import { createRunner } from './checking/runner.ts';
-import { createSchedule } from './checking/schedule.ts';
+import { version } from '../shared/base/own-version.ts';
+import { jsonOf } from '../shared/bus/bus-message-json.ts';
+import { lookMessage, receiptMessage, type TrialAnswerMessage, type TrialMessage, trialMessage } from '../shared/bus/bus-messages.ts';
+import type { Bus, Message } from '../shared/bus/bus-nats.ts';
+import { createPingBus, createPingIntake, type PingBus } from '../shared/bus/bus-ping-intake.ts';
+import { createPingRecords } from '../shared/bus/bus-ping-records.ts';
+import { openPingSpool } from '../shared/bus/bus-ping-spool.ts';
+import { signatureOf } from '../shared/bus/bus-signature.ts';
+import { inboxOf, subjects } from '../shared/bus/bus-subjects.ts';
+import type { Roster } from '../shared/checks/checks-assignment.ts';
+import { keyIdOf } from '../shared/checks/checks-sealed-secrets.ts';
+import { openAssignments } from './checking/checking-assignments.ts';
+import { watchBusEndpoints } from './checking/checking-bus-endpoints.ts';
+import { createPingView } from './checking/checking-heartbeat-ping-view.ts';
+import { createHeartbeats } from './checking/checking-heartbeats.ts';
+import { createReachability } from './checking/checking-reachability.ts';
+import { createRunner } from './checking/checking-runner.ts';
+import { createSchedule } from './checking/checking-schedule.ts';
 import type { ProbeIdentity } from './checks/check.ts';
+import { createGuard } from './checks/check-guard.ts';
+import { createChecks } from './checks/check-of-each-kind.ts';
+import { chargeUncaught } from './checks/check-own-fault.ts';
+import { createOwnResolver } from './checks/check-own-resolver.ts';
 import { createUdpSockets } from './checks/dns-sockets.ts';
-import { createGuard } from './checks/guard.ts';
 import { createLookup, watchFamilies } from './checks/https-lookup.ts';
 import { createTrust } from './checks/https-trust.ts';
-import { createChecks } from './checks/index.ts';
-import { chargeUncaught } from './checks/own-fault.ts';
-import { createOwnResolver } from './checks/own-resolver.ts';
 import type { Config } from './config.ts';
-import { claimDataFolder } from './disk/data-folder.ts';
-import { healthText } from './joining/health.ts';
-import { openReceiverKeys } from './pings/keys.ts';
-import { createCorrectedClock } from './presence/corrected-clock.ts';
-import { openNetworkKnowledge } from './presence/network-knowledge.ts';
-import { openOwnCredentials } from './presence/own-credentials.ts';
-import { connectPatiently } from './presence/patient-connection.ts';
-import { createPresence } from './presence/presence.ts';
-import { createReporter } from './spool/reporter.ts';
+import { claimDataFolder } from './disk/disk-data-folder.ts';
+import { healthText } from './joining/joining-health.ts';
+import { openReceiverKeys } from './pings/receiver-keys.ts';
+import { createCorrectedClock } from './presence/presence-corrected-clock.ts';
+import { openNetworkKnowledge } from './presence/presence-network-knowledge.ts';
+import { openOwnCredentials } from './presence/presence-own-credentials.ts';
+import { connectPatiently } from './presence/presence-patient-connection.ts';
+import { createPresence } from './presence/presence-sign-of-life.ts';
 import { openSpool } from './spool/spool.ts';
+import { createReporter } from './spool/spool-reporter.ts';
 
 /**
  * One probe: everything built, in the order in which it is needed.
@@ -157,8 +157,8 @@ export const createProbe = async (config: Config, overrides: Overrides = {}): Pr
   const openPingReceiver = async (port: number) => {
     // Only a ping receiver needs node's web server, and with it some 10 MiB.
     const [{ startPingReceiver }, { createPingForwarding }] = await Promise.all([
-      import('./pings/receiver.ts'),
-      import('./pings/forwarding.ts'),
+      import('./pings/receiver-address.ts'),
+      import('./pings/receiver-forwarding.ts'),
     ]);
     const keys = await openReceiverKeys({ folder, probe: { id, organisation }, log });
     const pings = await openPingSpool(join(folder, 'beats.jsonl'), log);

@@ -46,7 +46,7 @@ export const modulesOfProbe = async (hasPingReceiver: boolean) => {
   const [{ createProbe }, { readConfig }] = await Promise.all([
     import('./app.ts'),
     import('./config.ts'),
-    hasPingReceiver ? import('./pings/receiver.ts') : undefined,
+    hasPingReceiver ? import('./pings/receiver-address.ts') : undefined,
   ]);
   return { createProbe, readConfig };
 };
@@ -109,6 +109,6 @@ export const runProbe = async (): Promise<void> => {
   }
 };
 
-// The first local start reads this file only to compile it, and in one file with everything else `program.ts` begins. Nothing waits at the top:
+// The first local start reads this file only to compile it, and in one file with everything else `probe-program.ts` begins. Nothing waits at the top:
 // such a file could not be made of it.
 if (import.meta.main) void runProbe();

@@ -35,28 +35,28 @@ const walls: Readonly<Record<string, readonly string[]>> = {
   // Writes the mails of accounts, and sends whatever else goes out by mail.
   'coordinator/mail': ['coordinator/access', 'coordinator/store', 'coordinator/domain', 'shared/actor', 'shared/base'],
   'coordinator/alerts': [...coordinatorGround, 'coordinator/house', 'coordinator/mail', 'coordinator/outgoing'],
-  'coordinator/alerts/kinds': ['coordinator/alerts/told.ts', 'shared/base'],
+  'coordinator/alerts/kinds': ['coordinator/alerts/alert-told.ts', 'shared/base'],
   'coordinator/probes': [...coordinatorGround, 'coordinator/house'],
   'coordinator/metrics': [...coordinatorGround, 'coordinator/house', 'coordinator/probes'],
   'coordinator/partition': [...coordinatorGround, 'coordinator/house', 'coordinator/probes', 'coordinator/alerts'],
   'coordinator/pings': [...coordinatorGround, 'coordinator/house', 'coordinator/probes', 'coordinator/partition'],
   // What the world reads, from memory.
   'coordinator/publishing': ['coordinator/access', 'coordinator/store', 'coordinator/domain', 'shared/actor', 'shared/base'],
-  'coordinator/faces': [...faceGround, 'coordinator/publishing/own-record.ts'],
+  'coordinator/faces': [...faceGround, 'coordinator/publishing/publishing-own-record.ts'],
   // Its page shows each operation as a command as well, and the numbers of each plan; its document what each kind of channel takes.
   'coordinator/faces/rest': [
-    ...[...faceGround, 'coordinator/domain/plan.ts', 'coordinator/alerts/kinds.ts', 'coordinator/alerts/kinds/kind.ts'],
-    ...['shared/client/command-table.ts', 'shared/client/help.ts'],
+    ...['coordinator/domain/plan-limits.ts', 'coordinator/alerts/channel-kinds.ts', 'coordinator/alerts/kinds/channel-kind.ts'],
+    ...['shared/client/client-command-table.ts', 'shared/client/client-help.ts', ...faceGround],
   ],
   // Strangers see nothing of the account's pages: no operation, no session; only how HTML is made, and what reads a cookie and an origin.
   'coordinator/faces/status': [
-    ...['coordinator/faces/web/html.ts', 'coordinator/faces/web/cookies.ts', 'coordinator/faces/web/same-origin.ts'],
+    ...['coordinator/faces/web/web-html.ts', 'coordinator/faces/web/web-cookies.ts', 'coordinator/faces/web/web-same-origin.ts'],
     ...['coordinator/publishing', 'coordinator/domain/public-page.ts', 'coordinator/domain/status-page.ts', 'shared/base'],
   ],
   // Assistants get from REST only how a body is bounded and how a failure is answered, and from signing in what a challenge says.
   'coordinator/faces/assistant': [
-    ...['coordinator/faces/rest/body.ts', 'coordinator/faces/rest/errors.ts', 'coordinator/faces/rest/server-options.ts'],
-    ...['coordinator/faces/oauth/resource.ts', 'shared/assistants', ...faceGround],
+    ...['coordinator/faces/rest/rest-body.ts', 'coordinator/faces/rest/rest-errors.ts', 'coordinator/faces/rest/rest-server-options.ts'],
+    ...['coordinator/faces/oauth/oauth-resource.ts', 'shared/assistants', ...faceGround],
   ],
   'coordinator/backups': ['coordinator/store', 'shared/base'],
   // A bus is made before there is a house.
@@ -131,7 +131,7 @@ const isInside = (file: string, room: string): boolean => file === room || file.
 describe('the house', () => {
   test('has the rooms that the walls name, and no room without walls', () => {
     const strangers = files.filter(
-      (file) => !roomOf(file) && !isInside(file, 'deploy') && !isInside(file, 'test') && !/^(coordinator|probe)\/[a-z]+\.ts$/.test(file),
+      (file) => !roomOf(file) && !isInside(file, 'deploy') && !isInside(file, 'test') && !/^(coordinator|probe)\/[a-z-]+\.ts$/.test(file),
     );
     expect(strangers).toEqual([]);
   });
@@ -144,7 +144,7 @@ describe('the house', () => {
       const allowed = room ? [room, ...(walls[room] ?? [])] : (sides[file.split('/')[0] ?? ''] ?? []);
       for (const target of importsOf(file)) {
         // The one thing at the top that code reads is the manifest, for its version.
-        const isManifest = file === 'shared/base/version.ts' && target === 'package.json';
+        const isManifest = file === 'shared/base/own-version.ts' && target === 'package.json';
         if (!isManifest && !allowed.some((door) => isInside(target, door))) breaches.push(`${file} imports ${target}`);
       }
     }
@@ -169,7 +169,7 @@ describe('the house', () => {
       .filter((file) => !isInside(file, 'test') && !isInside(file, 'deploy'))
       .flatMap((file) =>
         importsOf(file)
-          .filter((target) => /^(coordinator|probe)\/(app|main)\.ts$/.test(target) && !/^(coordinator|probe)\/[a-z]+\.ts$/.test(file))
+          .filter((target) => /^(coordinator|probe)\/(app|main)\.ts$/.test(target) && !/^(coordinator|probe)\/[a-z-]+\.ts$/.test(file))
           .map((target) => `${file} imports ${target}`),
       );
     expect(breaches).toEqual([]);
@@ -177,7 +177,7 @@ describe('the house', () => {
 
   test('keeps one operation from importing another', () => {
     const handlers = new Set(
-      ['handlers.ts', 'handlers-of-the-operator.ts']
+      ['operation-handlers.ts', 'operation-handlers-of-the-operator.ts']
         .flatMap((table) => importsOf(`coordinator/operations/${table}`))
         .filter((file) => /^coordinator\/operations\/[^/]+\//.test(file)),
     );
@@ -236,9 +236,9 @@ describe('the house', () => {
     const calls =
       /\bfetch\(|\b(?:http|https|net|tls)\.(?:request|get|connect|createConnection)\(|'undici'|getBuiltinModule\('node:(?:https|net|tls)'\)|\btellHeartbeat\(/;
     const callers = files.filter((file) => isInside(file, 'coordinator') && !file.includes('/assets/') && calls.test(code(file)));
-    const rooms = callers.map((file) => file.replace('coordinator/', ''));
-    // `backups/heartbeat.ts`: the operator's own heartbeat, told by a command of the operator's.
-    expect(rooms).toEqual(['alerts/send.ts', 'backups/heartbeat.ts', 'outgoing/client-documents.ts', 'outgoing/connection.ts']);
+    const names = callers.map((file) => file.split('/').at(-1));
+    // `backup-heartbeat.ts`: the operator's own heartbeat, told by a command of the operator's.
+    expect(names).toEqual(['alert-sender.ts', 'backup-heartbeat.ts', 'outgoing-client-documents.ts', 'outgoing-connection.ts']);
   });
 
   test('lists the packages that it uses, and no others', () => {
@@ -286,7 +286,7 @@ describe('the house', () => {
 
   test('reads the environment in no place but the roots', () => {
     const readers = files.filter((file) => !isInside(file, 'test') && /\bprocess\.env\b/.test(source.get(file) ?? ''));
-    const allowed = /^(coordinator|probe)\/main\.ts$|^probe\/program\.ts$|^deploy\/|^shared\/client\/[a-z-]+\.ts$/;
+    const allowed = /^(coordinator|probe)\/main\.ts$|^probe\/probe-program\.ts$|^deploy\/|^shared\/client\/[a-z-]+\.ts$/;
     expect(readers.filter((file) => !allowed.test(file))).toEqual([]);
   });
 

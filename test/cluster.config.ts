@@ -1,6 +1,6 @@
 import { configDefaults, defineConfig } from 'vitest/config';
 import whole from '../vitest.config.ts';
-import type { BusForm } from './support/bus-forms.ts';
+import type { BusForm } from './support/support-bus-forms.ts';
 
 /** What cannot run on another form of the bus than its own, with the reason. */
 const onOwnBusAlone: Readonly<Record<string, string>> = {
@@ -18,8 +18,8 @@ const onForm = (name: BusForm) => ({
   test: {
     name,
     include: ['test/network/*.test.ts'],
-    exclude: [...configDefaults.exclude, ...Object.keys(onOwnBusAlone).map((file) => `test/network/${file}.test.ts`)],
-    setupFiles: ['test/support/bus-forms-setup.ts'],
+    exclude: [...configDefaults.exclude, ...Object.keys(onOwnBusAlone).map((file) => `test/network/network-${file}.test.ts`)],
+    setupFiles: ['test/support/support-bus-forms-setup.ts'],
     provide: { busForm: name },
   },
 });

@@ -7,9 +7,9 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { z } from 'zod';
-import { connect, type Sql } from '../coordinator/store/database.ts';
-import { launchBrowser, openTab } from './support/browser.ts';
-import { eventually } from './support/eventually.ts';
+import { connect, type Sql } from '../coordinator/store/store-database.ts';
+import { launchBrowser, openTab } from './support/support-browser.ts';
+import { eventually } from './support/support-eventually.ts';
 
 const root = resolve(import.meta.dirname, '..');
 const pictures = join(root, '.github/pictures');
@@ -62,7 +62,7 @@ const addYesterday = async (sql: Sql): Promise<void> => {
 };
 
 const started = (home: string): ChildProcess =>
-  spawn(process.execPath, [join(root, 'deploy/node/run.mjs'), join(root, 'deploy/local/start.ts')], {
+  spawn(process.execPath, [join(root, 'deploy/node/run.mjs'), join(root, 'deploy/local/local-start.ts')], {
     cwd: root,
     stdio: 'inherit',
     env: { ...process.env, ANTIPODE_HOME: home, PORT: '0', PROBE_ALLOW_CIDRS: '127.0.0.0/8' },

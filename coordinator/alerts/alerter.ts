@@ -1,10 +1,10 @@
 import type { Clock } from '../../shared/base/clock.ts';
 import type { Log } from '../../shared/base/log.ts';
-import { mayTell, release } from '../domain/alerting.ts';
-import { type HeldAlert, heldAlerts, releaseAlerts } from '../store/alerts.ts';
-import { coverOfMonitors } from '../store/cover.ts';
-import type { Sql } from '../store/database.ts';
-import type { Lease } from '../store/leases.ts';
+import { mayTell, release } from '../domain/incident-alerts.ts';
+import { type HeldAlert, heldAlerts, releaseAlerts } from '../store/store-alerts.ts';
+import type { Sql } from '../store/store-database.ts';
+import type { Lease } from '../store/store-leases.ts';
+import { coverOfMonitors } from '../store/store-maintenance-cover.ts';
 
 /**
  * Lets held alerts go when they are due and nothing covers the monitor (rule 25). Each coordinator does it for its own partitions, because

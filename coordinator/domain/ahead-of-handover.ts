@@ -1,11 +1,11 @@
-import type { Roster } from '../../shared/checks/assignment.ts';
-import type { MonitorState, SeenResult, Watched } from './incident-types.ts';
-import { couldHold } from './reach.ts';
-import { allRules, type Rules } from './rules.ts';
+import type { Roster } from '../../shared/checks/checks-assignment.ts';
+import { couldHold } from './continent-reach.ts';
+import { allRules, type Rules } from './decision-rules.ts';
+import type { MonitorState, SeenResult, Watched } from './decision-types.ts';
 
 /**
  * What need not wait for a hand-over (rule 4). Of a monitor that is well, and that nobody who has handed over saw failing before, an outage
- * that begins now is decided at once: all that others may still bring is that they saw it sooner, and that only dates it anew (dating.ts).
+ * that begins now is decided at once: all that others may still bring is that they saw it sooner, and that only dates it anew (incident-dating.ts).
  * What else is known of a monitor (that it failed meanwhile, that it was down before) can come out otherwise by what comes, and waits: for
  * those who could hold the monitor, because nobody else keeps anything of it. What a private probe says of its monitors waits for nobody.
  */

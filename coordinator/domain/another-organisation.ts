@@ -1,5 +1,5 @@
 import { Refusal } from '../../shared/base/refusal.ts';
-import type { PlanName } from './plan.ts';
+import type { PlanName } from './plan-limits.ts';
 
 /** So many organisations somebody owns at most who made them by themselves: plans count what is in one, not how many there are. */
 export const mostOwned = 5;

@@ -1,18 +1,18 @@
-import { dateAnew, isDoubted } from './dating.ts';
-import { failWhileDown, passWhileDown } from './down.ts';
-import { createDraft, type Draft, progress, progressLightly } from './draft.ts';
+import { withoutFuture } from './clock-set-back.ts';
+import { mayCheck } from './continent-reach.ts';
+import { beganAt, countsAs, isOfLastDown, newestOf, see, tally } from './continent-views.ts';
+import { createDraft, type Draft, progress, progressLightly } from './decision-draft.ts';
+import type { Decision, Incident, Moment, MonitorEvent, MonitorState, ProbeView, SeenResult } from './decision-types.ts';
 import { isVoid, onPing } from './heartbeat-incident.ts';
 import { dueAnew, raise } from './incident.ts';
-import type { Decision, Incident, Moment, MonitorEvent, MonitorState, ProbeView, SeenResult } from './incident-types.ts';
+import { dateAnew, isDoubted } from './incident-dating.ts';
+import { failWhileDown, passWhileDown } from './incident-down.ts';
+import { remembersOf, sightingOf, withSighting } from './incident-sightings.ts';
+import { failWhileVerifying, lapse, openWith, passWhileVerifying } from './incident-verifying.ts';
 import { allowedSilence, cover, passTime } from './ledger.ts';
-import { askAgain, askFirst } from './looks.ts';
+import { askAgain, askFirst } from './looks-to-ask.ts';
 import { onDeleted, onEdited, onPaused, onQuarantined, onResumed } from './monitor-events.ts';
-import { mayCheck } from './reach.ts';
 import { nextSample } from './sampling.ts';
-import { withoutFuture } from './set-back.ts';
-import { remembersOf, sightingOf, withSighting } from './sightings.ts';
-import { failWhileVerifying, lapse, openWith, passWhileVerifying } from './verifying.ts';
-import { beganAt, countsAs, isOfLastDown, newestOf, see, tally } from './views.ts';
 
 /** Whether a result says anything about the target (rules 1 and 16). */
 const isUsable = ({ rules, moment, state }: Draft, result: SeenResult): boolean => {

@@ -1,4 +1,4 @@
-import type { Status } from './status.ts';
+import type { Status } from './monitor-status.ts';
 
 export type GroupMember = { readonly status: Status; readonly affects_group_status: boolean };
 

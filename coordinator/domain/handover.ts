@@ -1,5 +1,5 @@
-import type { SeenResult } from './incident-types.ts';
-import { allRules, type Rules } from './rules.ts';
+import { allRules, type Rules } from './decision-rules.ts';
+import type { SeenResult } from './decision-types.ts';
 
 /**
  * What probes kept while the bus or the coordinator was away is not decided as it comes but in order of start, once all healthy probes have

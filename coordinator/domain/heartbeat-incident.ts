@@ -1,6 +1,6 @@
-import { ask, type Draft, keepEvidence, put } from './draft.ts';
+import { ask, type Draft, keepEvidence, put } from './decision-draft.ts';
+import { type Failure, heartbeatParams, type Incident, type SeenPing, type SeenResult } from './decision-types.ts';
 import { close, confirm, notes, open, raise } from './incident.ts';
-import { type Failure, heartbeatParams, type Incident, type SeenPing, type SeenResult } from './incident-types.ts';
 import { badThatCameLate, beginningOf, confirmedBefore, goodThatCameLate, isNewsTo, startThatCameLate, whoTook } from './late-pings.ts';
 import { cover } from './ledger.ts';
 

@@ -1,10 +1,10 @@
 import type { Continent } from '../../shared/base/continents.ts';
-import { type Draft, keepEvidence, progress, put } from './draft.ts';
-import type { Failure, Incident, Observer, ProbeView } from './incident-types.ts';
+import { tally } from './continent-views.ts';
+import { type Draft, keepEvidence, progress, put } from './decision-draft.ts';
+import type { Failure, Incident, Observer, ProbeView } from './decision-types.ts';
+import { counted, layerOf, scopeOf } from './incident-scope.ts';
+import { knownAtOpening, sightingBy } from './incident-sightings.ts';
 import { nextSample } from './sampling.ts';
-import { counted, layerOf, scopeOf } from './scope.ts';
-import { knownAtOpening, sightingBy } from './sightings.ts';
-import { tally } from './views.ts';
 
 /** The steps of an incident's life. Modes: verifying (confirmed_at null) → down → resolved; verifying → resolved. */
 

@@ -1,7 +1,7 @@
-import { type Draft, keepEvidence } from './draft.ts';
+import { type Draft, keepEvidence } from './decision-draft.ts';
+import { type Failure, heartbeatParams, type Incident, type SeenPing } from './decision-types.ts';
 import { begun, notes, remember } from './incident.ts';
-import { type Failure, heartbeatParams, type Incident, type SeenPing } from './incident-types.ts';
-import { isSaidByTheJob } from './scope.ts';
+import { isSaidByTheJob } from './incident-scope.ts';
 
 /**
  * Pings that come after newer ones, from a ping receiver that kept them or because the database refused for a while: order of time decides, not that

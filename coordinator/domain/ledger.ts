@@ -1,5 +1,5 @@
 import { subtract } from '../../shared/base/interval.ts';
-import type { Effect, Gap, MonitorState, Watched } from './incident-types.ts';
+import type { Effect, Gap, MonitorState, Watched } from './decision-types.ts';
 
 /**
  * Unknown time (rule 22): whatever no usable result covers. A result covers from its start for two intervals and the time limit, so

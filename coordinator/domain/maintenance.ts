@@ -1,8 +1,8 @@
 import type { Interval } from '../../shared/base/interval.ts';
 import { Refusal } from '../../shared/base/refusal.ts';
+import { nameFrom } from './given-names.ts';
 import { recurrences } from './maintenance-recurrence.ts';
 import { type Rule, refuseRule, ruleFrom, ruleValue } from './maintenance-rule.ts';
-import { nameFrom } from './name.ts';
 import { epochOf, instantsIn, localOf, type Moment, margin } from './zone-clock.ts';
 
 /** When a window is, as it is kept. Everything about its occurrences follows from this (rule 27). */

@@ -1,9 +1,9 @@
-import type { Draft } from './draft.ts';
+import { mayCheck } from './continent-reach.ts';
+import { tally } from './continent-views.ts';
+import type { Draft } from './decision-draft.ts';
 import { close, notes } from './incident.ts';
+import { withoutProbe } from './incident-sightings.ts';
 import { forgetFrom } from './ledger.ts';
-import { mayCheck } from './reach.ts';
-import { withoutProbe } from './sightings.ts';
-import { tally } from './views.ts';
 
 /** What happens to the monitor itself while it is watched (rules 16 and 17). */
 

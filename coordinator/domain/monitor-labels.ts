@@ -1,5 +1,5 @@
 import { Refusal } from '../../shared/base/refusal.ts';
-import { nameFrom } from './name.ts';
+import { nameFrom } from './given-names.ts';
 
 /** What people and programs put on a monitor to find it again; nothing is decided by it. */
 export type Labels = { readonly external_id: string | null; readonly tags: readonly string[] };

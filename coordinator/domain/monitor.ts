@@ -1,12 +1,12 @@
 import { Refusal } from '../../shared/base/refusal.ts';
-import type { Config } from '../../shared/checks/assignment.ts';
-import type { Secrets } from '../../shared/checks/config-secrets.ts';
-import { isKind, type Kind, kinds } from '../../shared/checks/kinds.ts';
-import { defaultName, targetFault } from '../../shared/checks/target.ts';
+import type { Config } from '../../shared/checks/checks-assignment.ts';
+import type { Secrets } from '../../shared/checks/checks-config-secrets.ts';
+import { isKind, type Kind, kinds } from '../../shared/checks/checks-kinds.ts';
+import { defaultName, targetFault } from '../../shared/checks/checks-target.ts';
+import { nameFrom, storable } from './given-names.ts';
 import { checksTheSame, configFrom, refuseUnfit, sameJson } from './monitor-config.ts';
 import { type Checker, refuseUnreachable } from './monitor-reach.ts';
-import { nameFrom, storable } from './name.ts';
-import { mayCheckEvery, type PlanName, plans } from './plan.ts';
+import { mayCheckEvery, type PlanName, plans } from './plan-limits.ts';
 
 /** What a monitor is, beside its row: whom it belongs to, what it watches and how. */
 export type Monitor = {

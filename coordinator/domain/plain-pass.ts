@@ -1,8 +1,8 @@
-import type { SeenResult, Watched } from './incident-types.ts';
+import { isAhead } from './clock-set-back.ts';
+import { mayCheck } from './continent-reach.ts';
+import { countsAs } from './continent-views.ts';
+import type { SeenResult, Watched } from './decision-types.ts';
 import { allowedSilence, gapNoticed } from './ledger.ts';
-import { mayCheck } from './reach.ts';
-import { isAhead } from './set-back.ts';
-import { countsAs } from './views.ts';
 
 /**
  * What nearly every result is: a pass of a monitor that is well, by a probe that has seen it before. All that decide() does then is to move

@@ -1,8 +1,8 @@
 import type { Continent } from '../../shared/base/continents.ts';
-import type { MonitorState, ProbeView, SeenResult } from './incident-types.ts';
+import type { Reach } from './continent-reach.ts';
+import { tally } from './continent-views.ts';
+import type { MonitorState, ProbeView, SeenResult } from './decision-types.ts';
 import type { Shown } from './quarantine.ts';
-import type { Reach } from './reach.ts';
-import { tally } from './views.ts';
 
 /**
  * What checks of one target show about the probes that made them (rule 16). A failure is refuted when every other continent passed right

@@ -1,4 +1,4 @@
-import type { Progress, Watched } from './incident-types.ts';
+import type { Progress, Watched } from './decision-types.ts';
 
 /** Rule 13: an open incident is looked at every 5 s for two minutes, then at doubling distances up to the interval. */
 export const samplingStep = 5_000;

@@ -1,5 +1,5 @@
 import { Refusal } from '../../shared/base/refusal.ts';
-import { storable } from './name.ts';
+import { storable } from './given-names.ts';
 import type { PageLanguage, PostKind } from './status-page.ts';
 
 type Template = (name: string) => string;

@@ -8,7 +8,7 @@ export type UptimeInput = {
   readonly window: Interval;
   readonly created_at: number;
   readonly paused: readonly Interval[];
-  /** Maintenance, as cover.ts gives it. */
+  /** Maintenance, as maintenance-cover.ts gives it. */
   readonly cover: readonly Interval[];
   /** Confirmed incidents, from started_at to resolved_at. */
   readonly down: readonly Interval[];

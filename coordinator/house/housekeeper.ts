@@ -1,24 +1,24 @@
 import type { Clock } from '../../shared/base/clock.ts';
 import type { Log } from '../../shared/base/log.ts';
 import { keptForMs, mostKeptOfOrganisation } from '../domain/kept-answer.ts';
-import { doAlone } from '../store/advisory-locks.ts';
-import { forgetAudit } from '../store/audit.ts';
-import { markSeen } from '../store/dashboard.ts';
-import type { Sql } from '../store/database.ts';
-import { forgetEvents } from '../store/events.ts';
-import { forgetEnded } from '../store/forget-expired.ts';
-import { forgetTold } from '../store/forget-told.ts';
-import { freezeSamples } from '../store/incident-samples.ts';
-import { forgetKeptAnswers, lightenKeptAnswers } from '../store/kept-answers.ts';
-import { forgetCoordinators } from '../store/leases.ts';
-import { forgetMails } from '../store/mails.ts';
-import { expandWindows } from '../store/maintenance.ts';
-import { forgetDone } from '../store/outbox.ts';
-import { areBeingRead, dropResultDays, forgetMonitors, forgetOld, hourOf, makeResultDays, rollUpOneHour } from '../store/results.ts';
-import { inTransaction } from '../store/transactions.ts';
-import { forgetWatermarks } from '../store/watermarks.ts';
-import { type MonitorSecrets, sealOpenSecrets } from './open-secrets.ts';
-import { createFarewells } from './organisation-endings.ts';
+import { forgetAudit } from '../store/store-audit.ts';
+import { markSeen } from '../store/store-dashboard.ts';
+import type { Sql } from '../store/store-database.ts';
+import { doAlone } from '../store/store-database-locks.ts';
+import { forgetEvents } from '../store/store-events.ts';
+import { forgetEnded } from '../store/store-forget-expired.ts';
+import { forgetTold } from '../store/store-forget-told.ts';
+import { freezeSamples } from '../store/store-incident-samples.ts';
+import { forgetKeptAnswers, lightenKeptAnswers } from '../store/store-kept-answers.ts';
+import { forgetCoordinators } from '../store/store-leases.ts';
+import { forgetMails } from '../store/store-mails.ts';
+import { expandWindows } from '../store/store-maintenance.ts';
+import { forgetDone } from '../store/store-outbox.ts';
+import { areBeingRead, dropResultDays, forgetMonitors, forgetOld, hourOf, makeResultDays, rollUpOneHour } from '../store/store-results.ts';
+import { inTransaction } from '../store/store-sql-transactions.ts';
+import { forgetWatermarks } from '../store/store-watermarks.ts';
+import { createFarewells } from './house-organisation-endings.ts';
+import { type MonitorSecrets, sealOpenSecrets } from './house-seal-open-secrets.ts';
 
 /** Keeps the database in shape: days made ahead and dropped, hours rolled up, deleted monitors forgotten in small bites. */
 export type Housekeeper = {

@@ -1,16 +1,16 @@
 import type { Clock } from '../../shared/base/clock.ts';
 import type { Log } from '../../shared/base/log.ts';
-import type { AccountSecrets, SecretKind } from '../access/account-secrets.ts';
-import { leavingLink } from '../access/page-leaving.ts';
+import type { AccountSecrets, SecretKind } from '../access/access-account-secrets.ts';
+import { leavingLink } from '../access/access-page-leaving.ts';
 import { originOf } from '../domain/public-page.ts';
-import { linkLives } from '../domain/session.ts';
-import { linkChannel } from '../store/channels.ts';
-import type { Queryable, Sql } from '../store/database.ts';
-import { insertReset, invitationById, linkInvitation, linkSignUp, linkVerification } from '../store/links.ts';
-import { type Mail, mailFailed, mailSent, takeMails } from '../store/mails.ts';
-import { linkSubscriber, subscriberOfPage, toldIncident } from '../store/page-subscribers.ts';
-import { inTransaction } from '../store/transactions.ts';
-import { userByEmail } from '../store/users.ts';
+import { linkLives } from '../domain/signed-in-session.ts';
+import { linkChannel } from '../store/store-channels.ts';
+import type { Queryable, Sql } from '../store/store-database.ts';
+import { insertReset, invitationById, linkInvitation, linkSignUp, linkVerification } from '../store/store-mailed-links.ts';
+import { type Mail, mailFailed, mailSent, takeMails } from '../store/store-mails.ts';
+import { linkSubscriber, subscriberOfPage, toldIncident } from '../store/store-page-subscribers.ts';
+import { inTransaction } from '../store/store-sql-transactions.ts';
+import { userByEmail } from '../store/store-users.ts';
 import {
   accountExistsLetter,
   asHtml,
@@ -26,10 +26,10 @@ import {
   unsubscribedLetter,
   verificationLetter,
   type Words,
-} from './letters.ts';
-import { organisationLetter } from './organisation-letters.ts';
-import { optInLetter, updateLetter } from './page-letters.ts';
-import { MailRefused, type MailSender } from './sender.ts';
+} from './mail-letters.ts';
+import { organisationLetter } from './mail-organisation-letters.ts';
+import { optInLetter, updateLetter } from './mail-page-letters.ts';
+import { MailRefused, type MailSender } from './mail-sender.ts';
 
 type Parts = {
   readonly sql: Sql;

@@ -1,7 +1,7 @@
-import type { Bus } from '../../shared/bus/nats.ts';
-import { partitionConsumer, pingsConsumer, streams } from '../../shared/bus/streams.ts';
-import { type Part, readerOf } from '../house/movement.ts';
-import type { Timing } from '../house/timing.ts';
+import type { Bus } from '../../shared/bus/bus-nats.ts';
+import { partitionConsumer, pingsConsumer, streams } from '../../shared/bus/bus-streams.ts';
+import { type Part, readerOf } from '../house/house-movement-of-parts.ts';
+import type { Timing } from '../house/house-waiting-times.ts';
 import type { Partitions } from './partitions.ts';
 
 /** The parts of a coordinator that are to go on: each partition of its own, and what it reads for it from the bus. */

@@ -1,20 +1,20 @@
 import type { Clock } from '../../shared/base/clock.ts';
 import type { Log } from '../../shared/base/log.ts';
-import type { Bus } from '../../shared/bus/nats.ts';
-import type { Roster } from '../../shared/checks/assignment.ts';
+import type { Bus } from '../../shared/bus/bus-nats.ts';
+import type { Roster } from '../../shared/checks/checks-assignment.ts';
+import type { SeenResult } from '../domain/decision-types.ts';
 import type { Word } from '../domain/handover.ts';
-import type { SeenResult } from '../domain/incident-types.ts';
-import type { Figures } from '../house/figures.ts';
-import type { Refusals } from '../house/refusals.ts';
-import type { Timing } from '../house/timing.ts';
-import type { Assignments } from '../probes/assignments.ts';
-import type { Directory } from '../probes/directory.ts';
-import type { Receipts } from '../probes/receipts.ts';
-import type { ObservedState } from '../probes/trust.ts';
-import type { Sql } from '../store/database.ts';
-import type { LookWish } from './decision-batch.ts';
-import type { PartitionState } from './state.ts';
-import type { Writer } from './writer.ts';
+import type { Figures } from '../house/house-figures.ts';
+import type { Refusals } from '../house/house-refused-messages.ts';
+import type { Timing } from '../house/house-waiting-times.ts';
+import type { Assignments } from '../probes/probes-assignments.ts';
+import type { Directory } from '../probes/probes-directory.ts';
+import type { Receipts } from '../probes/probes-receipts.ts';
+import type { ObservedState } from '../probes/probes-trust.ts';
+import type { Sql } from '../store/store-database.ts';
+import type { LookWish } from './partition-decision-batch.ts';
+import type { PartitionState } from './partition-state.ts';
+import type { Writer } from './partition-writer.ts';
 
 /** What every partition of a coordinator works with. */
 export type PartitionParts = {

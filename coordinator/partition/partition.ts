@@ -1,18 +1,18 @@
 import type { Behaviour } from '../../shared/actor/actor.ts';
-import type { Roster } from '../../shared/checks/assignment.ts';
-import type { Lease } from '../store/leases.ts';
-import { adoptAhead, decideAhead, type Waiting } from './ahead-of-handover.ts';
-import { beginDecisions, type DecisionBatch, decideOn } from './decision-batch.ts';
-import { takeDeliveries } from './intake.ts';
-import { loadPartition } from './load.ts';
-import { done, type PartitionAnswer, type PartitionMessage } from './message.ts';
-import { drainOutbox } from './outbox.ts';
+import type { Roster } from '../../shared/checks/checks-assignment.ts';
+import type { Lease } from '../store/store-leases.ts';
+import { adoptAhead, decideAhead, type Waiting } from './partition-ahead-of-handover.ts';
+import { beginDecisions, type DecisionBatch, decideOn } from './partition-decision-batch.ts';
+import { takeDeliveries } from './partition-intake.ts';
+import { loadPartition } from './partition-load-state.ts';
+import { done, type PartitionAnswer, type PartitionMessage } from './partition-message.ts';
+import { drainOutbox } from './partition-outbox.ts';
 import type { PartitionParts } from './partition-parts.ts';
-import { type ReconcileTurn, takeTurn } from './reconcile.ts';
-import { retryAsked } from './set-aside-retry.ts';
-import { observeAll, settle, unitWithCheckpoint } from './settle.ts';
-import type { PartitionState } from './state.ts';
-import { askUnseen, wantsFirstLooks } from './unanswered-first-looks.ts';
+import { type ReconcileTurn, takeTurn } from './partition-reconcile.ts';
+import { retryAsked } from './partition-set-aside-retry.ts';
+import { observeAll, settle, unitWithCheckpoint } from './partition-settle.ts';
+import type { PartitionState } from './partition-state.ts';
+import { askUnseen, wantsFirstLooks } from './partition-unanswered-first-looks.ts';
 
 /**
  * The owner of one partition: takes results and changes of its monitors one after the other, decides, has it committed, and only then

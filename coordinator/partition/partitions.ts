@@ -1,16 +1,16 @@
-import { createTicker } from '../../shared/actor/ticker.ts';
-import type { Subscription } from '../../shared/bus/nats.ts';
-import { partitionCount } from '../../shared/bus/subjects.ts';
+import { createTicker } from '../../shared/actor/actor-ticker.ts';
+import type { Subscription } from '../../shared/bus/bus-nats.ts';
+import { partitionCount } from '../../shared/bus/bus-subjects.ts';
 import type { Known } from '../alerts/alerter.ts';
 import { fairShare } from '../domain/fair-share.ts';
-import { answersSoon } from '../store/database.ts';
-import { beAlive, type Lease, leasesChannel, releaseLeases, renewLeases, sayGoodbye, takeLeases } from '../store/leases.ts';
-import { listenTo } from '../store/listening.ts';
-import { outboxChannel, partitionsWaiting } from '../store/outbox.ts';
-import { holdAgain } from './deliveries.ts';
-import type { PartitionMessage } from './message.ts';
+import { answersSoon } from '../store/store-database.ts';
+import { listenTo } from '../store/store-database-listening.ts';
+import { beAlive, type Lease, leasesChannel, releaseLeases, renewLeases, sayGoodbye, takeLeases } from '../store/store-leases.ts';
+import { outboxChannel, partitionsWaiting } from '../store/store-outbox.ts';
+import { holdAgain } from './partition-deliveries.ts';
+import type { PartitionMessage } from './partition-message.ts';
 import type { PartitionParts } from './partition-parts.ts';
-import { knownOf, passThrough, type RunningPartition, startPartition, stopPartition } from './running-partition.ts';
+import { knownOf, passThrough, type RunningPartition, startPartition, stopPartition } from './partition-running-partition.ts';
 
 /**
  * The partitions of this coordinator: its fair share of all, held through leases that it renews. One that it did not renew in time it

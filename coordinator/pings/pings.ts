@@ -1,20 +1,20 @@
 import type { Clock } from '../../shared/base/clock.ts';
 import type { Log } from '../../shared/base/log.ts';
-import { jsonOf } from '../../shared/bus/message-json.ts';
-import { receiverKeysMessage } from '../../shared/bus/messages.ts';
-import type { Bus } from '../../shared/bus/nats.ts';
-import { createPingBus, createPingIntake, type PingIntake } from '../../shared/bus/ping-intake.ts';
-import type { PingRecords } from '../../shared/bus/ping-records.ts';
-import { openPingSpool } from '../../shared/bus/ping-spool.ts';
-import { probeConsumers, streams } from '../../shared/bus/streams.ts';
-import { subjects } from '../../shared/bus/subjects.ts';
-import type { Refusals } from '../house/refusals.ts';
+import { jsonOf } from '../../shared/bus/bus-message-json.ts';
+import { receiverKeysMessage } from '../../shared/bus/bus-messages.ts';
+import type { Bus } from '../../shared/bus/bus-nats.ts';
+import { createPingBus, createPingIntake, type PingIntake } from '../../shared/bus/bus-ping-intake.ts';
+import type { PingRecords } from '../../shared/bus/bus-ping-records.ts';
+import { openPingSpool } from '../../shared/bus/bus-ping-spool.ts';
+import { probeConsumers, streams } from '../../shared/bus/bus-streams.ts';
+import { subjects } from '../../shared/bus/bus-subjects.ts';
+import type { Refusals } from '../house/house-refused-messages.ts';
 import type { Partitions } from '../partition/partitions.ts';
-import type { Directory } from '../probes/directory.ts';
-import type { Sql } from '../store/database.ts';
-import { createForwardedPings, type ForwardedPings } from './forwarded-pings.ts';
-import { openPingBook } from './key-book.ts';
-import { startPingRelay } from './relay.ts';
+import type { Directory } from '../probes/probes-directory.ts';
+import type { Sql } from '../store/store-database.ts';
+import { createForwardedPings, type ForwardedPings } from './pings-forwarded.ts';
+import { openPingBook } from './pings-key-book.ts';
+import { startPingRelay } from './pings-relay.ts';
 
 /**
  * All that a coordinator does for heartbeats: its own address, for jobs and for ping receivers that are cut off from the bus, the relay into the

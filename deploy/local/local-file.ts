@@ -1,8 +1,8 @@
 /** `local.json`: what programs need to know of the running service. It is there while the service is ready, and gone before and after. */
 import { rmSync } from 'node:fs';
 import { z } from 'zod';
-import type { SiteName } from './home-state.ts';
-import { writeJson } from './json-file.ts';
+import type { SiteName } from './local-home-state.ts';
+import { writeJson } from './local-json-file.ts';
 
 export type LocalFile = {
   readonly base_url: string;

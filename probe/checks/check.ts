@@ -1,9 +1,9 @@
 import type { Clock } from '../../shared/base/clock.ts';
 import type { Continent } from '../../shared/base/continents.ts';
-import type { Assignment } from '../../shared/checks/assignment.ts';
-import type { Verdict } from '../../shared/checks/result.ts';
+import type { Assignment } from '../../shared/checks/checks-assignment.ts';
+import type { Verdict } from '../../shared/checks/checks-result.ts';
 import type { CheckDeadline } from './check-deadline.ts';
-import type { Guard } from './guard.ts';
+import type { Guard } from './check-guard.ts';
 
 /** Who is checking: what a probe says of itself to a target. */
 export type ProbeIdentity = {

@@ -1,7 +1,7 @@
 import { performance } from 'node:perf_hooks';
-import type { Resolver } from '../../shared/checks/dns/config.ts';
-import { dnsName } from '../../shared/checks/dns/name.ts';
-import { rcodes } from '../../shared/checks/dns/record-types.ts';
+import type { Resolver } from '../../shared/checks/dns/checks-dns-config.ts';
+import { dnsName } from '../../shared/checks/dns/checks-dns-name.ts';
+import { rcodes } from '../../shared/checks/dns/checks-dns-record-types.ts';
 import { CheckDeadline } from './check-deadline.ts';
 import { isAlias, recordsAsked } from './dns-chain.ts';
 import { type Asking, type Exchange, exchange } from './dns-exchange.ts';

@@ -1,4 +1,4 @@
-import { type RecordType, recordTypes } from '../../shared/checks/dns/record-types.ts';
+import { type RecordType, recordTypes } from '../../shared/checks/dns/checks-dns-record-types.ts';
 import type { DnsRecord } from './dns-message.ts';
 
 /** Records of the asked type at the end of the chain of aliases, the lowest TTL on the way, and the aliases one after the other. */

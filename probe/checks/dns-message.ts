@@ -1,7 +1,7 @@
 import { Buffer } from 'node:buffer';
 import dnsPacket from 'dns-packet';
-import { type RecordType, recordTypeOf, recordTypes } from '../../shared/checks/dns/record-types.ts';
-import type { RecordFields } from '../../shared/checks/dns/values.ts';
+import { type RecordType, recordTypeOf, recordTypes } from '../../shared/checks/dns/checks-dns-record-types.ts';
+import type { RecordFields } from '../../shared/checks/dns/checks-dns-values.ts';
 import { readName } from './dns-name.ts';
 import { readFields } from './dns-records.ts';
 

@@ -1,6 +1,6 @@
 import { createSocket } from 'node:dgram';
 import { codeOf } from '../../shared/base/error-code.ts';
-import type { Resolver } from '../../shared/checks/dns/config.ts';
+import type { Resolver } from '../../shared/checks/dns/checks-dns-config.ts';
 import { Slot } from './dns-slot.ts';
 
 const questionsPerSocket = 1_000;

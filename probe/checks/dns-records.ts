@@ -1,9 +1,9 @@
 import ip from 'ipaddr.js';
-import type { RecordType } from '../../shared/checks/dns/record-types.ts';
-import type { RecordFields } from '../../shared/checks/dns/values.ts';
+import type { RecordType } from '../../shared/checks/dns/checks-dns-record-types.ts';
+import type { RecordFields } from '../../shared/checks/dns/checks-dns-values.ts';
 import { readName } from './dns-name.ts';
 
-/** What a record says, from its bytes between `at` and `end`, in the canonical form of shared/checks/dns/values.ts; undefined if they are malformed. */
+/** What a record says, from its bytes between `at` and `end`, in the canonical form of shared/checks/dns/checks-dns-values.ts; undefined if they are malformed. */
 export const readFields = (type: RecordType, bytes: Buffer, at: number, end: number): RecordFields | undefined => {
   switch (type) {
     case 'A':

@@ -1,5 +1,5 @@
 import { Resolver as SystemResolver } from 'node:dns';
-import { parseResolver, type Resolver } from '../../shared/checks/dns/config.ts';
+import { parseResolver, type Resolver } from '../../shared/checks/dns/checks-dns-config.ts';
 import { CheckDeadline } from './check-deadline.ts';
 import { type Exchange, exchange } from './dns-exchange.ts';
 import { type Question, write } from './dns-message.ts';

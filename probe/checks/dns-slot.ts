@@ -1,5 +1,5 @@
 import type { RemoteInfo, Socket } from 'node:dgram';
-import type { Resolver } from '../../shared/checks/dns/config.ts';
+import type { Resolver } from '../../shared/checks/dns/checks-dns-config.ts';
 
 /** Who asks: one object for all its datagrams, because what is made anew for each check is what a check costs. */
 export type Asker = {

@@ -1,7 +1,7 @@
 import { randomInt } from 'node:crypto';
 import { connect } from 'node:net';
 import { codeOf } from '../../shared/base/error-code.ts';
-import type { Resolver } from '../../shared/checks/dns/config.ts';
+import type { Resolver } from '../../shared/checks/dns/checks-dns-config.ts';
 import type { CheckDeadline } from './check-deadline.ts';
 import { type DnsMessage, type Question, type Reading, readMessage, type Written, withId } from './dns-message.ts';
 

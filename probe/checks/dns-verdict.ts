@@ -1,9 +1,9 @@
-import type { CauseParams } from '../../shared/checks/cause.ts';
-import type { DnsCause } from '../../shared/checks/dns/causes.ts';
-import type { DnsTerms } from '../../shared/checks/dns/config.ts';
-import { rcodeName, rcodes, recordTypeOf } from '../../shared/checks/dns/record-types.ts';
-import { type Expectation, meets, type RecordFields, recordText } from '../../shared/checks/dns/values.ts';
-import type { Evidence, Json, Phases, Verdict } from '../../shared/checks/result.ts';
+import type { CauseParams } from '../../shared/checks/checks-cause.ts';
+import type { Evidence, Json, Phases, Verdict } from '../../shared/checks/checks-result.ts';
+import type { DnsCause } from '../../shared/checks/dns/checks-dns-causes.ts';
+import type { DnsTerms } from '../../shared/checks/dns/checks-dns-config.ts';
+import { rcodeName, rcodes, recordTypeOf } from '../../shared/checks/dns/checks-dns-record-types.ts';
+import { type Expectation, meets, type RecordFields, recordText } from '../../shared/checks/dns/checks-dns-values.ts';
 import { isAlias, recordsAsked } from './dns-chain.ts';
 import type { Exchange } from './dns-exchange.ts';
 import { type DnsMessage, type DnsRecord, flagBits } from './dns-message.ts';

@@ -3,7 +3,7 @@ import { connect as connectTls } from 'node:tls';
 import { codeOf } from '../../shared/base/error-code.ts';
 import { isLoopback, parseAddress } from '../../shared/base/public-addresses.ts';
 import type { CheckDeadline } from './check-deadline.ts';
-import type { Guard } from './guard.ts';
+import type { Guard } from './check-guard.ts';
 import type { Families } from './https-lookup.ts';
 import { type AttemptSeen, ownCodes } from './https-observation.ts';
 import { readCertificateLazily, type Trust } from './https-trust.ts';

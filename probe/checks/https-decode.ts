@@ -1,6 +1,6 @@
 import type { Transform } from 'node:stream';
 import pLimit from 'p-limit';
-import { GrowingBytes } from './body-memory.ts';
+import { GrowingBytes } from './check-body-memory.ts';
 import type { ResponseReader } from './https-reader.ts';
 
 /**

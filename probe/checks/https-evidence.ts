@@ -1,8 +1,8 @@
-import { mask } from '../../shared/checks/config-secrets.ts';
-import type { HttpsSettings } from '../../shared/checks/https/settings.ts';
-import type { Evidence, Json, Phases } from '../../shared/checks/result.ts';
+import { mask } from '../../shared/checks/checks-config-secrets.ts';
+import type { Evidence, Json, Phases } from '../../shared/checks/checks-result.ts';
+import type { HttpsSettings } from '../../shared/checks/https/checks-https-settings.ts';
+import { mayTellOutgoing } from './check-outgoing-address.ts';
 import { type HopSeen, type HttpsObservation, ownCodes } from './https-observation.ts';
-import { mayTellOutgoing } from './outgoing-address.ts';
 
 /** Text that a database and a page can hold: no control characters but line breaks and tabs, no halves of characters. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is taken out.

@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
 import { TLSSocket } from 'node:tls';
 import { codeOf } from '../../shared/base/error-code.ts';
-import type { BodyShare } from './body-memory.ts';
+import type { BodyShare } from './check-body-memory.ts';
 import type { CheckDeadline } from './check-deadline.ts';
 import { type HopFailure, type HttpsPhase, ownCodes, type TlsSeen } from './https-observation.ts';
 import { ResponseReader, readerLimits } from './https-reader.ts';

@@ -1,5 +1,5 @@
-import type { Cause } from '../../shared/checks/cause.ts';
-import type { HttpsCause } from '../../shared/checks/https/causes.ts';
+import type { Cause } from '../../shared/checks/checks-cause.ts';
+import type { HttpsCause } from '../../shared/checks/https/checks-https-causes.ts';
 import { type HopFailure, type HttpsObservation, ownCodes, type TlsSeen } from './https-observation.ts';
 
 /** From codes of the system, the resolver and OpenSSL to the closed list of causes. Pure tables. */

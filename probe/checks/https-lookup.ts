@@ -4,7 +4,7 @@ import { isIP } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import pLimit from 'p-limit';
 import { codeOf } from '../../shared/base/error-code.ts';
-import type { Resolver } from '../../shared/checks/dns/config.ts';
+import type { Resolver } from '../../shared/checks/dns/checks-dns-config.ts';
 import type { CheckDeadline } from './check-deadline.ts';
 import { type Answered, createAddressQuestions } from './dns-addresses.ts';
 import { systemResolvers } from './dns-resolvers.ts';

@@ -1,5 +1,5 @@
-import type { Resolver } from '../../shared/checks/dns/config.ts';
-import type { Phases } from '../../shared/checks/result.ts';
+import type { Phases } from '../../shared/checks/checks-result.ts';
+import type { Resolver } from '../../shared/checks/dns/checks-dns-config.ts';
 
 /** What performing an https check saw, for the pure verdict to judge. */
 

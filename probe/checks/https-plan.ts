@@ -1,7 +1,7 @@
 import { createRecentCache } from '../../shared/base/recent-cache.ts';
-import type { Assignment } from '../../shared/checks/assignment.ts';
-import { type HttpsSettings, httpsSettings } from '../../shared/checks/https/settings.ts';
-import { httpsUrl } from '../../shared/checks/https/target.ts';
+import type { Assignment } from '../../shared/checks/checks-assignment.ts';
+import { type HttpsSettings, httpsSettings } from '../../shared/checks/https/checks-https-settings.ts';
+import { httpsUrl } from '../../shared/checks/https/checks-https-target.ts';
 import type { ProbeIdentity } from './check.ts';
 
 /** What one hop sends, and how far its user's own headers and credentials may go along. */

@@ -1,4 +1,4 @@
-import { GrowingBytes } from './body-memory.ts';
+import { GrowingBytes } from './check-body-memory.ts';
 
 /**
  * Reads one HTTP/1.1 response from the bytes of a connection that carries nothing else. Pure: bytes in, events out.

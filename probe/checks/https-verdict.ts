@@ -1,8 +1,8 @@
-import type { Cause } from '../../shared/checks/cause.ts';
-import type { HttpsCause } from '../../shared/checks/https/causes.ts';
-import { atJsonPath } from '../../shared/checks/https/json-path.ts';
-import type { HttpsSettings, JsonAssertion } from '../../shared/checks/https/settings.ts';
-import type { Evidence, Json, Phases, Verdict } from '../../shared/checks/result.ts';
+import type { Cause } from '../../shared/checks/checks-cause.ts';
+import type { Evidence, Json, Phases, Verdict } from '../../shared/checks/checks-result.ts';
+import type { HttpsCause } from '../../shared/checks/https/checks-https-causes.ts';
+import { atJsonPath } from '../../shared/checks/https/checks-https-json-path.ts';
+import type { HttpsSettings, JsonAssertion } from '../../shared/checks/https/checks-https-settings.ts';
 import { interference } from './https-block-pages.ts';
 import { httpsEvidence, type Saw } from './https-evidence.ts';
 import { certificateCause, failureCause } from './https-failures.ts';

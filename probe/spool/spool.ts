@@ -1,15 +1,15 @@
 import { join } from 'node:path';
 import type { Clock } from '../../shared/base/clock.ts';
 import type { Log } from '../../shared/base/log.ts';
-import { passText, wholeText } from '../../shared/bus/batch-text.ts';
-import { partitionCount, partitionOf } from '../../shared/bus/subjects.ts';
-import type { Result } from '../../shared/checks/result.ts';
-import { atSharedTick } from '../presence/shared-tick.ts';
-import { createSpoolIndex, type SpoolIndex } from './index-ring.ts';
-import { createSpoolCommitted, openSpoolMarks, readSavedLine, seqStride } from './marks.ts';
-import { createSpoolSaving } from './saving.ts';
-import { openSegments, type Place } from './segments.ts';
-import { createSpoolTexts, type Taken, takeAfter } from './take.ts';
+import { passText, wholeText } from '../../shared/bus/bus-batch-text.ts';
+import { partitionCount, partitionOf } from '../../shared/bus/bus-subjects.ts';
+import type { Result } from '../../shared/checks/checks-result.ts';
+import { atSharedTick } from '../presence/presence-shared-tick.ts';
+import { createSpoolIndex, type SpoolIndex } from './spool-index-ring.ts';
+import { createSpoolCommitted, openSpoolMarks, readSavedLine, seqStride } from './spool-marks.ts';
+import { createSpoolSaving } from './spool-saving.ts';
+import { openSegments, type Place } from './spool-segments.ts';
+import { createSpoolTexts, type Taken, takeAfter } from './spool-texts-to-take.ts';
 
 /**
  * The results that the coordinator has not committed yet, on disk before anybody else hears of them (rule 6).

@@ -1,5 +1,5 @@
-import type { Field, Shape } from '../api/fields.ts';
-import type { Operation } from '../api/operation.ts';
+import type { Field, Shape } from '../api/api-fields.ts';
+import type { Operation } from '../api/api-operation.ts';
 
 /** What stands behind a tool: it asks operations and tells what they answered. The same for the local server and for the hosted connector. */
 

@@ -1,6 +1,6 @@
-import { whyNotReached } from './network-words.ts';
+import { version } from './own-version.ts';
 import { pause } from './retry.ts';
-import { version } from './version.ts';
+import { whyNotReached } from './unreached-words.ts';
 
 /** What the service keeps of a body. */
 export const keptOfOutput = 10_000;

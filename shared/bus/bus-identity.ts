@@ -1,6 +1,6 @@
 /** Who a bus is: its operator, the system account, and the one account that coordinators and probes share. */
 import { z } from 'zod';
-import { createKey, issueCredentials, keyFromSeed, mintAccount, mintOperator } from './identity.ts';
+import { createKey, issueCredentials, keyFromSeed, mintAccount, mintOperator } from './bus-nkeys.ts';
 
 /** Everything that makes this bus the one that its clients know. It is made once: newer account JWTs would undo revocations. */
 export const busIdentityShape = z.object({

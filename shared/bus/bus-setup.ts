@@ -4,7 +4,7 @@
  */
 import { randomBytes } from 'node:crypto';
 import { type BusIdentity, createBusIdentity } from './bus-identity.ts';
-import { leastServers } from './server-version.ts';
+import { leastServers } from './bus-server-version.ts';
 
 export type BusPlan = {
   /** Where clients reach each machine, `tls://host:port`, in their order. */

@@ -1,6 +1,6 @@
 /** What describes a bus in the environment: of a coordinator, and of whoever brings a bus of their own to the local service. */
 import { z } from 'zod';
-import { keyFromSeed, parseCredentials } from './identity.ts';
+import { keyFromSeed, parseCredentials } from './bus-nkeys.ts';
 
 /** A mistyped seed is found here by its checksum, and not by whoever signs first. */
 const seedOf = (kind: 'account' | 'operator', form: RegExp) =>

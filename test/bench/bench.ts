@@ -1,14 +1,14 @@
 import { readdirSync } from 'node:fs';
 import { cpus } from 'node:os';
 import { pathToFileURL } from 'node:url';
-import { endWithUsage, numberOf, readCommandLine } from '../support/command-line.ts';
-import type { Bench, Figure } from './figure.ts';
+import { endWithUsage, numberOf, readCommandLine } from '../support/support-command-line.ts';
+import type { Bench, Figure } from './bench-figure.ts';
 
 /**
  * `npm run bench [-- NAME …] [--json] [--seconds N]`: every figure is a ratio against a limit or a peer measured in the same run. A bench is a file of
  * this folder that exports one. A goal that is missed, or a bench that fails, is exit code 1. `--seconds` shortens (or lengthens) the windows of those that watch for a while.
  */
-const notBenches = new Set(['bench.ts', 'figure.ts', 'processes.ts']);
+const notBenches = new Set(['bench.ts', 'bench-figure.ts', 'bench-processes.ts']);
 
 const isBench = (value: unknown): value is Bench =>
   typeof value === 'object' && value !== null && 'run' in value && 'about' in value && 'name' in value;

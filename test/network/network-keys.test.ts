@@ -2,21 +2,21 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { createSecretsAtRest } from '../../coordinator/access/secrets-at-rest.ts';
+import { createSecretsAtRest } from '../../coordinator/access/access-secrets-at-rest.ts';
 import type { App } from '../../coordinator/app.ts';
-import { readSealing, sealEpochOf } from '../../coordinator/store/seal-epochs.ts';
-import { openNetworkKnowledge } from '../../probe/presence/network-knowledge.ts';
+import { readSealing, sealEpochOf } from '../../coordinator/store/store-seal-epochs.ts';
+import { openNetworkKnowledge } from '../../probe/presence/presence-network-knowledge.ts';
 import type { Continent } from '../../shared/base/continents.ts';
-import { type AssignmentMessage, assignmentMessage } from '../../shared/bus/messages.ts';
-import { type Bus, connectBus } from '../../shared/bus/nats.ts';
-import { streams } from '../../shared/bus/streams.ts';
-import { subjects } from '../../shared/bus/subjects.ts';
-import { deriveNetworkKey, keyIdOf } from '../../shared/checks/seal.ts';
-import { startCoordinatorProcess } from '../support/coordinator-process.ts';
-import { eventually, passed } from '../support/eventually.ts';
-import { createNetwork, type Network, quickResync } from '../support/network.ts';
-import { testSecretKey } from '../support/people.ts';
-import { startTarget, type Target } from '../support/targets.ts';
+import { type AssignmentMessage, assignmentMessage } from '../../shared/bus/bus-messages.ts';
+import { type Bus, connectBus } from '../../shared/bus/bus-nats.ts';
+import { streams } from '../../shared/bus/bus-streams.ts';
+import { subjects } from '../../shared/bus/bus-subjects.ts';
+import { deriveNetworkKey, keyIdOf } from '../../shared/checks/checks-sealed-secrets.ts';
+import { startCoordinatorProcess } from '../support/support-coordinator-process.ts';
+import { eventually, passed } from '../support/support-eventually.ts';
+import { createNetwork, type Network, quickResync } from '../support/support-network.ts';
+import { testSecretKey } from '../support/support-people.ts';
+import { startTarget, type Target } from '../support/support-targets.ts';
 
 /** The keys that secrets travel under: a probe that is revoked takes the key of its place out of use. */
 

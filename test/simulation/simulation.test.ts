@@ -1,17 +1,17 @@
 import { describe, expect, test } from 'vitest';
 import { decide } from '../../coordinator/domain/decide.ts';
-import type { MonitorState } from '../../coordinator/domain/incident-types.ts';
-import { createState } from '../../coordinator/domain/restore.ts';
-import { allRules, without } from '../../coordinator/domain/rules.ts';
-import type { Roster } from '../../shared/checks/assignment.ts';
-import { continentsOf, nextTurn, probeOf, turns } from '../../shared/checks/placement.ts';
-import { afterCalm } from './calm.ts';
-import { campaign } from './campaign.ts';
-import { makeStory } from './make-story.ts';
-import { shrink, violationOf } from './shrink.ts';
-import { tellStory } from './story.ts';
-import { placedOf, watchedOf } from './watched.ts';
-import { live } from './world.ts';
+import { allRules, without } from '../../coordinator/domain/decision-rules.ts';
+import type { MonitorState } from '../../coordinator/domain/decision-types.ts';
+import { createState } from '../../coordinator/domain/state-restore.ts';
+import type { Roster } from '../../shared/checks/checks-assignment.ts';
+import { continentsOf, nextTurn, probeOf, turns } from '../../shared/checks/checks-placement.ts';
+import { afterCalm } from './simulation-calm-time.ts';
+import { campaign } from './simulation-campaign.ts';
+import { makeStory } from './simulation-make-story.ts';
+import { shrink, violationOf } from './simulation-shrink.ts';
+import { tellStory } from './simulation-story.ts';
+import { placedOf, watchedOf } from './simulation-watched-monitors.ts';
+import { live } from './simulation-world.ts';
 
 describe('the simulation', () => {
   test('every rule holds over some twenty monitor-years of trouble', { timeout: 120_000 }, () => {

@@ -1,11 +1,11 @@
-import type { createOrganisation as operation } from '../../../shared/api/inner/account.ts';
-import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
+import type { InputOf, OutputOf } from '../../../shared/api/api-operation.ts';
+import type { createOrganisation as operation } from '../../../shared/api/inner/inner-account.ts';
 import { newId } from '../../../shared/base/ids.ts';
-import { nameFrom } from '../../domain/name.ts';
+import { nameFrom } from '../../domain/given-names.ts';
 import { timeZoneFrom } from '../../domain/organisation.ts';
-import { planNamed } from '../../domain/plan.ts';
-import { insertOrganisation } from '../../store/organisations.ts';
-import type { Answer, Context } from '../context.ts';
+import { planNamed } from '../../domain/plan-limits.ts';
+import { insertOrganisation } from '../../store/store-organisations.ts';
+import type { Answer, Context } from '../operation-context.ts';
 
 export const createOrganisation = async ({ sql, note }: Context, input: InputOf<typeof operation>): Answer<OutputOf<typeof operation>> => {
   const organisation = {

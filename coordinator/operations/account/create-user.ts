@@ -1,13 +1,13 @@
-import type { createUser as operation } from '../../../shared/api/inner/account.ts';
-import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
+import type { InputOf, OutputOf } from '../../../shared/api/api-operation.ts';
+import type { createUser as operation } from '../../../shared/api/inner/inner-account.ts';
 import { newId } from '../../../shared/base/ids.ts';
-import { hashPassword } from '../../access/passwords.ts';
+import { hashPassword } from '../../access/access-passwords.ts';
 import { emailFrom, passwordFrom, roleFrom } from '../../domain/organisation.ts';
-import { mayHaveOneMore } from '../../domain/plan.ts';
-import { insertFirstChannel } from '../../store/channels.ts';
-import { countMembers, insertMember, insertUser } from '../../store/users.ts';
-import type { Answer, InOrganisation } from '../context.ts';
-import { refuseUnlessOwner } from './last-owner.ts';
+import { mayHaveOneMore } from '../../domain/plan-limits.ts';
+import { insertFirstChannel } from '../../store/store-channels.ts';
+import { countMembers, insertMember, insertUser } from '../../store/store-users.ts';
+import type { Answer, InOrganisation } from '../operation-context.ts';
+import { refuseUnlessOwner } from './operation-last-owner.ts';
 
 export const createUser = async (context: InOrganisation, input: InputOf<typeof operation>): Answer<OutputOf<typeof operation>> => {
   const { sql, organisation, now } = context;

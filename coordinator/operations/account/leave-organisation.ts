@@ -1,9 +1,9 @@
-import type { leaveOrganisation as operation } from '../../../shared/api/inner/account.ts';
-import type { OutputOf } from '../../../shared/api/operation.ts';
-import { deleteMember, memberOf } from '../../store/users.ts';
-import type { Answer, InOrganisation } from '../context.ts';
-import { found } from '../not-found.ts';
-import { refuseLastOwner } from './last-owner.ts';
+import type { OutputOf } from '../../../shared/api/api-operation.ts';
+import type { leaveOrganisation as operation } from '../../../shared/api/inner/inner-account.ts';
+import { deleteMember, memberOf } from '../../store/store-users.ts';
+import type { Answer, InOrganisation } from '../operation-context.ts';
+import { found } from '../operation-not-found.ts';
+import { refuseLastOwner } from './operation-last-owner.ts';
 
 /** Whatever is theirs alone there ends with it: tokens, assistants, their own channels. */
 export const leaveOrganisation = async (context: InOrganisation): Answer<OutputOf<typeof operation>> => {

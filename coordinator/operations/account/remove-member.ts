@@ -1,9 +1,9 @@
-import type { removeMember as operation } from '../../../shared/api/inner/account.ts';
-import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
-import { deleteMember, memberByEmail } from '../../store/users.ts';
-import type { Answer, InOrganisation } from '../context.ts';
-import { found } from '../not-found.ts';
-import { refuseLastOwner, refuseUnlessOwner } from './last-owner.ts';
+import type { InputOf, OutputOf } from '../../../shared/api/api-operation.ts';
+import type { removeMember as operation } from '../../../shared/api/inner/inner-account.ts';
+import { deleteMember, memberByEmail } from '../../store/store-users.ts';
+import type { Answer, InOrganisation } from '../operation-context.ts';
+import { found } from '../operation-not-found.ts';
+import { refuseLastOwner, refuseUnlessOwner } from './operation-last-owner.ts';
 
 export const removeMember = async (context: InOrganisation, input: InputOf<typeof operation>): Answer<OutputOf<typeof operation>> => {
   const { sql, organisation } = context;

@@ -1,12 +1,12 @@
-import type { setMemberRole as operation } from '../../../shared/api/inner/account.ts';
-import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
+import type { InputOf, OutputOf } from '../../../shared/api/api-operation.ts';
+import type { setMemberRole as operation } from '../../../shared/api/inner/inner-account.ts';
 import { roleFrom } from '../../domain/organisation.ts';
-import { mayHaveOneMore } from '../../domain/plan.ts';
-import { deleteTokensOf } from '../../store/tokens.ts';
-import { countMembers, insertMember, memberByEmail, userByEmail, writeRole } from '../../store/users.ts';
-import type { Answer, InOrganisation } from '../context.ts';
-import { found, notFound } from '../not-found.ts';
-import { refuseLastOwner, refuseUnlessOwner } from './last-owner.ts';
+import { mayHaveOneMore } from '../../domain/plan-limits.ts';
+import { deleteTokensOf } from '../../store/store-tokens.ts';
+import { countMembers, insertMember, memberByEmail, userByEmail, writeRole } from '../../store/store-users.ts';
+import type { Answer, InOrganisation } from '../operation-context.ts';
+import { found, notFound } from '../operation-not-found.ts';
+import { refuseLastOwner, refuseUnlessOwner } from './operation-last-owner.ts';
 
 /** A change of role ends the member's tokens. The operator may also take in a user who belongs to other organisations only. */
 export const setMemberRole = async (context: InOrganisation, input: InputOf<typeof operation>): Answer<OutputOf<typeof operation>> => {

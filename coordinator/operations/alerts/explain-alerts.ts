@@ -1,10 +1,10 @@
-import type { explainAlerts as operation } from '../../../shared/api/inner/alerts.ts';
-import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
-import { channelsEver } from '../../store/channels.ts';
-import { downsOfIncidents, type ShownStep, stepsToShow } from '../../store/messages-read.ts';
-import type { Answer, InOrganisation } from '../context.ts';
-import { found } from '../not-found.ts';
-import { storyOfChannel, waysOf } from './story-of.ts';
+import type { InputOf, OutputOf } from '../../../shared/api/api-operation.ts';
+import type { explainAlerts as operation } from '../../../shared/api/inner/inner-alerts.ts';
+import { channelsEver } from '../../store/store-channels.ts';
+import { downsOfIncidents, type ShownStep, stepsToShow } from '../../store/store-messages-read.ts';
+import type { Answer, InOrganisation } from '../operation-context.ts';
+import { found } from '../operation-not-found.ts';
+import { storyOfChannel, waysOf } from './operation-alert-story.ts';
 
 const outcomeOf = (steps: readonly ShownStep[]): 'told' | 'waiting' | 'untold' => {
   if (steps.some(({ message }) => message?.state === 'taken')) return 'told';

@@ -1,10 +1,10 @@
-import type { listMessages as operation } from '../../../shared/api/inner/alerts.ts';
-import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
-import { channelById } from '../../store/channels.ts';
-import { lastMessages } from '../../store/messages-read.ts';
-import type { Answer, InOrganisation } from '../context.ts';
-import { found } from '../not-found.ts';
-import { messageOut } from './message-out.ts';
+import type { InputOf, OutputOf } from '../../../shared/api/api-operation.ts';
+import type { listMessages as operation } from '../../../shared/api/inner/inner-alerts.ts';
+import { channelById } from '../../store/store-channels.ts';
+import { lastMessages } from '../../store/store-messages-read.ts';
+import type { Answer, InOrganisation } from '../operation-context.ts';
+import { found } from '../operation-not-found.ts';
+import { messageOut } from './operation-message-out.ts';
 
 const most = 100;
 

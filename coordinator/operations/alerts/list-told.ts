@@ -1,11 +1,11 @@
-import type { listTold as operation, listWouldBeTold as preview } from '../../../shared/api/inner/alerts.ts';
-import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
-import { isCovered, shutBy } from '../../domain/telling/channel.ts';
-import { channelsEver } from '../../store/channels.ts';
-import { groupsAmong } from '../../store/groups.ts';
-import { monitorById } from '../../store/monitors.ts';
-import type { Answer, InOrganisation } from '../context.ts';
-import { found, notFound } from '../not-found.ts';
+import type { InputOf, OutputOf } from '../../../shared/api/api-operation.ts';
+import type { listTold as operation, listWouldBeTold as preview } from '../../../shared/api/inner/inner-alerts.ts';
+import { isCovered, shutBy } from '../../domain/telling/telling-channel.ts';
+import { channelsEver } from '../../store/store-channels.ts';
+import { groupsAmong } from '../../store/store-groups.ts';
+import { monitorById } from '../../store/store-monitors.ts';
+import type { Answer, InOrganisation } from '../operation-context.ts';
+import { found, notFound } from '../operation-not-found.ts';
 
 /** The channels that cover a monitor, as it is or as it would be, the first first. */
 const toldOf = async (

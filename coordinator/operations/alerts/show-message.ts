@@ -1,11 +1,11 @@
-import type { showMessage as operation } from '../../../shared/api/inner/alerts.ts';
-import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
-import { channelsEver } from '../../store/channels.ts';
-import { downsOfIncidents, messageById, stepsToShow } from '../../store/messages-read.ts';
-import type { Answer, InOrganisation } from '../context.ts';
-import { found } from '../not-found.ts';
-import { messageOut } from './message-out.ts';
-import { storyOfChannel, waysOf } from './story-of.ts';
+import type { InputOf, OutputOf } from '../../../shared/api/api-operation.ts';
+import type { showMessage as operation } from '../../../shared/api/inner/inner-alerts.ts';
+import { channelsEver } from '../../store/store-channels.ts';
+import { downsOfIncidents, messageById, stepsToShow } from '../../store/store-messages-read.ts';
+import type { Answer, InOrganisation } from '../operation-context.ts';
+import { found } from '../operation-not-found.ts';
+import { storyOfChannel, waysOf } from './operation-alert-story.ts';
+import { messageOut } from './operation-message-out.ts';
 
 /** So many incidents of one message are told step by step; the rest went the same way. */
 const most = 20;

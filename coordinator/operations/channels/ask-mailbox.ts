@@ -1,10 +1,10 @@
-import type { askMailbox as operation } from '../../../shared/api/inner/channels.ts';
-import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
+import type { InputOf, OutputOf } from '../../../shared/api/api-operation.ts';
+import type { askMailbox as operation } from '../../../shared/api/inner/inner-channels.ts';
 import { Refusal } from '../../../shared/base/refusal.ts';
-import { channelById } from '../../store/channels.ts';
-import type { Answer, InOrganisation } from '../context.ts';
-import { found } from '../not-found.ts';
-import { askByMail, refuseUnlessTheirs } from './channel-parts.ts';
+import { channelById } from '../../store/store-channels.ts';
+import type { Answer, InOrganisation } from '../operation-context.ts';
+import { found } from '../operation-not-found.ts';
+import { askByMail, refuseUnlessTheirs } from './operation-channel-shared.ts';
 
 /** Once more, for whom the first mail never reached, or who was too late. */
 export const askMailbox = async (

@@ -1,15 +1,15 @@
 import { randomBytes } from 'node:crypto';
-import type { createChannel as operation } from '../../../shared/api/channels.ts';
-import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
+import type { createChannel as operation } from '../../../shared/api/api-channels.ts';
+import type { InputOf, OutputOf } from '../../../shared/api/api-operation.ts';
 import { newId } from '../../../shared/base/ids.ts';
 import { Refusal } from '../../../shared/base/refusal.ts';
-import { nameFrom } from '../../domain/name.ts';
-import { mayHaveOneMore } from '../../domain/plan.ts';
-import { hoursFrom } from '../../domain/telling/hours.ts';
-import { delayFrom, reminderFrom } from '../../domain/telling/waits.ts';
-import { channelById, countChannels, insertChannel, isSuppressed, ownMailbox } from '../../store/channels.ts';
-import type { Answer, InOrganisation } from '../context.ts';
-import { found } from '../not-found.ts';
+import { nameFrom } from '../../domain/given-names.ts';
+import { mayHaveOneMore } from '../../domain/plan-limits.ts';
+import { hoursFrom } from '../../domain/telling/telling-hours.ts';
+import { delayFrom, reminderFrom } from '../../domain/telling/telling-waits.ts';
+import { channelById, countChannels, insertChannel, isSuppressed, ownMailbox } from '../../store/store-channels.ts';
+import type { Answer, InOrganisation } from '../operation-context.ts';
+import { found } from '../operation-not-found.ts';
 import {
   askByMail,
   channelConfigFrom,
@@ -19,7 +19,7 @@ import {
   refuseUnknown,
   refuseUnlessTheirs,
   sealChannel,
-} from './channel-parts.ts';
+} from './operation-channel-shared.ts';
 
 /** What we make ourselves for a channel, to be shown once. */
 const madeSecret = (): string => `whsec_${randomBytes(32).toString('base64')}`;

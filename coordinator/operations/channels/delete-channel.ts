@@ -1,9 +1,9 @@
-import type { deleteChannel as operation } from '../../../shared/api/channels.ts';
-import type { InputOf } from '../../../shared/api/operation.ts';
-import { channelById, deleteChannel as remove } from '../../store/channels.ts';
-import type { InOrganisation } from '../context.ts';
-import { found } from '../not-found.ts';
-import { refuseUnlessTheirs } from './channel-parts.ts';
+import type { deleteChannel as operation } from '../../../shared/api/api-channels.ts';
+import type { InputOf } from '../../../shared/api/api-operation.ts';
+import { channelById, deleteChannel as remove } from '../../store/store-channels.ts';
+import type { InOrganisation } from '../operation-context.ts';
+import { found } from '../operation-not-found.ts';
+import { refuseUnlessTheirs } from './operation-channel-shared.ts';
 
 export const deleteChannel = async (context: InOrganisation, { channel_id: id }: InputOf<typeof operation>): Promise<void> => {
   const { sql, organisation, now, note } = context;

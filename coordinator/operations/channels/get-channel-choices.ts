@@ -1,8 +1,8 @@
-import type { getChannelChoices as operation } from '../../../shared/api/inner/channels.ts';
-import type { OutputOf } from '../../../shared/api/operation.ts';
-import { groupChoices } from '../../store/groups.ts';
-import { monitorChoices } from '../../store/monitors.ts';
-import type { Answer, InOrganisation } from '../context.ts';
+import type { OutputOf } from '../../../shared/api/api-operation.ts';
+import type { getChannelChoices as operation } from '../../../shared/api/inner/inner-channels.ts';
+import { groupChoices } from '../../store/store-groups.ts';
+import { monitorChoices } from '../../store/store-monitors.ts';
+import type { Answer, InOrganisation } from '../operation-context.ts';
 
 export const getChannelChoices = async ({ sql, organisation }: InOrganisation): Answer<OutputOf<typeof operation>> => {
   const [monitors, groups] = await Promise.all([monitorChoices(sql, organisation.id), groupChoices(sql, organisation.id)]);

@@ -1,9 +1,9 @@
-import type { getChannel as operation } from '../../../shared/api/channels.ts';
-import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
-import { channelById } from '../../store/channels.ts';
-import type { Answer, InOrganisation } from '../context.ts';
-import { found } from '../not-found.ts';
-import { channelShown } from './channel-parts.ts';
+import type { getChannel as operation } from '../../../shared/api/api-channels.ts';
+import type { InputOf, OutputOf } from '../../../shared/api/api-operation.ts';
+import { channelById } from '../../store/store-channels.ts';
+import type { Answer, InOrganisation } from '../operation-context.ts';
+import { found } from '../operation-not-found.ts';
+import { channelShown } from './operation-channel-shared.ts';
 
 export const getChannel = async (
   context: InOrganisation,

@@ -1,6 +1,6 @@
-import type { listChannelKinds as operation } from '../../../shared/api/inner/channels.ts';
-import type { OutputOf } from '../../../shared/api/operation.ts';
-import type { Answer, InOrganisation } from '../context.ts';
+import type { OutputOf } from '../../../shared/api/api-operation.ts';
+import type { listChannelKinds as operation } from '../../../shared/api/inner/inner-channels.ts';
+import type { Answer, InOrganisation } from '../operation-context.ts';
 
 export const listChannelKinds = async ({ with: { channels, door } }: InOrganisation): Answer<OutputOf<typeof operation>> => ({
   items: channels.kinds,

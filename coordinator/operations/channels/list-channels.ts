@@ -1,9 +1,9 @@
-import type { listChannels as operation } from '../../../shared/api/channels.ts';
-import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
-import { channelPage } from '../../store/channels.ts';
-import type { Answer, InOrganisation } from '../context.ts';
-import { beforeAll, pageOf } from '../cursors.ts';
-import { channelShown } from './channel-parts.ts';
+import type { listChannels as operation } from '../../../shared/api/api-channels.ts';
+import type { InputOf, OutputOf } from '../../../shared/api/api-operation.ts';
+import { channelPage } from '../../store/store-channels.ts';
+import type { Answer, InOrganisation } from '../operation-context.ts';
+import { beforeAll, pageOf } from '../operation-cursors.ts';
+import { channelShown } from './operation-channel-shared.ts';
 
 export const listChannels = async (context: InOrganisation, input: InputOf<typeof operation>): Answer<OutputOf<typeof operation>> => {
   const { sql, organisation, now, with: instruments } = context;

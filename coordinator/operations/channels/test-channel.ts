@@ -1,12 +1,12 @@
-import type { testChannel as operation, tryChannel as trial } from '../../../shared/api/inner/channels.ts';
-import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
+import type { InputOf, OutputOf } from '../../../shared/api/api-operation.ts';
+import type { testChannel as operation, tryChannel as trial } from '../../../shared/api/inner/inner-channels.ts';
 import { newId } from '../../../shared/base/ids.ts';
 import { Refusal } from '../../../shared/base/refusal.ts';
-import { channelById, isSuppressed, ownMailbox } from '../../store/channels.ts';
-import type { Answer, Early, InOrganisation, Place } from '../context.ts';
-import { found } from '../not-found.ts';
-import { channelConfigFrom, countTry, isKnownMailbox, openChannel, refuseUnlessTheirs } from './channel-parts.ts';
-import type { ChannelConfig } from './channels-part.ts';
+import { channelById, isSuppressed, ownMailbox } from '../../store/store-channels.ts';
+import type { Answer, Early, InOrganisation, Place } from '../operation-context.ts';
+import { found } from '../operation-not-found.ts';
+import type { ChannelConfig } from './operation-channel-needs.ts';
+import { channelConfigFrom, countTry, isKnownMailbox, openChannel, refuseUnlessTheirs } from './operation-channel-shared.ts';
 
 /** A mailbox is told of nothing before somebody said from it that it is theirs (rule 30): not of a test either. @throws Refusal. */
 const refuseUnasked = async (early: Early<Place>, kind: string, config: ChannelConfig, verified: boolean): Promise<void> => {

@@ -1,11 +1,11 @@
-import type { updateChannel as operation } from '../../../shared/api/channels.ts';
-import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
-import { nameFrom } from '../../domain/name.ts';
-import { hoursFrom } from '../../domain/telling/hours.ts';
-import { delayFrom, reminderFrom } from '../../domain/telling/waits.ts';
-import { channelById, isSuppressed, ownMailbox, updateChannel as write } from '../../store/channels.ts';
-import type { Answer, InOrganisation } from '../context.ts';
-import { found } from '../not-found.ts';
+import type { updateChannel as operation } from '../../../shared/api/api-channels.ts';
+import type { InputOf, OutputOf } from '../../../shared/api/api-operation.ts';
+import { nameFrom } from '../../domain/given-names.ts';
+import { hoursFrom } from '../../domain/telling/telling-hours.ts';
+import { delayFrom, reminderFrom } from '../../domain/telling/telling-waits.ts';
+import { channelById, isSuppressed, ownMailbox, updateChannel as write } from '../../store/store-channels.ts';
+import type { Answer, InOrganisation } from '../operation-context.ts';
+import { found } from '../operation-not-found.ts';
 import {
   askByMail,
   channelConfigFrom,
@@ -15,7 +15,7 @@ import {
   refuseUnknown,
   refuseUnlessTheirs,
   sealChannel,
-} from './channel-parts.ts';
+} from './operation-channel-shared.ts';
 
 /** What is null stays. Another mailbox is asked anew, and a secret goes to no other host than it was given for. */
 export const updateChannel = async (context: InOrganisation, input: InputOf<typeof operation>): Answer<OutputOf<typeof operation>> => {

@@ -1,10 +1,10 @@
-import type { createSignInLink as operation } from '../../../shared/api/inner/coming-in.ts';
-import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
-import { linkLives } from '../../domain/session.ts';
-import { deleteStartLinks, insertSignInLink } from '../../store/sign-in-links.ts';
-import { userByEmail } from '../../store/users.ts';
-import type { Answer, Context } from '../context.ts';
-import { found } from '../not-found.ts';
+import type { InputOf, OutputOf } from '../../../shared/api/api-operation.ts';
+import type { createSignInLink as operation } from '../../../shared/api/inner/inner-coming-in.ts';
+import { linkLives } from '../../domain/signed-in-session.ts';
+import { deleteStartLinks, insertSignInLink } from '../../store/store-sign-in-links.ts';
+import { userByEmail } from '../../store/store-users.ts';
+import type { Answer, Context } from '../operation-context.ts';
+import { found } from '../operation-not-found.ts';
 
 /** The operator vouches for whoever gets the link: it takes the place of the password and of the second step. */
 export const createSignInLink = async (

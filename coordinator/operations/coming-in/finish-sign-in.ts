@@ -1,13 +1,20 @@
-import type { finishSignIn as operation } from '../../../shared/api/inner/coming-in.ts';
-import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
+import type { InputOf, OutputOf } from '../../../shared/api/api-operation.ts';
+import type { finishSignIn as operation } from '../../../shared/api/inner/inner-coming-in.ts';
 import { Refusal } from '../../../shared/base/refusal.ts';
-import { hostOf } from '../../access/attempts.ts';
-import { recoveryFingerprint } from '../../access/recovery-codes.ts';
-import { codeSecretOf } from '../../access/secrets-at-rest.ts';
-import { stepOfCode } from '../../access/totp.ts';
-import { deleteSecondStep, hasRecoveryCode, secondFactorOf, secondStepBy, takeRecoveryCode, takeStep } from '../../store/second-factors.ts';
-import { beginSession } from '../begin-session.ts';
-import type { Answer, AtTheDoor, ByVisitor, Early } from '../context.ts';
+import { hostOf } from '../../access/access-attempts.ts';
+import { recoveryFingerprint } from '../../access/access-recovery-codes.ts';
+import { codeSecretOf } from '../../access/access-secrets-at-rest.ts';
+import { stepOfCode } from '../../access/access-totp.ts';
+import {
+  deleteSecondStep,
+  hasRecoveryCode,
+  secondFactorOf,
+  secondStepBy,
+  takeRecoveryCode,
+  takeStep,
+} from '../../store/store-second-factors.ts';
+import { beginSession } from '../operation-begin-session.ts';
+import type { Answer, AtTheDoor, ByVisitor, Early } from '../operation-context.ts';
 
 type Code = { readonly step: number } | { readonly recovery: Buffer };
 type Prepared = { readonly user: string; readonly fingerprint: Buffer; readonly code: Code; readonly left: number };

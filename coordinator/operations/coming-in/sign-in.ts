@@ -1,14 +1,14 @@
-import type { signIn as operation } from '../../../shared/api/inner/coming-in.ts';
-import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
+import type { InputOf, OutputOf } from '../../../shared/api/api-operation.ts';
+import type { signIn as operation } from '../../../shared/api/inner/inner-coming-in.ts';
 import { Refusal } from '../../../shared/base/refusal.ts';
-import { hostOf, type Tried } from '../../access/attempts.ts';
-import type { Visitor } from '../../access/caller.ts';
-import { verifyPassword } from '../../access/passwords.ts';
-import { linkLives } from '../../domain/session.ts';
-import { hasSecondFactor, insertSecondStep } from '../../store/second-factors.ts';
-import { credentialsByEmail } from '../../store/users.ts';
-import { beginSession } from '../begin-session.ts';
-import type { Answer, AtTheDoor, ByVisitor, Early } from '../context.ts';
+import { hostOf, type Tried } from '../../access/access-attempts.ts';
+import type { Visitor } from '../../access/access-caller.ts';
+import { verifyPassword } from '../../access/access-passwords.ts';
+import { linkLives } from '../../domain/signed-in-session.ts';
+import { hasSecondFactor, insertSecondStep } from '../../store/store-second-factors.ts';
+import { credentialsByEmail } from '../../store/store-users.ts';
+import { beginSession } from '../operation-begin-session.ts';
+import type { Answer, AtTheDoor, ByVisitor, Early } from '../operation-context.ts';
 
 /** For an account from one host, and for a host at all accounts: who guesses is slowed down, and nobody can lock somebody else out. */
 const triesAt = (email: string, { address }: Visitor): readonly Tried[] => [

@@ -1,9 +1,9 @@
-import type { changeMonitors as operation } from '../../../shared/api/inner/dashboard.ts';
-import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
-import { groupsAmong } from '../../store/groups.ts';
-import { monitorsAtOnce, regroupMonitors, switchMonitors, tellOwners } from '../../store/monitors-at-once.ts';
-import type { Answer, InOrganisation } from '../context.ts';
-import { notFound } from '../not-found.ts';
+import type { InputOf, OutputOf } from '../../../shared/api/api-operation.ts';
+import type { changeMonitors as operation } from '../../../shared/api/inner/inner-dashboard.ts';
+import { groupsAmong } from '../../store/store-groups.ts';
+import { monitorsAtOnce, regroupMonitors, switchMonitors, tellOwners } from '../../store/store-monitors-at-once.ts';
+import type { Answer, InOrganisation } from '../operation-context.ts';
+import { notFound } from '../operation-not-found.ts';
 
 /** All or none; what is so already stays as it is, and its owner hears nothing. */
 export const changeMonitors = async (

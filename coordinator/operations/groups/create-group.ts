@@ -1,15 +1,15 @@
-import type { createGroup as operation } from '../../../shared/api/groups.ts';
-import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
+import type { createGroup as operation } from '../../../shared/api/api-groups.ts';
+import type { InputOf, OutputOf } from '../../../shared/api/api-operation.ts';
 import { newId } from '../../../shared/base/ids.ts';
 import { Refusal } from '../../../shared/base/refusal.ts';
+import { descriptionFrom, nameFrom } from '../../domain/given-names.ts';
 import { externalIdFrom } from '../../domain/monitor-labels.ts';
-import { descriptionFrom, nameFrom } from '../../domain/name.ts';
-import { mayHaveOneMore } from '../../domain/plan.ts';
-import { countGroups, groupById, groupCalled, groupNamed, insertGroup } from '../../store/groups.ts';
-import { type Answer, type InOrganisation, Otherwise } from '../context.ts';
-import { found } from '../not-found.ts';
-import { changeGroup } from './change-group.ts';
-import { groupOut } from './group-out.ts';
+import { mayHaveOneMore } from '../../domain/plan-limits.ts';
+import { countGroups, groupById, groupCalled, groupNamed, insertGroup } from '../../store/store-groups.ts';
+import { type Answer, type InOrganisation, Otherwise } from '../operation-context.ts';
+import { found } from '../operation-not-found.ts';
+import { changeGroup } from './operation-group-change.ts';
+import { groupOut } from './operation-group-out.ts';
 
 /** Asking twice makes one group: the organisation's lock lets a second caller see what the first one made. */
 export const createGroup = async (context: InOrganisation, input: InputOf<typeof operation>): Answer<OutputOf<typeof operation>> => {

@@ -1,9 +1,9 @@
-import type { getGroup as operation } from '../../../shared/api/groups.ts';
-import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
-import { groupById } from '../../store/groups.ts';
-import type { Answer, InOrganisation } from '../context.ts';
-import { found } from '../not-found.ts';
-import { groupOut } from './group-out.ts';
+import type { getGroup as operation } from '../../../shared/api/api-groups.ts';
+import type { InputOf, OutputOf } from '../../../shared/api/api-operation.ts';
+import { groupById } from '../../store/store-groups.ts';
+import type { Answer, InOrganisation } from '../operation-context.ts';
+import { found } from '../operation-not-found.ts';
+import { groupOut } from './operation-group-out.ts';
 
 export const getGroup = async (
   { sql, organisation }: InOrganisation,

@@ -1,9 +1,9 @@
-import type { listGroups as operation } from '../../../shared/api/groups.ts';
-import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
-import { groupPage } from '../../store/groups.ts';
-import type { Answer, InOrganisation } from '../context.ts';
-import { beforeAll, pageOf } from '../cursors.ts';
-import { groupOut } from './group-out.ts';
+import type { listGroups as operation } from '../../../shared/api/api-groups.ts';
+import type { InputOf, OutputOf } from '../../../shared/api/api-operation.ts';
+import { groupPage } from '../../store/store-groups.ts';
+import type { Answer, InOrganisation } from '../operation-context.ts';
+import { beforeAll, pageOf } from '../operation-cursors.ts';
+import { groupOut } from './operation-group-out.ts';
 
 export const listGroups = (
   { sql, organisation, with: { cursors } }: InOrganisation,

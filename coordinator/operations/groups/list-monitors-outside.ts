@@ -1,9 +1,9 @@
-import type { listMonitorsOutside as operation } from '../../../shared/api/inner/groups.ts';
-import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
-import { monitorsOutside } from '../../store/group-standings.ts';
-import { groupsAmong } from '../../store/groups.ts';
-import type { Answer, InOrganisation } from '../context.ts';
-import { notFound } from '../not-found.ts';
+import type { InputOf, OutputOf } from '../../../shared/api/api-operation.ts';
+import type { listMonitorsOutside as operation } from '../../../shared/api/inner/inner-groups.ts';
+import { monitorsOutside } from '../../store/store-group-standings.ts';
+import { groupsAmong } from '../../store/store-groups.ts';
+import type { Answer, InOrganisation } from '../operation-context.ts';
+import { notFound } from '../operation-not-found.ts';
 
 export const listMonitorsOutside = async (
   { sql, organisation }: InOrganisation,

@@ -1,10 +1,10 @@
-import type { showGroup as operation } from '../../../shared/api/inner/groups.ts';
-import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
-import { groupUses } from '../../store/group-standings.ts';
-import { groupById } from '../../store/groups.ts';
-import type { Answer, InOrganisation } from '../context.ts';
-import { found } from '../not-found.ts';
-import { groupOut } from './group-out.ts';
+import type { InputOf, OutputOf } from '../../../shared/api/api-operation.ts';
+import type { showGroup as operation } from '../../../shared/api/inner/inner-groups.ts';
+import { groupUses } from '../../store/store-group-standings.ts';
+import { groupById } from '../../store/store-groups.ts';
+import type { Answer, InOrganisation } from '../operation-context.ts';
+import { found } from '../operation-not-found.ts';
+import { groupOut } from './operation-group-out.ts';
 
 export const showGroup = async (
   { sql, organisation, now }: InOrganisation,

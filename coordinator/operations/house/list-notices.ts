@@ -1,9 +1,9 @@
-import type { listNotices as operation } from '../../../shared/api/inner/house.ts';
-import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
+import type { InputOf, OutputOf } from '../../../shared/api/api-operation.ts';
+import type { listNotices as operation } from '../../../shared/api/inner/inner-house.ts';
 import { remedyOf } from '../../domain/notice.ts';
-import { noticesSince } from '../../store/notices.ts';
-import type { Answer, Context } from '../context.ts';
-import { daysBefore } from './days-before.ts';
+import { noticesSince } from '../../store/store-notices.ts';
+import type { Answer, Context } from '../operation-context.ts';
+import { daysBefore } from './operation-days-before.ts';
 
 export const listNotices = async ({ sql, now }: Context, { days }: InputOf<typeof operation>): Answer<OutputOf<typeof operation>> => {
   const items = (await noticesSince(sql, daysBefore(now, days))).map(({ began_at, ended_at, ...notice }) => ({

@@ -1,9 +1,9 @@
-import type { listRefused as operation } from '../../../shared/api/inner/house.ts';
-import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
+import type { InputOf, OutputOf } from '../../../shared/api/api-operation.ts';
+import type { listRefused as operation } from '../../../shared/api/inner/inner-house.ts';
 import { meaningOfRefused } from '../../domain/refused-reason.ts';
-import { refusedSince } from '../../store/refusal-counts.ts';
-import type { Answer, Context } from '../context.ts';
-import { daysBefore } from './days-before.ts';
+import { refusedSince } from '../../store/store-refusal-counts.ts';
+import type { Answer, Context } from '../operation-context.ts';
+import { daysBefore } from './operation-days-before.ts';
 
 export const listRefused = async (
   { sql, now }: Context,

@@ -1,8 +1,8 @@
-import type { listSetAside as operation } from '../../../shared/api/inner/house.ts';
-import type { OutputOf } from '../../../shared/api/operation.ts';
-import { allSetAside } from '../../store/set-aside.ts';
-import type { Answer, Context } from '../context.ts';
-import { setAsideOut } from './set-aside-out.ts';
+import type { OutputOf } from '../../../shared/api/api-operation.ts';
+import type { listSetAside as operation } from '../../../shared/api/inner/inner-house.ts';
+import { allSetAside } from '../../store/store-set-aside.ts';
+import type { Answer, Context } from '../operation-context.ts';
+import { setAsideOut } from './operation-set-aside-out.ts';
 
 export const listSetAside = async ({ sql }: Context): Answer<OutputOf<typeof operation>> => {
   const items = (await allSetAside(sql)).map(setAsideOut);

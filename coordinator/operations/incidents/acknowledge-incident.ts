@@ -1,11 +1,11 @@
-import type { acknowledgeIncident as operation } from '../../../shared/api/incidents.ts';
-import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
+import type { acknowledgeIncident as operation } from '../../../shared/api/api-incidents.ts';
+import type { InputOf, OutputOf } from '../../../shared/api/api-operation.ts';
 import { Refusal } from '../../../shared/base/refusal.ts';
-import { acknowledgementOf, writeAcknowledgement } from '../../store/acknowledgements.ts';
-import { incidentById } from '../../store/incidents-read.ts';
-import { ownName } from '../../store/users.ts';
-import type { Answer, InOrganisation } from '../context.ts';
-import { found } from '../not-found.ts';
+import { acknowledgementOf, writeAcknowledgement } from '../../store/store-acknowledgements.ts';
+import { incidentById } from '../../store/store-incidents-read.ts';
+import { ownName } from '../../store/store-users.ts';
+import type { Answer, InOrganisation } from '../operation-context.ts';
+import { found } from '../operation-not-found.ts';
 
 /** The first who does counts (rule 34). */
 export const acknowledgeIncident = async (

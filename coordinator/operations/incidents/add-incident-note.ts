@@ -1,12 +1,12 @@
-import type { addIncidentNote as operation } from '../../../shared/api/inner/incidents.ts';
-import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
+import type { InputOf, OutputOf } from '../../../shared/api/api-operation.ts';
+import type { addIncidentNote as operation } from '../../../shared/api/inner/inner-incidents.ts';
 import { newId } from '../../../shared/base/ids.ts';
 import { Refusal } from '../../../shared/base/refusal.ts';
-import { storable } from '../../domain/name.ts';
-import { countNotes, insertNote } from '../../store/incident-notes.ts';
-import { incidentById } from '../../store/incidents-read.ts';
-import type { Answer, InOrganisation } from '../context.ts';
-import { found } from '../not-found.ts';
+import { storable } from '../../domain/given-names.ts';
+import { countNotes, insertNote } from '../../store/store-incident-notes.ts';
+import { incidentById } from '../../store/store-incidents-read.ts';
+import type { Answer, InOrganisation } from '../operation-context.ts';
+import { found } from '../operation-not-found.ts';
 
 const longest = 5_000;
 const mostNotes = 200;

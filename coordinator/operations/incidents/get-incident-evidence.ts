@@ -1,17 +1,17 @@
-import type { getIncidentEvidence as operation } from '../../../shared/api/incident-evidence.ts';
-import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
-import { causeSentence } from '../../../shared/checks/causes.ts';
-import type { Json } from '../../../shared/checks/result.ts';
+import type { getIncidentEvidence as operation } from '../../../shared/api/api-incident-evidence.ts';
+import type { InputOf, OutputOf } from '../../../shared/api/api-operation.ts';
+import { causeSentence } from '../../../shared/checks/checks-causes.ts';
+import type { Json } from '../../../shared/checks/checks-result.ts';
 import { uptimeOf, uptimeWithout } from '../../domain/monitor-history.ts';
 import { windowOf } from '../../domain/uptime.ts';
-import { notesOf } from '../../store/incident-notes.ts';
-import { samplesOf } from '../../store/incident-samples.ts';
-import { shareOf } from '../../store/incident-shares.ts';
-import { incidentById, incidentEvidence, toldOf } from '../../store/incidents-read.ts';
-import { monitorHistories } from '../../store/monitor-history.ts';
-import type { Answer, InOrganisation } from '../context.ts';
-import { found } from '../not-found.ts';
-import { incidentOut } from './incident-out.ts';
+import { notesOf } from '../../store/store-incident-notes.ts';
+import { samplesOf } from '../../store/store-incident-samples.ts';
+import { shareOf } from '../../store/store-incident-shares.ts';
+import { incidentById, incidentEvidence, toldOf } from '../../store/store-incidents-read.ts';
+import { monitorHistories } from '../../store/store-monitor-history.ts';
+import type { Answer, InOrganisation } from '../operation-context.ts';
+import { found } from '../operation-not-found.ts';
+import { incidentOut } from './operation-incident-out.ts';
 
 const record = (json: Json | null) => (typeof json === 'object' && json !== null && !Array.isArray(json) ? { ...json } : null);
 

@@ -1,9 +1,9 @@
-import type { getIncident as operation } from '../../../shared/api/incidents.ts';
-import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
-import { incidentById } from '../../store/incidents-read.ts';
-import type { Answer, InOrganisation } from '../context.ts';
-import { found } from '../not-found.ts';
-import { incidentOut } from './incident-out.ts';
+import type { getIncident as operation } from '../../../shared/api/api-incidents.ts';
+import type { InputOf, OutputOf } from '../../../shared/api/api-operation.ts';
+import { incidentById } from '../../store/store-incidents-read.ts';
+import type { Answer, InOrganisation } from '../operation-context.ts';
+import { found } from '../operation-not-found.ts';
+import { incidentOut } from './operation-incident-out.ts';
 
 export const getIncident = async (
   { sql, organisation, now }: InOrganisation,

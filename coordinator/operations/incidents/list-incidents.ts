@@ -1,12 +1,12 @@
-import type { listIncidents as operation } from '../../../shared/api/incidents.ts';
-import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
+import type { listIncidents as operation } from '../../../shared/api/api-incidents.ts';
+import type { InputOf, OutputOf } from '../../../shared/api/api-operation.ts';
 import { windowOf } from '../../domain/uptime.ts';
-import { incidentPage } from '../../store/incidents-read.ts';
-import { monitorsAmong } from '../../store/monitors.ts';
-import type { Answer, InOrganisation } from '../context.ts';
-import { afterAll, pageOf } from '../cursors.ts';
-import { notFound } from '../not-found.ts';
-import { incidentOut } from './incident-out.ts';
+import { incidentPage } from '../../store/store-incidents-read.ts';
+import { monitorsAmong } from '../../store/store-monitors.ts';
+import type { Answer, InOrganisation } from '../operation-context.ts';
+import { afterAll, pageOf } from '../operation-cursors.ts';
+import { notFound } from '../operation-not-found.ts';
+import { incidentOut } from './operation-incident-out.ts';
 
 /** Newest first; open ones whatever `days` says, the others when they touch the window. */
 export const listIncidents = async (

@@ -1,10 +1,10 @@
-import type { shareIncident as operation } from '../../../shared/api/inner/incidents.ts';
-import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
-import { newShareText, shareFingerprint } from '../../access/share-links.ts';
-import { writeShare } from '../../store/incident-shares.ts';
-import { incidentById } from '../../store/incidents-read.ts';
-import type { Answer, InOrganisation } from '../context.ts';
-import { found } from '../not-found.ts';
+import type { InputOf, OutputOf } from '../../../shared/api/api-operation.ts';
+import type { shareIncident as operation } from '../../../shared/api/inner/inner-incidents.ts';
+import { newShareText, shareFingerprint } from '../../access/access-share-links.ts';
+import { writeShare } from '../../store/store-incident-shares.ts';
+import { incidentById } from '../../store/store-incidents-read.ts';
+import type { Answer, InOrganisation } from '../operation-context.ts';
+import { found } from '../operation-not-found.ts';
 
 /** The link holds the only copy of its secret. */
 export const shareIncident = async (

@@ -1,14 +1,14 @@
-import type { createMaintenanceWindow as operation } from '../../../shared/api/maintenance.ts';
-import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
+import type { createMaintenanceWindow as operation } from '../../../shared/api/api-maintenance.ts';
+import type { InputOf, OutputOf } from '../../../shared/api/api-operation.ts';
 import { newId } from '../../../shared/base/ids.ts';
 import { draftWindow, mostWrittenAhead } from '../../domain/maintenance.ts';
 import { refuseOver } from '../../domain/maintenance-ahead.ts';
-import { mayHaveOneMore, mayOccur } from '../../domain/plan.ts';
-import { countWindows, insertWindow, windowById } from '../../store/maintenance.ts';
-import type { Answer, InOrganisation } from '../context.ts';
-import { found } from '../not-found.ts';
-import { coveredFrom } from './covered.ts';
-import { windowOut } from './window-out.ts';
+import { mayHaveOneMore, mayOccur } from '../../domain/plan-limits.ts';
+import { countWindows, insertWindow, windowById } from '../../store/store-maintenance.ts';
+import type { Answer, InOrganisation } from '../operation-context.ts';
+import { found } from '../operation-not-found.ts';
+import { coveredFrom } from './operation-covered-by-window.ts';
+import { windowOut } from './operation-window-out.ts';
 
 /** Interpreted in the organisation's clock as it is now; the window keeps that zone. */
 export const createMaintenanceWindow = async (

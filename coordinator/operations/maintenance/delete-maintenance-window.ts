@@ -1,8 +1,8 @@
-import type { deleteMaintenanceWindow as operation } from '../../../shared/api/maintenance.ts';
-import type { InputOf } from '../../../shared/api/operation.ts';
-import { deleteWindow } from '../../store/maintenance.ts';
-import type { InOrganisation } from '../context.ts';
-import { notFound } from '../not-found.ts';
+import type { deleteMaintenanceWindow as operation } from '../../../shared/api/api-maintenance.ts';
+import type { InputOf } from '../../../shared/api/api-operation.ts';
+import { deleteWindow } from '../../store/store-maintenance.ts';
+import type { InOrganisation } from '../operation-context.ts';
+import { notFound } from '../operation-not-found.ts';
 
 /** The past stays covered; from now on nothing is, and what the window held back goes out when its time has come (rule 25). */
 export const deleteMaintenanceWindow = async (

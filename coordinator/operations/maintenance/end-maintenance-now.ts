@@ -1,11 +1,11 @@
-import type { endMaintenanceNow as operation } from '../../../shared/api/inner/maintenance.ts';
-import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
+import type { InputOf, OutputOf } from '../../../shared/api/api-operation.ts';
+import type { endMaintenanceNow as operation } from '../../../shared/api/inner/inner-maintenance.ts';
 import { Refusal } from '../../../shared/base/refusal.ts';
-import { windowById } from '../../store/maintenance.ts';
-import { changeWindow, cutWindow, lockedWindow } from '../../store/maintenance-changes.ts';
-import type { Answer, InOrganisation } from '../context.ts';
-import { found } from '../not-found.ts';
-import { stateAt, windowNoted, windowOut } from './window-out.ts';
+import { windowById } from '../../store/store-maintenance.ts';
+import { changeWindow, cutWindow, lockedWindow } from '../../store/store-maintenance-changes.ts';
+import type { Answer, InOrganisation } from '../operation-context.ts';
+import { found } from '../operation-not-found.ts';
+import { stateAt, windowNoted, windowOut } from './operation-window-out.ts';
 
 /** What it held back goes out when its time has come (rule 25). */
 export const endMaintenanceNow = async (

@@ -1,9 +1,9 @@
-import type { getMaintenanceWindow as operation } from '../../../shared/api/maintenance.ts';
-import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
-import { windowById } from '../../store/maintenance.ts';
-import type { Answer, InOrganisation } from '../context.ts';
-import { found } from '../not-found.ts';
-import { windowOut } from './window-out.ts';
+import type { getMaintenanceWindow as operation } from '../../../shared/api/api-maintenance.ts';
+import type { InputOf, OutputOf } from '../../../shared/api/api-operation.ts';
+import { windowById } from '../../store/store-maintenance.ts';
+import type { Answer, InOrganisation } from '../operation-context.ts';
+import { found } from '../operation-not-found.ts';
+import { windowOut } from './operation-window-out.ts';
 
 export const getMaintenanceWindow = async (
   { sql, organisation, now }: InOrganisation,

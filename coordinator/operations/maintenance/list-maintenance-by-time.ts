@@ -1,11 +1,11 @@
-import { maintenanceRows, type listMaintenanceByTime as operation } from '../../../shared/api/inner/maintenance.ts';
-import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
+import type { InputOf, OutputOf } from '../../../shared/api/api-operation.ts';
+import { maintenanceRows, type listMaintenanceByTime as operation } from '../../../shared/api/inner/inner-maintenance.ts';
 import { occurrencesAhead } from '../../domain/maintenance-ahead.ts';
 import { ruleFrom } from '../../domain/maintenance-rule.ts';
 import { ruleWords } from '../../domain/maintenance-words.ts';
-import { scheduleFrom } from '../../store/maintenance.ts';
-import { countByTime, type WindowByTime, windowsByTime } from '../../store/maintenance-by-time.ts';
-import type { Answer, InOrganisation } from '../context.ts';
+import { scheduleFrom } from '../../store/store-maintenance.ts';
+import { countByTime, type WindowByTime, windowsByTime } from '../../store/store-maintenance-by-time.ts';
+import type { Answer, InOrganisation } from '../operation-context.ts';
 
 /** One whose next occurrence is months away has none written down yet. */
 const timeOf = (row: WindowByTime, now: number): { readonly from: number; readonly to: number } => {

@@ -1,9 +1,9 @@
-import type { listMaintenanceWindows as operation } from '../../../shared/api/maintenance.ts';
-import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
-import { windowPage } from '../../store/maintenance.ts';
-import type { Answer, InOrganisation } from '../context.ts';
-import { afterAll, pageOf } from '../cursors.ts';
-import { windowOut } from './window-out.ts';
+import type { listMaintenanceWindows as operation } from '../../../shared/api/api-maintenance.ts';
+import type { InputOf, OutputOf } from '../../../shared/api/api-operation.ts';
+import { windowPage } from '../../store/store-maintenance.ts';
+import type { Answer, InOrganisation } from '../operation-context.ts';
+import { afterAll, pageOf } from '../operation-cursors.ts';
+import { windowOut } from './operation-window-out.ts';
 
 export const listMaintenanceWindows = (
   { sql, organisation, now, with: { cursors } }: InOrganisation,

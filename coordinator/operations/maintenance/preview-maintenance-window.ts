@@ -1,12 +1,12 @@
-import type { previewMaintenanceWindow as operation } from '../../../shared/api/maintenance.ts';
-import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
+import type { previewMaintenanceWindow as operation } from '../../../shared/api/api-maintenance.ts';
+import type { InputOf, OutputOf } from '../../../shared/api/api-operation.ts';
 import { draftWindow, mostWrittenAhead } from '../../domain/maintenance.ts';
 import { refuseOver } from '../../domain/maintenance-ahead.ts';
-import { mayOccur } from '../../domain/plan.ts';
-import { windowById } from '../../store/maintenance.ts';
-import type { Answer, InOrganisation } from '../context.ts';
-import { found } from '../not-found.ts';
-import { aheadOut } from './window-out.ts';
+import { mayOccur } from '../../domain/plan-limits.ts';
+import { windowById } from '../../store/store-maintenance.ts';
+import type { Answer, InOrganisation } from '../operation-context.ts';
+import { found } from '../operation-not-found.ts';
+import { aheadOut } from './operation-window-out.ts';
 
 /** When a window would occur that is not saved: by the clock that it would have. */
 export const previewMaintenanceWindow = async (

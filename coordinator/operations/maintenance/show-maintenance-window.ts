@@ -1,10 +1,10 @@
-import type { showMaintenanceWindow as operation } from '../../../shared/api/inner/maintenance.ts';
-import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
-import { windowById } from '../../store/maintenance.ts';
-import { coveredNames, lastEnded } from '../../store/maintenance-by-time.ts';
-import type { Answer, InOrganisation } from '../context.ts';
-import { found } from '../not-found.ts';
-import { stateAt, windowOut } from './window-out.ts';
+import type { InputOf, OutputOf } from '../../../shared/api/api-operation.ts';
+import type { showMaintenanceWindow as operation } from '../../../shared/api/inner/inner-maintenance.ts';
+import { windowById } from '../../store/store-maintenance.ts';
+import { coveredNames, lastEnded } from '../../store/store-maintenance-by-time.ts';
+import type { Answer, InOrganisation } from '../operation-context.ts';
+import { found } from '../operation-not-found.ts';
+import { stateAt, windowOut } from './operation-window-out.ts';
 
 export const showMaintenanceWindow = async (
   { sql, organisation, now }: InOrganisation,

@@ -1,15 +1,15 @@
-import type { startMaintenanceNow as operation } from '../../../shared/api/inner/maintenance.ts';
-import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
+import type { InputOf, OutputOf } from '../../../shared/api/api-operation.ts';
+import type { startMaintenanceNow as operation } from '../../../shared/api/inner/inner-maintenance.ts';
 import { newId } from '../../../shared/base/ids.ts';
 import { Refusal } from '../../../shared/base/refusal.ts';
 import { draftWindow } from '../../domain/maintenance.ts';
-import { mayHaveOneMore } from '../../domain/plan.ts';
-import { groupsAmong } from '../../store/groups.ts';
-import { countWindows, insertWindow, windowById } from '../../store/maintenance.ts';
-import { changeWindow, lockedWindow } from '../../store/maintenance-changes.ts';
-import type { Answer, InOrganisation } from '../context.ts';
-import { found } from '../not-found.ts';
-import { stateAt, windowNoted, windowOut } from './window-out.ts';
+import { mayHaveOneMore } from '../../domain/plan-limits.ts';
+import { groupsAmong } from '../../store/store-groups.ts';
+import { countWindows, insertWindow, windowById } from '../../store/store-maintenance.ts';
+import { changeWindow, lockedWindow } from '../../store/store-maintenance-changes.ts';
+import type { Answer, InOrganisation } from '../operation-context.ts';
+import { found } from '../operation-not-found.ts';
+import { stateAt, windowNoted, windowOut } from './operation-window-out.ts';
 
 export const startMaintenanceNow = async (
   { sql, organisation, now, note }: InOrganisation,

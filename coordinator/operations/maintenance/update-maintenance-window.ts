@@ -1,14 +1,14 @@
-import type { updateMaintenanceWindow as operation } from '../../../shared/api/maintenance.ts';
-import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
+import type { updateMaintenanceWindow as operation } from '../../../shared/api/api-maintenance.ts';
+import type { InputOf, OutputOf } from '../../../shared/api/api-operation.ts';
 import { changedWindow, isSameSchedule, mostWrittenAhead } from '../../domain/maintenance.ts';
 import { refuseOver } from '../../domain/maintenance-ahead.ts';
-import { mayHaveOneMore, mayOccur } from '../../domain/plan.ts';
-import { countWindows, windowById } from '../../store/maintenance.ts';
-import { changeWindow, lockedWindow } from '../../store/maintenance-changes.ts';
-import type { Answer, InOrganisation } from '../context.ts';
-import { found } from '../not-found.ts';
-import { coveredFrom } from './covered.ts';
-import { stateAt, windowNoted, windowOut } from './window-out.ts';
+import { mayHaveOneMore, mayOccur } from '../../domain/plan-limits.ts';
+import { countWindows, windowById } from '../../store/store-maintenance.ts';
+import { changeWindow, lockedWindow } from '../../store/store-maintenance-changes.ts';
+import type { Answer, InOrganisation } from '../operation-context.ts';
+import { found } from '../operation-not-found.ts';
+import { coveredFrom } from './operation-covered-by-window.ts';
+import { stateAt, windowNoted, windowOut } from './operation-window-out.ts';
 
 /** What is null stays. From now on; what it covered stays covered (rule 24). */
 export const updateMaintenanceWindow = async (

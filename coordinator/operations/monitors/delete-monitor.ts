@@ -1,10 +1,10 @@
-import type { deleteMonitor as operation } from '../../../shared/api/monitors.ts';
-import type { InputOf } from '../../../shared/api/operation.ts';
-import { monitorForChange, removeMonitor, tellOwner } from '../../store/monitors.ts';
-import { endPingTokens } from '../../store/ping-tokens.ts';
-import type { InOrganisation } from '../context.ts';
-import { found } from '../not-found.ts';
-import { monitorOut } from './monitor-out.ts';
+import type { deleteMonitor as operation } from '../../../shared/api/api-monitors.ts';
+import type { InputOf } from '../../../shared/api/api-operation.ts';
+import { monitorForChange, removeMonitor, tellOwner } from '../../store/store-monitors.ts';
+import { endPingTokens } from '../../store/store-ping-tokens.ts';
+import type { InOrganisation } from '../operation-context.ts';
+import { found } from '../operation-not-found.ts';
+import { monitorOut } from './operation-monitor-out.ts';
 
 /** Gone at once, with what refers to it; the bulk of its history follows in small bites (see forgotten_monitors). */
 export const deleteMonitor = async (

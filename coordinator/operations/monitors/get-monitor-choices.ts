@@ -1,10 +1,10 @@
-import type { getMonitorChoices as operation } from '../../../shared/api/inner/monitors.ts';
-import type { OutputOf } from '../../../shared/api/operation.ts';
-import { plans } from '../../domain/plan.ts';
-import { checkersOf } from '../../store/checkers.ts';
-import { groupChoices } from '../../store/groups.ts';
-import { countMonitors } from '../../store/monitors.ts';
-import type { Answer, InOrganisation } from '../context.ts';
+import type { OutputOf } from '../../../shared/api/api-operation.ts';
+import type { getMonitorChoices as operation } from '../../../shared/api/inner/inner-monitors.ts';
+import { plans } from '../../domain/plan-limits.ts';
+import { checkersOf } from '../../store/store-checking-probes.ts';
+import { groupChoices } from '../../store/store-groups.ts';
+import { countMonitors } from '../../store/store-monitors.ts';
+import type { Answer, InOrganisation } from '../operation-context.ts';
 
 /** Asked before a form is shown, so that it offers what will be taken. */
 export const getMonitorChoices = async ({ sql, organisation }: InOrganisation): Answer<OutputOf<typeof operation>> => {

@@ -1,12 +1,12 @@
-import type { getMonitorLedger as operation } from '../../../shared/api/monitor-history.ts';
-import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
+import type { getMonitorLedger as operation } from '../../../shared/api/api-monitor-history.ts';
+import type { InputOf, OutputOf } from '../../../shared/api/api-operation.ts';
 import { stretchesOf } from '../../domain/monitor-history.ts';
 import { windowOf } from '../../domain/uptime.ts';
 import type { Stretch } from '../../domain/uptime-explained.ts';
-import { monitorHistories } from '../../store/monitor-history.ts';
-import type { Answer, InOrganisation } from '../context.ts';
-import { found } from '../not-found.ts';
-import { uptimeOut } from './uptime-out.ts';
+import { monitorHistories } from '../../store/store-monitor-history.ts';
+import type { Answer, InOrganisation } from '../operation-context.ts';
+import { found } from '../operation-not-found.ts';
+import { uptimeOut } from './operation-uptime-out.ts';
 
 /** More stretches than anybody reads, and fewer than make a page slow. */
 const mostStretches = 1_000;

@@ -1,9 +1,9 @@
-import type { getMonitorResults as operation } from '../../../shared/api/monitor-history.ts';
-import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
-import { monitorKey } from '../../store/monitors.ts';
-import { hourlySeries, rawSeries, type SeriesRow } from '../../store/result-series.ts';
-import type { Answer, InOrganisation } from '../context.ts';
-import { found } from '../not-found.ts';
+import type { getMonitorResults as operation } from '../../../shared/api/api-monitor-history.ts';
+import type { InputOf, OutputOf } from '../../../shared/api/api-operation.ts';
+import { monitorKey } from '../../store/store-monitors.ts';
+import { hourlySeries, rawSeries, type SeriesRow } from '../../store/store-result-series.ts';
+import type { Answer, InOrganisation } from '../operation-context.ts';
+import { found } from '../operation-not-found.ts';
 
 const hour = 3_600;
 const day = 24 * hour;

@@ -1,11 +1,11 @@
-import type { getMonitorStatus as operation } from '../../../shared/api/monitors.ts';
-import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
+import type { getMonitorStatus as operation } from '../../../shared/api/api-monitors.ts';
+import type { InputOf, OutputOf } from '../../../shared/api/api-operation.ts';
 import { statusOf } from '../../domain/monitor-history.ts';
 import { windowOf } from '../../domain/uptime.ts';
-import { monitorHistories } from '../../store/monitor-history.ts';
-import type { Answer, InOrganisation } from '../context.ts';
-import { found } from '../not-found.ts';
-import { uptimeOut } from './uptime-out.ts';
+import { monitorHistories } from '../../store/store-monitor-history.ts';
+import type { Answer, InOrganisation } from '../operation-context.ts';
+import { found } from '../operation-not-found.ts';
+import { uptimeOut } from './operation-uptime-out.ts';
 
 /** The same functions as on pages and exports, over one moment's view of the ledger. */
 export const getMonitorStatus = async (

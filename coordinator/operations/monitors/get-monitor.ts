@@ -1,9 +1,9 @@
-import type { getMonitor as operation } from '../../../shared/api/monitors.ts';
-import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
-import { standingMonitor } from '../../store/monitor-standings.ts';
-import type { Answer, InOrganisation } from '../context.ts';
-import { found } from '../not-found.ts';
-import { monitorNow } from './standing-out.ts';
+import type { getMonitor as operation } from '../../../shared/api/api-monitors.ts';
+import type { InputOf, OutputOf } from '../../../shared/api/api-operation.ts';
+import { standingMonitor } from '../../store/store-monitor-standings.ts';
+import type { Answer, InOrganisation } from '../operation-context.ts';
+import { found } from '../operation-not-found.ts';
+import { monitorNow } from './operation-monitor-standing-out.ts';
 
 export const getMonitor = async (
   { sql, organisation, now }: InOrganisation,

@@ -1,11 +1,11 @@
-import type { getBeatAddress as operation } from '../../../shared/api/inner/pings.ts';
-import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
+import type { InputOf, OutputOf } from '../../../shared/api/api-operation.ts';
+import type { getBeatAddress as operation } from '../../../shared/api/inner/inner-pings.ts';
 import { Refusal } from '../../../shared/base/refusal.ts';
-import { pingTokenOf } from '../../access/secrets-at-rest.ts';
-import { monitorById } from '../../store/monitors.ts';
-import { pingTokenBox } from '../../store/ping-tokens.ts';
-import type { Answer, InOrganisation } from '../context.ts';
-import { found } from '../not-found.ts';
+import { pingTokenOf } from '../../access/access-secrets-at-rest.ts';
+import { monitorById } from '../../store/store-monitors.ts';
+import { pingTokenBox } from '../../store/store-ping-tokens.ts';
+import type { Answer, InOrganisation } from '../operation-context.ts';
+import { found } from '../operation-not-found.ts';
 
 /** The one place where a heartbeat's token is read; the API never gives it. */
 export const getBeatAddress = async (

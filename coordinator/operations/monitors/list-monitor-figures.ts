@@ -1,9 +1,9 @@
-import type { listMonitorFigures as operation } from '../../../shared/api/inner/figures.ts';
-import type { OutputOf } from '../../../shared/api/operation.ts';
-import { plans } from '../../domain/plan.ts';
-import type { Status } from '../../domain/status.ts';
-import { monitorFigures } from '../../store/monitor-figures.ts';
-import type { Answer, InOrganisation } from '../context.ts';
+import type { OutputOf } from '../../../shared/api/api-operation.ts';
+import type { listMonitorFigures as operation } from '../../../shared/api/inner/inner-figures.ts';
+import type { Status } from '../../domain/monitor-status.ts';
+import { plans } from '../../domain/plan-limits.ts';
+import { monitorFigures } from '../../store/store-monitor-figures.ts';
+import type { Answer, InOrganisation } from '../operation-context.ts';
 
 /** Whoever has more than so many reads lists by their pages. */
 const mostOfAll = 10_000;

@@ -1,10 +1,10 @@
-import type { listMonitors as operation } from '../../../shared/api/monitors.ts';
-import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
-import { groupsAmong } from '../../store/groups.ts';
-import type { Answer, InOrganisation } from '../context.ts';
-import { placedPageOf } from '../cursors.ts';
-import { notFound } from '../not-found.ts';
-import { monitorNow } from './standing-out.ts';
+import type { listMonitors as operation } from '../../../shared/api/api-monitors.ts';
+import type { InputOf, OutputOf } from '../../../shared/api/api-operation.ts';
+import { groupsAmong } from '../../store/store-groups.ts';
+import type { Answer, InOrganisation } from '../operation-context.ts';
+import { placedPageOf } from '../operation-cursors.ts';
+import { notFound } from '../operation-not-found.ts';
+import { monitorNow } from './operation-monitor-standing-out.ts';
 
 export const listMonitors = async (
   { sql, organisation, now, with: { cursors, shownMonitors } }: InOrganisation,

@@ -1,10 +1,10 @@
-import type { listBeats as operation } from '../../../shared/api/inner/pings.ts';
-import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
+import type { InputOf, OutputOf } from '../../../shared/api/api-operation.ts';
+import type { listBeats as operation } from '../../../shared/api/inner/inner-pings.ts';
 import { Refusal } from '../../../shared/base/refusal.ts';
-import { monitorById } from '../../store/monitors.ts';
-import { keptPings, newestPings } from '../../store/pings.ts';
-import type { Answer, InOrganisation } from '../context.ts';
-import { found } from '../not-found.ts';
+import { monitorById } from '../../store/store-monitors.ts';
+import { keptPings, newestPings } from '../../store/store-pings.ts';
+import type { Answer, InOrganisation } from '../operation-context.ts';
+import { found } from '../operation-not-found.ts';
 
 export const listBeats = async (
   { sql, organisation }: InOrganisation,

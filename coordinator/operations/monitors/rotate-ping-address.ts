@@ -1,12 +1,12 @@
-import type { rotateBeatAddress as operation } from '../../../shared/api/inner/pings.ts';
-import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
+import type { InputOf, OutputOf } from '../../../shared/api/api-operation.ts';
+import type { rotateBeatAddress as operation } from '../../../shared/api/inner/inner-pings.ts';
 import { Refusal } from '../../../shared/base/refusal.ts';
-import { newPingToken, pingFingerprint } from '../../../shared/checks/heartbeat/token.ts';
-import { pingTokenOf } from '../../access/secrets-at-rest.ts';
-import { monitorById } from '../../store/monitors.ts';
-import { insertPingToken, retirePingTokens } from '../../store/ping-tokens.ts';
-import type { Answer, InOrganisation } from '../context.ts';
-import { found } from '../not-found.ts';
+import { newPingToken, pingFingerprint } from '../../../shared/checks/heartbeat/checks-heartbeat-token.ts';
+import { pingTokenOf } from '../../access/access-secrets-at-rest.ts';
+import { monitorById } from '../../store/store-monitors.ts';
+import { insertPingToken, retirePingTokens } from '../../store/store-ping-tokens.ts';
+import type { Answer, InOrganisation } from '../operation-context.ts';
+import { found } from '../operation-not-found.ts';
 
 /** A new token at once; older ones for as long as it takes to tell every job, or no longer where somebody else has one. */
 export const rotateBeatAddress = async (

@@ -1,8 +1,8 @@
-import type { listOrganisations as operation } from '../../../shared/api/inner/operator.ts';
-import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
-import { organisationsByName } from '../../store/operator.ts';
-import type { Answer, Context } from '../context.ts';
-import { pageOf } from '../cursors.ts';
+import type { InputOf, OutputOf } from '../../../shared/api/api-operation.ts';
+import type { listOrganisations as operation } from '../../../shared/api/inner/inner-operator.ts';
+import { organisationsByName } from '../../store/store-operators.ts';
+import type { Answer, Context } from '../operation-context.ts';
+import { pageOf } from '../operation-cursors.ts';
 
 export const listOrganisations = async (context: Context, input: InputOf<typeof operation>): Answer<OutputOf<typeof operation>> =>
   pageOf(

@@ -1,9 +1,9 @@
-import type { markOperator as operation } from '../../../shared/api/inner/operator.ts';
-import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
-import { writeOperator } from '../../store/operator.ts';
-import { userByEmail } from '../../store/users.ts';
-import type { Answer, Context } from '../context.ts';
-import { found } from '../not-found.ts';
+import type { InputOf, OutputOf } from '../../../shared/api/api-operation.ts';
+import type { markOperator as operation } from '../../../shared/api/inner/inner-operator.ts';
+import { writeOperator } from '../../store/store-operators.ts';
+import { userByEmail } from '../../store/store-users.ts';
+import type { Answer, Context } from '../operation-context.ts';
+import { found } from '../operation-not-found.ts';
 
 const marking =
   (is_operator: boolean) =>

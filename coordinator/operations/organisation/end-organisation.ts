@@ -1,12 +1,12 @@
-import type { endOrganisation as ending, keepOrganisation as keeping } from '../../../shared/api/inner/organisation.ts';
-import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
+import type { InputOf, OutputOf } from '../../../shared/api/api-operation.ts';
+import type { endOrganisation as ending, keepOrganisation as keeping } from '../../../shared/api/inner/inner-organisation.ts';
 import { Refusal } from '../../../shared/base/refusal.ts';
 import { isSameName, keptMs } from '../../domain/organisation-ending.ts';
-import { beginEnding, undoEnding } from '../../store/endings.ts';
-import { postMails } from '../../store/mails.ts';
-import { ownersOf } from '../../store/rescue.ts';
-import { ownName } from '../../store/users.ts';
-import type { Answer, InOrganisation } from '../context.ts';
+import { ownersOf } from '../../store/store-last-resorts.ts';
+import { postMails } from '../../store/store-mails.ts';
+import { beginEnding, undoEnding } from '../../store/store-organisation-endings.ts';
+import { ownName } from '../../store/store-users.ts';
+import type { Answer, InOrganisation } from '../operation-context.ts';
 
 /** All owners hear of it, whoever did it. */
 const mailOwners = async (

@@ -1,12 +1,12 @@
-import { operations } from '../../../shared/api/index.ts';
-import type { getAuditChoices as choicesOperation, listAudit as listOperation } from '../../../shared/api/inner/audit.ts';
-import { innerOperations, installationOperations, personOperations, visitorOperations } from '../../../shared/api/inner/index.ts';
-import type { InputOf, Operation, OutputOf } from '../../../shared/api/operation.ts';
-import { isRecord } from '../../../shared/base/record.ts';
+import { operations } from '../../../shared/api/api-index.ts';
+import type { InputOf, Operation, OutputOf } from '../../../shared/api/api-operation.ts';
+import type { getAuditChoices as choicesOperation, listAudit as listOperation } from '../../../shared/api/inner/inner-audit.ts';
+import { innerOperations, installationOperations, personOperations, visitorOperations } from '../../../shared/api/inner/inner-index.ts';
+import { isRecord } from '../../../shared/base/json-record.ts';
 import { epochOf } from '../../domain/zone-clock.ts';
-import { type AuditRow, auditChoices, auditPage } from '../../store/audit.ts';
-import type { Answer, InOrganisation } from '../context.ts';
-import { afterAll, pageOf } from '../cursors.ts';
+import { type AuditRow, auditChoices, auditPage } from '../../store/store-audit.ts';
+import type { Answer, InOrganisation } from '../operation-context.ts';
+import { afterAll, pageOf } from '../operation-cursors.ts';
 
 const all: readonly Operation[] = [operations, innerOperations, personOperations, visitorOperations, installationOperations].flatMap(
   (table): readonly Operation[] => Object.values(table),

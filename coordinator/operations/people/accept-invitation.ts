@@ -1,11 +1,11 @@
-import type { acceptInvitation as operation } from '../../../shared/api/inner/people.ts';
-import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
+import type { InputOf, OutputOf } from '../../../shared/api/api-operation.ts';
+import type { acceptInvitation as operation } from '../../../shared/api/inner/inner-people.ts';
 import { Refusal } from '../../../shared/base/refusal.ts';
-import { invitationBy } from '../../store/links.ts';
-import { writeActiveOrganisation } from '../../store/sessions.ts';
-import type { Answer, ByPerson } from '../context.ts';
-import { deadLink } from '../dead-link.ts';
-import { join, notNow } from '../join-by-invitation.ts';
+import { invitationBy } from '../../store/store-mailed-links.ts';
+import { writeActiveOrganisation } from '../../store/store-sessions.ts';
+import type { Answer, ByPerson } from '../operation-context.ts';
+import { deadLink } from '../operation-dead-link.ts';
+import { join, notNow } from '../operation-join-by-invitation.ts';
 
 /** Whoever is signed in joins, whatever address the invitation was sent to: the inviter gave it to somebody. */
 export const acceptInvitation = async (context: ByPerson, { secret }: InputOf<typeof operation>): Answer<OutputOf<typeof operation>> => {

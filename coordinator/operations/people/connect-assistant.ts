@@ -1,13 +1,13 @@
-import { connectAssistant as operation } from '../../../shared/api/inner/connections.ts';
-import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
+import type { InputOf, OutputOf } from '../../../shared/api/api-operation.ts';
+import { connectAssistant as operation } from '../../../shared/api/inner/inner-connections.ts';
 import { newId } from '../../../shared/base/ids.ts';
 import { Refusal } from '../../../shared/base/refusal.ts';
 import { mayWrite, roleFrom, scopeFrom } from '../../domain/organisation.ts';
-import { insertConnection } from '../../store/connections.ts';
-import { membershipsOf } from '../../store/users.ts';
-import type { Answer, ByPerson } from '../context.ts';
-import { refuseWhileEnding } from '../may.ts';
-import { found } from '../not-found.ts';
+import { insertConnection } from '../../store/store-connections.ts';
+import { membershipsOf } from '../../store/store-users.ts';
+import type { Answer, ByPerson } from '../operation-context.ts';
+import { refuseWhileEnding } from '../operation-may.ts';
+import { found } from '../operation-not-found.ts';
 
 /** The answer of the consent page. What is given out under the connection is the affair of the signing-in; it bears the connection's id. */
 export const connectAssistant = async (

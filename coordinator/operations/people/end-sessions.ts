@@ -1,12 +1,12 @@
+import type { InputOf, OutputOf } from '../../../shared/api/api-operation.ts';
 import type {
   endOtherSessions as endOtherSessionsOperation,
   endSession as endSessionOperation,
   signOut as signOutOperation,
-} from '../../../shared/api/inner/people.ts';
-import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
-import { deleteSession, deleteSessions } from '../../store/sessions.ts';
-import type { Answer, ByPerson } from '../context.ts';
-import { notFound } from '../not-found.ts';
+} from '../../../shared/api/inner/inner-people.ts';
+import { deleteSession, deleteSessions } from '../../store/store-sessions.ts';
+import type { Answer, ByPerson } from '../operation-context.ts';
+import { notFound } from '../operation-not-found.ts';
 
 export const signOut = async ({ sql, person }: ByPerson): Answer<OutputOf<typeof signOutOperation>> => ({
   ended: await deleteSession(sql, person.user, person.session),

@@ -1,15 +1,15 @@
-import type { foundOrganisation as operation } from '../../../shared/api/inner/people.ts';
-import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
+import type { InputOf, OutputOf } from '../../../shared/api/api-operation.ts';
+import type { foundOrganisation as operation } from '../../../shared/api/inner/inner-people.ts';
 import { newId } from '../../../shared/base/ids.ts';
 import { Refusal } from '../../../shared/base/refusal.ts';
 import { planOfAnother } from '../../domain/another-organisation.ts';
-import { nameFrom } from '../../domain/name.ts';
+import { nameFrom } from '../../domain/given-names.ts';
 import { timeZoneFrom } from '../../domain/organisation.ts';
-import { insertFirstChannel } from '../../store/channels.ts';
-import { insertOrganisation } from '../../store/organisations.ts';
-import { writeActiveOrganisation } from '../../store/sessions.ts';
-import { insertMember, ownedPlans } from '../../store/users.ts';
-import type { Answer, ByPerson } from '../context.ts';
+import { insertFirstChannel } from '../../store/store-channels.ts';
+import { insertOrganisation } from '../../store/store-organisations.ts';
+import { writeActiveOrganisation } from '../../store/store-sessions.ts';
+import { insertMember, ownedPlans } from '../../store/store-users.ts';
+import type { Answer, ByPerson } from '../operation-context.ts';
 
 /** Another organisation, which whoever makes it owns, and acts in from now on. */
 export const foundOrganisation = async (context: ByPerson, input: InputOf<typeof operation>): Answer<OutputOf<typeof operation>> => {

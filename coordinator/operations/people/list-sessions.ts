@@ -1,9 +1,9 @@
-import type { listSessions as operation } from '../../../shared/api/inner/people.ts';
-import type { OutputOf } from '../../../shared/api/operation.ts';
+import type { OutputOf } from '../../../shared/api/api-operation.ts';
+import type { listSessions as operation } from '../../../shared/api/inner/inner-people.ts';
 import { deviceOf } from '../../domain/browser-name.ts';
-import { isOver } from '../../domain/session.ts';
-import { sessionsOf } from '../../store/sessions.ts';
-import type { Answer, ByPerson } from '../context.ts';
+import { isOver } from '../../domain/signed-in-session.ts';
+import { sessionsOf } from '../../store/store-sessions.ts';
+import type { Answer, ByPerson } from '../operation-context.ts';
 
 export const listSessions = async ({ sql, now, person }: ByPerson): Answer<OutputOf<typeof operation>> => ({
   items: (await sessionsOf(sql, person.user))

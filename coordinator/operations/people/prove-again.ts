@@ -1,10 +1,10 @@
-import type { proveAgain as operation } from '../../../shared/api/inner/people.ts';
-import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
+import type { InputOf, OutputOf } from '../../../shared/api/api-operation.ts';
+import type { proveAgain as operation } from '../../../shared/api/inner/inner-people.ts';
 import { Refusal } from '../../../shared/base/refusal.ts';
-import { verifyPassword } from '../../access/passwords.ts';
-import { writeProven } from '../../store/sessions.ts';
-import { passwordHashOf } from '../../store/users.ts';
-import type { Answer, ByPerson, Early, Oneself } from '../context.ts';
+import { verifyPassword } from '../../access/access-passwords.ts';
+import { writeProven } from '../../store/store-sessions.ts';
+import { passwordHashOf } from '../../store/store-users.ts';
+import type { Answer, ByPerson, Early, Oneself } from '../operation-context.ts';
 
 const before = async ({ pool, person, with: { attempts } }: Early<Oneself>, { password }: InputOf<typeof operation>): Promise<void> => {
   const tried = [{ what: `password in a session of ${person.user}`, most: 10 }];

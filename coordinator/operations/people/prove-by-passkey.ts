@@ -1,10 +1,10 @@
-import type { beginProof as beginOperation, proveByPasskey as proveOperation } from '../../../shared/api/inner/passkeys.ts';
-import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
-import { requestOptions } from '../../access/passkeys.ts';
-import { passkeysOf } from '../../store/passkeys.ts';
-import { writeProven } from '../../store/sessions.ts';
-import type { Answer, ByPerson, Early, Oneself } from '../context.ts';
-import { askPasskey, placeOf, type Signed, signedPasskey, takeSigned, unknownPasskey } from '../passkey-answers.ts';
+import type { InputOf, OutputOf } from '../../../shared/api/api-operation.ts';
+import type { beginProof as beginOperation, proveByPasskey as proveOperation } from '../../../shared/api/inner/inner-passkeys.ts';
+import { requestOptions } from '../../access/access-passkeys.ts';
+import { passkeysOf } from '../../store/store-passkeys.ts';
+import { writeProven } from '../../store/store-sessions.ts';
+import type { Answer, ByPerson, Early, Oneself } from '../operation-context.ts';
+import { askPasskey, placeOf, type Signed, signedPasskey, takeSigned, unknownPasskey } from '../operation-passkey-answers.ts';
 
 export const beginProof = async (context: ByPerson): Answer<OutputOf<typeof beginOperation>> => {
   const { sql, now, person } = context;

@@ -1,13 +1,13 @@
-import type { createProbe as operation } from '../../../shared/api/inner/probes.ts';
-import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
+import type { InputOf, OutputOf } from '../../../shared/api/api-operation.ts';
+import type { createProbe as operation } from '../../../shared/api/inner/inner-probes.ts';
 import { continents, isContinent } from '../../../shared/base/continents.ts';
 import { Refusal } from '../../../shared/base/refusal.ts';
-import { nameFrom } from '../../domain/name.ts';
-import { mayHaveOneMore } from '../../domain/plan.ts';
-import { lockOrganisation } from '../../store/organisations.ts';
-import { countPrivateProbes } from '../../store/probe-invitations.ts';
-import type { Answer, Context } from '../context.ts';
-import { found } from '../not-found.ts';
+import { nameFrom } from '../../domain/given-names.ts';
+import { mayHaveOneMore } from '../../domain/plan-limits.ts';
+import { lockOrganisation } from '../../store/store-organisations.ts';
+import { countPrivateProbes } from '../../store/store-probe-invitations.ts';
+import type { Answer, Context } from '../operation-context.ts';
+import { found } from '../operation-not-found.ts';
 
 export const createProbe = async (
   { sql, now, with: { probes } }: Context,

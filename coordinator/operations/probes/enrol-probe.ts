@@ -1,14 +1,14 @@
-import { enrolProbe as operation } from '../../../shared/api/inner/probes.ts';
-import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
+import type { InputOf, OutputOf } from '../../../shared/api/api-operation.ts';
+import { enrolProbe as operation } from '../../../shared/api/inner/inner-probes.ts';
 import { Refusal } from '../../../shared/base/refusal.ts';
-import { hostOf } from '../../access/attempts.ts';
-import { isTokenText } from '../../access/token-text.ts';
-import type { Queryable } from '../../store/database.ts';
-import { organisationById } from '../../store/organisations.ts';
-import { lockProbeInvitation, spendProbeInvitation } from '../../store/probe-invitations.ts';
-import { isProbeAlive, type NamedProbe, standingOfKey } from '../../store/probes.ts';
-import type { Answer, AtTheDoor, ByVisitor, Early } from '../context.ts';
-import { refuseWhileEnding } from '../may.ts';
+import { hostOf } from '../../access/access-attempts.ts';
+import { isTokenText } from '../../access/access-token-text.ts';
+import type { Queryable } from '../../store/store-database.ts';
+import { organisationById } from '../../store/store-organisations.ts';
+import { lockProbeInvitation, spendProbeInvitation } from '../../store/store-probe-invitations.ts';
+import { isProbeAlive, type NamedProbe, standingOfKey } from '../../store/store-probes.ts';
+import type { Answer, AtTheDoor, ByVisitor, Early } from '../operation-context.ts';
+import { refuseWhileEnding } from '../operation-may.ts';
 
 /** From one host within a quarter of an hour: enough for whoever sets up many behind one address, far from what guessing needs. */
 const mostTries = 60;

@@ -1,8 +1,8 @@
-import type { listProbes as operation } from '../../../shared/api/inner/probes.ts';
-import type { OutputOf } from '../../../shared/api/operation.ts';
-import { refutedShares } from '../../store/probe-trust.ts';
-import type { Answer, Context } from '../context.ts';
-import { trustOut } from './trust-out.ts';
+import type { OutputOf } from '../../../shared/api/api-operation.ts';
+import type { listProbes as operation } from '../../../shared/api/inner/inner-probes.ts';
+import { refutedShares } from '../../store/store-probe-trust.ts';
+import type { Answer, Context } from '../operation-context.ts';
+import { trustOut } from './operation-probe-trust-out.ts';
 
 export const listProbes = async ({ sql, now, with: { probes } }: Context): Answer<OutputOf<typeof operation>> => {
   const [listed, shares] = await Promise.all([probes.listProbes(sql), refutedShares(sql, now)]);

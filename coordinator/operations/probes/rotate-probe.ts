@@ -1,6 +1,6 @@
-import type { rotateProbe as operation } from '../../../shared/api/inner/probes.ts';
-import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
-import type { Answer, Context } from '../context.ts';
+import type { InputOf, OutputOf } from '../../../shared/api/api-operation.ts';
+import type { rotateProbe as operation } from '../../../shared/api/inner/inner-probes.ts';
+import type { Answer, Context } from '../operation-context.ts';
 
 export const rotateProbe = async (
   { sql, with: { probes } }: Context,

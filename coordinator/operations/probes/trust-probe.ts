@@ -1,9 +1,9 @@
-import type { trustProbe as operation } from '../../../shared/api/inner/probes.ts';
-import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
-import { endNotice } from '../../store/notices.ts';
-import { trustPlace } from '../../store/probes.ts';
-import type { Answer, Context } from '../context.ts';
-import { found } from '../not-found.ts';
+import type { InputOf, OutputOf } from '../../../shared/api/api-operation.ts';
+import type { trustProbe as operation } from '../../../shared/api/inner/inner-probes.ts';
+import { endNotice } from '../../store/store-notices.ts';
+import { trustPlace } from '../../store/store-probes.ts';
+import type { Answer, Context } from '../operation-context.ts';
+import { found } from '../operation-not-found.ts';
 
 export const trustProbe = async (
   { sql }: Context,

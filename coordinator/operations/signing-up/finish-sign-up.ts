@@ -1,14 +1,14 @@
-import type { finishSignUp as operation } from '../../../shared/api/inner/signing-up.ts';
-import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
+import type { InputOf, OutputOf } from '../../../shared/api/api-operation.ts';
+import type { finishSignUp as operation } from '../../../shared/api/inner/inner-signing-up.ts';
 import { newId } from '../../../shared/base/ids.ts';
-import { insertFirstChannel } from '../../store/channels.ts';
-import { invitationById, useSignUp } from '../../store/links.ts';
-import { insertOrganisation } from '../../store/organisations.ts';
-import { insertMember, insertUser } from '../../store/users.ts';
-import { beginSession } from '../begin-session.ts';
-import type { Answer, ByVisitor } from '../context.ts';
-import { deadLink } from '../dead-link.ts';
-import { join } from '../join-by-invitation.ts';
+import { insertFirstChannel } from '../../store/store-channels.ts';
+import { invitationById, useSignUp } from '../../store/store-mailed-links.ts';
+import { insertOrganisation } from '../../store/store-organisations.ts';
+import { insertMember, insertUser } from '../../store/store-users.ts';
+import { beginSession } from '../operation-begin-session.ts';
+import type { Answer, ByVisitor } from '../operation-context.ts';
+import { deadLink } from '../operation-dead-link.ts';
+import { join } from '../operation-join-by-invitation.ts';
 
 /** The address is proven, so the account is made; an invitation that has ended meanwhile makes it one without an organisation. */
 export const finishSignUp = async (context: ByVisitor, { secret }: InputOf<typeof operation>): Answer<OutputOf<typeof operation>> => {

@@ -1,19 +1,19 @@
-import type { signUp as operation } from '../../../shared/api/inner/signing-up.ts';
-import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
+import type { InputOf, OutputOf } from '../../../shared/api/api-operation.ts';
+import type { signUp as operation } from '../../../shared/api/inner/inner-signing-up.ts';
 import { newId } from '../../../shared/base/ids.ts';
 import { Refusal } from '../../../shared/base/refusal.ts';
-import { hostOf } from '../../access/attempts.ts';
-import { hashPassword } from '../../access/passwords.ts';
-import { nameFrom } from '../../domain/name.ts';
+import { hostOf } from '../../access/access-attempts.ts';
+import { hashPassword } from '../../access/access-passwords.ts';
+import { nameFrom } from '../../domain/given-names.ts';
 import { emailFrom, passwordFrom, timeZoneFrom } from '../../domain/organisation.ts';
-import { linkLives } from '../../domain/session.ts';
-import { type InvitationRow, insertSignUp, invitationBy } from '../../store/links.ts';
-import { postMail } from '../../store/mails.ts';
-import { hasOwner, insertUser } from '../../store/users.ts';
-import { beginSession } from '../begin-session.ts';
-import type { Answer, AtTheDoor, ByVisitor, Early } from '../context.ts';
-import { deadLink } from '../dead-link.ts';
-import { join, notNow } from '../join-by-invitation.ts';
+import { linkLives } from '../../domain/signed-in-session.ts';
+import { type InvitationRow, insertSignUp, invitationBy } from '../../store/store-mailed-links.ts';
+import { postMail } from '../../store/store-mails.ts';
+import { hasOwner, insertUser } from '../../store/store-users.ts';
+import { beginSession } from '../operation-begin-session.ts';
+import type { Answer, AtTheDoor, ByVisitor, Early } from '../operation-context.ts';
+import { deadLink } from '../operation-dead-link.ts';
+import { join, notNow } from '../operation-join-by-invitation.ts';
 
 type Prepared = {
   readonly email: string;

@@ -1,10 +1,10 @@
-import type { verifyEmail as operation } from '../../../shared/api/inner/signing-up.ts';
-import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
-import { useVerification, writeEmail } from '../../store/links.ts';
-import { postMail } from '../../store/mails.ts';
-import { emailOf } from '../../store/users.ts';
-import type { Answer, ByVisitor } from '../context.ts';
-import { deadLink } from '../dead-link.ts';
+import type { InputOf, OutputOf } from '../../../shared/api/api-operation.ts';
+import type { verifyEmail as operation } from '../../../shared/api/inner/inner-signing-up.ts';
+import { useVerification, writeEmail } from '../../store/store-mailed-links.ts';
+import { postMail } from '../../store/store-mails.ts';
+import { emailOf } from '../../store/store-users.ts';
+import type { Answer, ByVisitor } from '../operation-context.ts';
+import { deadLink } from '../operation-dead-link.ts';
 
 /** Proves a mailbox, and signs nobody in. Where it is another one than before, the old one hears of it. */
 export const verifyEmail = async (

@@ -1,12 +1,12 @@
-import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
-import type { addStatusPageGroup as operation } from '../../../shared/api/status-pages.ts';
+import type { InputOf, OutputOf } from '../../../shared/api/api-operation.ts';
+import type { addStatusPageGroup as operation } from '../../../shared/api/api-status-pages.ts';
 import { Refusal } from '../../../shared/base/refusal.ts';
-import { nameFrom } from '../../domain/name.ts';
-import { groupById } from '../../store/groups.ts';
-import { gatherMembers, insertPageGroup, nextPosition, publishMembers, statusPageExists } from '../../store/status-pages.ts';
-import type { Answer, InOrganisation } from '../context.ts';
-import { found, notFound } from '../not-found.ts';
-import { pageGroupOut } from './page-out.ts';
+import { nameFrom } from '../../domain/given-names.ts';
+import { groupById } from '../../store/store-groups.ts';
+import { gatherMembers, insertPageGroup, nextPosition, publishMembers, statusPageExists } from '../../store/store-status-pages.ts';
+import type { Answer, InOrganisation } from '../operation-context.ts';
+import { found, notFound } from '../operation-not-found.ts';
+import { pageGroupOut } from './operation-status-page-out.ts';
 
 /** The heading, and the monitors that the group has now, if they are wanted; what joins the group later is published by whoever means to. */
 export const addStatusPageGroup = async (

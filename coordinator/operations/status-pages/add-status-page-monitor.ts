@@ -1,13 +1,13 @@
-import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
-import type { addStatusPageMonitor as operation } from '../../../shared/api/status-pages.ts';
+import type { InputOf, OutputOf } from '../../../shared/api/api-operation.ts';
+import type { addStatusPageMonitor as operation } from '../../../shared/api/api-status-pages.ts';
 import { Refusal } from '../../../shared/base/refusal.ts';
-import { nameFrom } from '../../domain/name.ts';
+import { nameFrom } from '../../domain/given-names.ts';
 import { positionFrom } from '../../domain/status-page.ts';
-import { monitorById } from '../../store/monitors.ts';
-import { headingFor, insertPageMonitor, nextPosition, statusPageExists } from '../../store/status-pages.ts';
-import type { Answer, InOrganisation } from '../context.ts';
-import { found, notFound } from '../not-found.ts';
-import { pageMonitorOut } from './page-out.ts';
+import { monitorById } from '../../store/store-monitors.ts';
+import { headingFor, insertPageMonitor, nextPosition, statusPageExists } from '../../store/store-status-pages.ts';
+import type { Answer, InOrganisation } from '../operation-context.ts';
+import { found, notFound } from '../operation-not-found.ts';
+import { pageMonitorOut } from './operation-status-page-out.ts';
 
 export const addStatusPageMonitor = async (
   { sql, organisation }: InOrganisation,

@@ -1,13 +1,13 @@
-import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
-import type { createStatusPage as operation } from '../../../shared/api/status-pages.ts';
+import type { InputOf, OutputOf } from '../../../shared/api/api-operation.ts';
+import type { createStatusPage as operation } from '../../../shared/api/api-status-pages.ts';
 import { newId } from '../../../shared/base/ids.ts';
-import { descriptionFrom, nameFrom } from '../../domain/name.ts';
-import { mayHaveOneMore } from '../../domain/plan.ts';
+import { descriptionFrom, nameFrom } from '../../domain/given-names.ts';
+import { mayHaveOneMore } from '../../domain/plan-limits.ts';
 import { slugFrom } from '../../domain/status-page.ts';
-import { countStatusPages, insertStatusPage, statusPageById } from '../../store/status-pages.ts';
-import type { Answer, InOrganisation } from '../context.ts';
-import { found } from '../not-found.ts';
-import { pageOut } from './page-out.ts';
+import { countStatusPages, insertStatusPage, statusPageById } from '../../store/store-status-pages.ts';
+import type { Answer, InOrganisation } from '../operation-context.ts';
+import { found } from '../operation-not-found.ts';
+import { pageOut } from './operation-status-page-out.ts';
 
 export const createStatusPage = async (
   { sql, organisation }: InOrganisation,

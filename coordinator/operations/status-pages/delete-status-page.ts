@@ -1,8 +1,8 @@
-import type { InputOf } from '../../../shared/api/operation.ts';
-import type { deleteStatusPage as operation } from '../../../shared/api/status-pages.ts';
-import { deleteStatusPage as remove, statusPageById } from '../../store/status-pages.ts';
-import type { InOrganisation } from '../context.ts';
-import { found } from '../not-found.ts';
+import type { InputOf } from '../../../shared/api/api-operation.ts';
+import type { deleteStatusPage as operation } from '../../../shared/api/api-status-pages.ts';
+import { deleteStatusPage as remove, statusPageById } from '../../store/store-status-pages.ts';
+import type { InOrganisation } from '../operation-context.ts';
+import { found } from '../operation-not-found.ts';
 
 export const deleteStatusPage = async (
   { sql, organisation, note }: InOrganisation,

@@ -1,9 +1,9 @@
-import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
-import type { getStatusPage as operation } from '../../../shared/api/status-pages.ts';
-import { statusPageById } from '../../store/status-pages.ts';
-import type { Answer, InOrganisation } from '../context.ts';
-import { found } from '../not-found.ts';
-import { pageOut } from './page-out.ts';
+import type { InputOf, OutputOf } from '../../../shared/api/api-operation.ts';
+import type { getStatusPage as operation } from '../../../shared/api/api-status-pages.ts';
+import { statusPageById } from '../../store/store-status-pages.ts';
+import type { Answer, InOrganisation } from '../operation-context.ts';
+import { found } from '../operation-not-found.ts';
+import { pageOut } from './operation-status-page-out.ts';
 
 export const getStatusPage = async (
   { sql, organisation }: InOrganisation,

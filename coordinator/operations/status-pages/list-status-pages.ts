@@ -1,9 +1,9 @@
-import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
-import type { listStatusPages as operation } from '../../../shared/api/status-pages.ts';
-import { statusPagePage } from '../../store/status-pages.ts';
-import type { Answer, InOrganisation } from '../context.ts';
-import { beforeAll, pageOf } from '../cursors.ts';
-import { summaryOut } from './page-out.ts';
+import type { InputOf, OutputOf } from '../../../shared/api/api-operation.ts';
+import type { listStatusPages as operation } from '../../../shared/api/api-status-pages.ts';
+import { statusPagePage } from '../../store/store-status-pages.ts';
+import type { Answer, InOrganisation } from '../operation-context.ts';
+import { beforeAll, pageOf } from '../operation-cursors.ts';
+import { summaryOut } from './operation-status-page-out.ts';
 
 export const listStatusPages = (
   { sql, organisation, with: { cursors } }: InOrganisation,

@@ -1,10 +1,10 @@
-import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
-import type { orderStatusPage as operation } from '../../../shared/api/status-pages.ts';
+import type { InputOf, OutputOf } from '../../../shared/api/api-operation.ts';
+import type { orderStatusPage as operation } from '../../../shared/api/api-status-pages.ts';
 import { orderFrom } from '../../domain/status-page.ts';
-import { statusPageById, writeOrder } from '../../store/status-pages.ts';
-import type { Answer, InOrganisation } from '../context.ts';
-import { found } from '../not-found.ts';
-import { pageOut } from './page-out.ts';
+import { statusPageById, writeOrder } from '../../store/store-status-pages.ts';
+import type { Answer, InOrganisation } from '../operation-context.ts';
+import { found } from '../operation-not-found.ts';
+import { pageOut } from './operation-status-page-out.ts';
 
 export const orderStatusPage = async (
   { sql, organisation }: InOrganisation,

@@ -1,8 +1,8 @@
-import type { InputOf } from '../../../shared/api/operation.ts';
-import type { removeStatusPageGroup as operation } from '../../../shared/api/status-pages.ts';
-import { removePageGroup, statusPageExists } from '../../store/status-pages.ts';
-import type { InOrganisation } from '../context.ts';
-import { notFound } from '../not-found.ts';
+import type { InputOf } from '../../../shared/api/api-operation.ts';
+import type { removeStatusPageGroup as operation } from '../../../shared/api/api-status-pages.ts';
+import { removePageGroup, statusPageExists } from '../../store/store-status-pages.ts';
+import type { InOrganisation } from '../operation-context.ts';
+import { notFound } from '../operation-not-found.ts';
 
 export const removeStatusPageGroup = async (
   { sql, organisation }: InOrganisation,

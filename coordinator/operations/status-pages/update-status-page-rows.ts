@@ -1,10 +1,10 @@
-import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
-import type { updateStatusPageGroup as ofGroup, updateStatusPageMonitor as ofMonitor } from '../../../shared/api/status-pages.ts';
-import { nameFrom } from '../../domain/name.ts';
-import { renamePageGroup, renamePageMonitor, statusPageExists } from '../../store/status-pages.ts';
-import type { Answer, InOrganisation } from '../context.ts';
-import { found, notFound } from '../not-found.ts';
-import { pageGroupOut, pageMonitorOut } from './page-out.ts';
+import type { InputOf, OutputOf } from '../../../shared/api/api-operation.ts';
+import type { updateStatusPageGroup as ofGroup, updateStatusPageMonitor as ofMonitor } from '../../../shared/api/api-status-pages.ts';
+import { nameFrom } from '../../domain/given-names.ts';
+import { renamePageGroup, renamePageMonitor, statusPageExists } from '../../store/store-status-pages.ts';
+import type { Answer, InOrganisation } from '../operation-context.ts';
+import { found, notFound } from '../operation-not-found.ts';
+import { pageGroupOut, pageMonitorOut } from './operation-status-page-out.ts';
 
 export const updateStatusPageMonitor = async (
   { sql, organisation }: InOrganisation,

@@ -1,16 +1,16 @@
 import { randomBytes } from 'node:crypto';
-import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
-import type { updateStatusPage as operation } from '../../../shared/api/status-pages.ts';
+import type { InputOf, OutputOf } from '../../../shared/api/api-operation.ts';
+import type { updateStatusPage as operation } from '../../../shared/api/api-status-pages.ts';
 import { Refusal } from '../../../shared/base/refusal.ts';
-import { hashPassword } from '../../access/passwords.ts';
-import { descriptionFrom, nameFrom } from '../../domain/name.ts';
+import { hashPassword } from '../../access/access-passwords.ts';
+import { descriptionFrom, nameFrom } from '../../domain/given-names.ts';
 import { pagePasswordFrom, slugFrom } from '../../domain/status-page.ts';
+import { accentFrom } from '../../domain/status-page-appearance.ts';
 import { pageDomainFrom } from '../../domain/status-page-domain.ts';
-import { accentFrom } from '../../domain/status-page-look.ts';
-import { type PageSettings, statusPageById, statusPageExists, updateStatusPage as write } from '../../store/status-pages.ts';
-import type { Answer, Early, InOrganisation, Place } from '../context.ts';
-import { found, notFound } from '../not-found.ts';
-import { pageOut } from './page-out.ts';
+import { type PageSettings, statusPageById, statusPageExists, updateStatusPage as write } from '../../store/store-status-pages.ts';
+import type { Answer, Early, InOrganisation, Place } from '../operation-context.ts';
+import { found, notFound } from '../operation-not-found.ts';
+import { pageOut } from './operation-status-page-out.ts';
 
 type Input = InputOf<typeof operation>;
 

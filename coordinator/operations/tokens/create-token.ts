@@ -1,14 +1,14 @@
-import type { createToken as operation } from '../../../shared/api/inner/tokens.ts';
-import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
+import type { InputOf, OutputOf } from '../../../shared/api/api-operation.ts';
+import type { createToken as operation } from '../../../shared/api/inner/inner-tokens.ts';
 import { newId } from '../../../shared/base/ids.ts';
 import { Refusal } from '../../../shared/base/refusal.ts';
-import { nameFrom } from '../../domain/name.ts';
+import { nameFrom } from '../../domain/given-names.ts';
 import { scopeFrom } from '../../domain/organisation.ts';
 import { epochOf } from '../../domain/zone-clock.ts';
-import { insertToken } from '../../store/tokens.ts';
-import { memberByEmail } from '../../store/users.ts';
-import type { Answer, InOrganisation } from '../context.ts';
-import { found, notFound } from '../not-found.ts';
+import { insertToken } from '../../store/store-tokens.ts';
+import { memberByEmail } from '../../store/store-users.ts';
+import type { Answer, InOrganisation } from '../operation-context.ts';
+import { found, notFound } from '../operation-not-found.ts';
 
 /** A token belongs to the user who makes it. Its scope does not depend on the role, which is asked for with every call. */
 export const createToken = async (

@@ -1,10 +1,10 @@
-import type { getToken as getOperation, listTokens as listOperation } from '../../../shared/api/inner/tokens.ts';
-import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
+import type { InputOf, OutputOf } from '../../../shared/api/api-operation.ts';
+import type { getToken as getOperation, listTokens as listOperation } from '../../../shared/api/inner/inner-tokens.ts';
 import { mayManage } from '../../domain/organisation.ts';
-import { type ListedToken, tokenPage } from '../../store/tokens.ts';
-import type { Answer, InOrganisation } from '../context.ts';
-import { afterAll, pageOf } from '../cursors.ts';
-import { found } from '../not-found.ts';
+import { type ListedToken, tokenPage } from '../../store/store-tokens.ts';
+import type { Answer, InOrganisation } from '../operation-context.ts';
+import { afterAll, pageOf } from '../operation-cursors.ts';
+import { found } from '../operation-not-found.ts';
 
 /** Whose tokens a caller sees: everyone their own; owners, admins and the operator all. */
 const whose = ({ caller }: InOrganisation): string | null => (mayManage(caller.role) ? null : caller.user);

@@ -1,9 +1,9 @@
-import type { revokeToken as operation } from '../../../shared/api/inner/tokens.ts';
-import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
+import type { InputOf, OutputOf } from '../../../shared/api/api-operation.ts';
+import type { revokeToken as operation } from '../../../shared/api/inner/inner-tokens.ts';
 import { mayManage } from '../../domain/organisation.ts';
-import { deleteToken, tokenOwner } from '../../store/tokens.ts';
-import type { Answer, InOrganisation } from '../context.ts';
-import { notFound } from '../not-found.ts';
+import { deleteToken, tokenOwner } from '../../store/store-tokens.ts';
+import type { Answer, InOrganisation } from '../operation-context.ts';
+import { notFound } from '../operation-not-found.ts';
 
 /** Everyone ends their own tokens; owners and admins those of others, too. */
 export const revokeToken = async (

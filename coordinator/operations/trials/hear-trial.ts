@@ -1,8 +1,8 @@
-import type { hearTrial as operation } from '../../../shared/api/inner/trials.ts';
-import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
-import { causeSentence } from '../../../shared/checks/causes.ts';
-import type { Answer, InOrganisation } from '../context.ts';
-import { found } from '../not-found.ts';
+import type { InputOf, OutputOf } from '../../../shared/api/api-operation.ts';
+import type { hearTrial as operation } from '../../../shared/api/inner/inner-trials.ts';
+import { causeSentence } from '../../../shared/checks/checks-causes.ts';
+import type { Answer, InOrganisation } from '../operation-context.ts';
+import { found } from '../operation-not-found.ts';
 
 /** Answers belong to the person who asked, and come only to where he asked. */
 export const hearTrial = async (

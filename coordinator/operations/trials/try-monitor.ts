@@ -1,14 +1,14 @@
-import type { tryMonitor as operation } from '../../../shared/api/inner/trials.ts';
-import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
+import type { InputOf, OutputOf } from '../../../shared/api/api-operation.ts';
+import type { tryMonitor as operation } from '../../../shared/api/inner/inner-trials.ts';
 import { Refusal } from '../../../shared/base/refusal.ts';
-import { asSplit } from '../../../shared/checks/config.ts';
+import { asSplit } from '../../../shared/checks/checks-config.ts';
 import { draftMonitor } from '../../domain/monitor.ts';
-import { checkersOf } from '../../store/checkers.ts';
-import { monitorForChange } from '../../store/monitors.ts';
-import { countTrial } from '../../store/trials.ts';
-import type { Answer, InOrganisation } from '../context.ts';
-import { openSecrets } from '../monitors/monitor-secrets.ts';
-import { found } from '../not-found.ts';
+import { checkersOf } from '../../store/store-checking-probes.ts';
+import { monitorForChange } from '../../store/store-monitors.ts';
+import { countTrial } from '../../store/store-trials.ts';
+import { openSecrets } from '../monitors/operation-monitor-secrets.ts';
+import type { Answer, InOrganisation } from '../operation-context.ts';
+import { found } from '../operation-not-found.ts';
 
 /** A trial asks every continent at once, so that a target is safe from somebody who presses the button. */
 const mostAMinute = 10;

@@ -1,6 +1,6 @@
 -- How each monitor is now, so that lists count, filter and sort by it without looking into its history. The database keeps it itself: whatever
 -- changes what it is made of (the monitor, its incidents, its ledger) brings it up to date in the same transaction, and a restored backup too.
--- A page shows of each row what coordinator/domain/status.ts says; this says the same but for the moment in which silence is noticed.
+-- A page shows of each row what coordinator/domain/monitor-status.ts says; this says the same but for the moment in which silence is noticed.
 create table monitor_status (
   monitor_id uuid primary key references monitors on delete cascade,
   organisation_id uuid not null,

@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest';
 import { createAlerter } from '../../../coordinator/alerts/alerter.ts';
-import { writeAlerts } from '../../../coordinator/store/alerts.ts';
-import { takeLeases } from '../../../coordinator/store/leases.ts';
-import { inTransaction } from '../../../coordinator/store/transactions.ts';
+import { writeAlerts } from '../../../coordinator/store/store-alerts.ts';
+import { takeLeases } from '../../../coordinator/store/store-leases.ts';
+import { inTransaction } from '../../../coordinator/store/store-sql-transactions.ts';
 import { newId } from '../../../shared/base/ids.ts';
-import { eventually } from '../../support/eventually.ts';
-import { testLog } from '../../support/network.ts';
-import { ownDatabase } from '../../support/own-database.ts';
+import { eventually } from '../../support/support-eventually.ts';
+import { testLog } from '../../support/support-network.ts';
+import { ownDatabase } from '../../support/support-own-database.ts';
 
 const { sql } = await ownDatabase();
 

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { without } from '../../../coordinator/domain/decision-rules.ts';
 import {
   beginHandover,
   behind,
@@ -9,8 +10,7 @@ import {
   type Word,
   working,
 } from '../../../coordinator/domain/handover.ts';
-import { without } from '../../../coordinator/domain/rules.ts';
-import { at } from './story.ts';
+import { at } from './domain-story.ts';
 
 /** Rule 4: who is waited for, and for how long, to the millisecond. */
 

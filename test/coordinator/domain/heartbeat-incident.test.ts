@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import type { SeenPing } from '../../../coordinator/domain/incident-types.ts';
-import { at, inTime, story } from './story.ts';
+import type { SeenPing } from '../../../coordinator/domain/decision-types.ts';
+import { at, inTime, story } from './domain-story.ts';
 
 const heartbeat = () => story(['Europe', 'Asia'], { kind: 'heartbeat', interval_ms: 300_000, sampled: false });
 const ping = (second: number, is: SeenPing['is'] = 'good'): { is: 'ping'; ping: SeenPing } => ({

@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { Effect, Gap, LedgerRow } from '../../../coordinator/domain/incident-types.ts';
+import type { Effect, Gap, LedgerRow } from '../../../coordinator/domain/decision-types.ts';
 import { cover, gapNoticed, passTime } from '../../../coordinator/domain/ledger.ts';
-import { createState } from '../../../coordinator/domain/restore.ts';
-import { at, inTime, story } from './story.ts';
+import { createState } from '../../../coordinator/domain/state-restore.ts';
+import { at, inTime, story } from './domain-story.ts';
 
 const rowsOf = (effects: readonly Effect[]): LedgerRow[] => {
   const rows = new Map<number, LedgerRow>();

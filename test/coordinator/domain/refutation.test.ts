@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import type { ProbeView, SeenResult } from '../../../coordinator/domain/incident-types.ts';
+import { see } from '../../../coordinator/domain/continent-views.ts';
+import type { ProbeView, SeenResult } from '../../../coordinator/domain/decision-types.ts';
 import { shownBy } from '../../../coordinator/domain/refutation.ts';
-import { see } from '../../../coordinator/domain/views.ts';
 import type { Continent } from '../../../shared/base/continents.ts';
-import { at, refused } from './story.ts';
+import { at, refused } from './domain-story.ts';
 
 const turn_ms = 180_000;
 

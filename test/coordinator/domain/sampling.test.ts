@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import type { Watched } from '../../../coordinator/domain/incident-types.ts';
+import type { Watched } from '../../../coordinator/domain/decision-types.ts';
 import { type Allowances, emptyBudget, isForgotten, mayAsk, neverAsked, nextSample, spend } from '../../../coordinator/domain/sampling.ts';
-import { story } from './story.ts';
+import { story } from './domain-story.ts';
 
 /** Rule 13: when an open incident is looked at next, and how many looks there are at most. */
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { pageLanguages, postKinds } from '../../../coordinator/domain/status-page.ts';
-import { accentFrom, logoTypeOf } from '../../../coordinator/domain/status-page-look.ts';
+import { accentFrom, logoTypeOf } from '../../../coordinator/domain/status-page-appearance.ts';
 import { usualPost } from '../../../coordinator/domain/status-page-posts.ts';
 
 test('an accent is written in one way, and one that is hard to read is refused with one that would do', () => {

@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest';
 import { createHousekeeper } from '../../../coordinator/house/housekeeper.ts';
-import { insertResults, type ResultRow } from '../../../coordinator/store/results.ts';
-import { executeAll } from '../../../coordinator/store/statements.ts';
-import { eventually } from '../../support/eventually.ts';
-import { testLog } from '../../support/network.ts';
-import { ownDatabase } from '../../support/own-database.ts';
-import { createHouse } from '../../support/people.ts';
-import { tellingBench } from '../../support/telling.ts';
+import { insertResults, type ResultRow } from '../../../coordinator/store/store-results.ts';
+import { executeAll } from '../../../coordinator/store/store-sql-statements.ts';
+import { eventually } from '../../support/support-eventually.ts';
+import { testLog } from '../../support/support-network.ts';
+import { ownDatabase } from '../../support/support-own-database.ts';
+import { createHouse } from '../../support/support-people.ts';
+import { tellingBench } from '../../support/support-telling-bench.ts';
 
 const day = 86_400_000;
 const noon = Date.UTC(2026, 10, 20, 12);

@@ -1,14 +1,14 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { createAccountSecrets } from '../../../coordinator/access/account-secrets.ts';
+import { createAccountSecrets } from '../../../coordinator/access/access-account-secrets.ts';
+import { createMailSender, type MailSender } from '../../../coordinator/mail/mail-sender.ts';
 import { createMailer, type Mailer } from '../../../coordinator/mail/mailer.ts';
-import { createMailSender, type MailSender } from '../../../coordinator/mail/sender.ts';
-import { postMail } from '../../../coordinator/store/mails.ts';
+import { postMail } from '../../../coordinator/store/store-mails.ts';
 import { newId } from '../../../shared/base/ids.ts';
 import { createLog } from '../../../shared/base/log.ts';
-import { type Mailbox, openMailbox } from '../../support/mailbox.ts';
-import { ownDatabase } from '../../support/own-database.ts';
-import { testSecretKey } from '../../support/people.ts';
-import { freePort } from '../../support/services.ts';
+import { type Mailbox, openMailbox } from '../../support/support-mailbox.ts';
+import { ownDatabase } from '../../support/support-own-database.ts';
+import { testSecretKey } from '../../support/support-people.ts';
+import { freePort } from '../../support/support-services.ts';
 
 const { sql } = await ownDatabase();
 let mailbox: Mailbox;

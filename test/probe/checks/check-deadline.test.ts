@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { CheckDeadline } from '../../../probe/checks/check-deadline.ts';
-import { deadlineIn } from '../support/deadline-in.ts';
+import { deadlineIn } from '../support/probe-support-deadline-in.ts';
 
 /** Listens under a name; what was told stands in `heard`. */
 const listeners = (deadline: CheckDeadline) => {

@@ -1,7 +1,7 @@
 import dnsPacket from 'dns-packet';
 import { describe, expect, test } from 'vitest';
-import { answerTo, type Resolver, rawAnswerTo } from '../../support/resolver.ts';
-import { address, dnsBench, word } from '../support/dns-bench.ts';
+import { answerTo, type Resolver, rawAnswerTo } from '../../support/support-resolver.ts';
+import { address, dnsBench, word } from '../support/probe-support-dns-setup.ts';
 
 const { resolver, ask } = dnsBench();
 

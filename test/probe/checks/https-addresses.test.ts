@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import { createGuard } from '../../../probe/checks/guard.ts';
+import { createGuard } from '../../../probe/checks/check-guard.ts';
 import type { Lookup } from '../../../probe/checks/https-lookup.ts';
-import type { RosterProbe } from '../../../shared/checks/assignment.ts';
-import { httpsChecker } from '../support/https-checker.ts';
-import { answerBy, serve } from '../support/serving.ts';
+import type { RosterProbe } from '../../../shared/checks/checks-assignment.ts';
+import { httpsChecker } from '../support/probe-support-https-checker.ts';
+import { answerBy, serve } from '../support/probe-support-target-servers.ts';
 
 const check = httpsChecker();
 

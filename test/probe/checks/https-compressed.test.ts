@@ -2,8 +2,8 @@ import { randomBytes } from 'node:crypto';
 import type { Socket } from 'node:net';
 import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
 import { afterAll, describe, expect, test } from 'vitest';
-import { type RawTarget, startRawTarget } from '../../support/targets.ts';
-import { httpsChecker } from '../support/https-checker.ts';
+import { type RawTarget, startRawTarget } from '../../support/support-targets.ts';
+import { httpsChecker } from '../support/probe-support-https-checker.ts';
 
 /** Compressed answers that nobody asked for and that are not whole. An error that nobody catches ends a probe, and here the run. */
 

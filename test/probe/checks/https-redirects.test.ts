@@ -1,9 +1,9 @@
 import type { IncomingMessage } from 'node:http';
 import { describe, expect, test } from 'vitest';
-import { mint, mintAuthority } from '../../support/certificates.ts';
-import type { Answer } from '../../support/targets.ts';
-import { httpsChecker } from '../support/https-checker.ts';
-import { answerBy, serve, serveRaw } from '../support/serving.ts';
+import { mint, mintAuthority } from '../../support/support-certificates.ts';
+import type { Answer } from '../../support/support-targets.ts';
+import { httpsChecker } from '../support/probe-support-https-checker.ts';
+import { answerBy, serve, serveRaw } from '../support/probe-support-target-servers.ts';
 
 const check = httpsChecker();
 

@@ -2,11 +2,11 @@ import dnsPacket from 'dns-packet';
 import { afterAll, describe, expect, test } from 'vitest';
 import { createUdpSockets } from '../../../probe/checks/dns-sockets.ts';
 import { createLookup, type Lookup } from '../../../probe/checks/https-lookup.ts';
-import { mint, mintAuthority } from '../../support/certificates.ts';
-import { answerTo, type Resolver, startResolver } from '../../support/resolver.ts';
-import { httpsChecker } from '../support/https-checker.ts';
-import { answered, certificate, hop, judge, response, seen, tls } from '../support/https-observations.ts';
-import { answerBy, serve, serveRaw } from '../support/serving.ts';
+import { mint, mintAuthority } from '../../support/support-certificates.ts';
+import { answerTo, type Resolver, startResolver } from '../../support/support-resolver.ts';
+import { httpsChecker } from '../support/probe-support-https-checker.ts';
+import { answered, certificate, hop, judge, response, seen, tls } from '../support/probe-support-https-observations.ts';
+import { answerBy, serve, serveRaw } from '../support/probe-support-target-servers.ts';
 
 /** What evidence shows beyond the cause: enough to know what to mend without asking the target again. */
 

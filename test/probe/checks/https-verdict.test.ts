@@ -1,9 +1,21 @@
 import { describe, expect, test } from 'vitest';
 import type { HttpsObservation } from '../../../probe/checks/https-observation.ts';
-import type { Config } from '../../../shared/checks/assignment.ts';
-import { causeSentence } from '../../../shared/checks/causes.ts';
-import { httpsCauses } from '../../../shared/checks/https/causes.ts';
-import { answered, at, certificate, day, failed, hop, judge, refused, response, seen, tls } from '../support/https-observations.ts';
+import type { Config } from '../../../shared/checks/checks-assignment.ts';
+import { causeSentence } from '../../../shared/checks/checks-causes.ts';
+import { httpsCauses } from '../../../shared/checks/https/checks-https-causes.ts';
+import {
+  answered,
+  at,
+  certificate,
+  day,
+  failed,
+  hop,
+  judge,
+  refused,
+  response,
+  seen,
+  tls,
+} from '../support/probe-support-https-observations.ts';
 
 type Row = readonly [cause: string, sentence: string, observation: HttpsObservation, config?: Config];
 

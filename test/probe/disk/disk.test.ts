@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { openJournal } from '../../../probe/disk/journal.ts';
-import { canMakeDisks, createSmallDisk } from '../../support/small-disk.ts';
+import { openJournal } from '../../../probe/disk/disk-journal.ts';
+import { canMakeDisks, createSmallDisk } from '../../support/support-small-disk.ts';
 
 let folder: string;
 

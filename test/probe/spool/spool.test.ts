@@ -8,9 +8,9 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { openSpool, type Spool } from '../../../probe/spool/spool.ts';
 import { newId } from '../../../shared/base/ids.ts';
 import { createLog } from '../../../shared/base/log.ts';
-import { resultMessage } from '../../../shared/bus/messages.ts';
-import { monitorIn, resultOf } from '../support/results.ts';
-import { drain, told } from '../support/spool-reader.ts';
+import { resultMessage } from '../../../shared/bus/bus-messages.ts';
+import { monitorIn, resultOf } from '../support/probe-support-results.ts';
+import { drain, told } from '../support/probe-support-spool-reader.ts';
 
 const log = createLog({ name: 'test', level: 'silent' });
 let folder: string;
@@ -69,7 +69,7 @@ describe('the spool', () => {
     return { saved, generation };
   };
 
-  const writer = join(import.meta.dirname, '../support/spool-writer.ts');
+  const writer = join(import.meta.dirname, '../support/probe-support-spool-writer.ts');
   const allSeqs = async (spool: Spool): Promise<number[]> => {
     const found: number[] = [];
     for (let partition = 0; partition < 32; partition += 1) found.push(...(await drain(spool, partition)).seqs);

@@ -1,6 +1,6 @@
 /** The form by which this very browser is told: it asks the browser, tries whether something arrives, and only then is it sent. Loaded on its page alone. */
 
-import './script/trusted.ts';
+import './script/asset-trusted.ts';
 
 /** What the page says: of all that it could say, one at a time. */
 type State =

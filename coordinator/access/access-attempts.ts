@@ -1,0 +1,49 @@
+import type { Clock } from '../../shared/base/clock.ts';
+import { Refusal } from '../../shared/base/refusal.ts';
+import { countTries, forgetTries } from '../store/store-attempts.ts';
+import type { Sql } from '../store/store-database.ts';
+import type { AccountSecrets } from './access-account-secrets.ts';
+
+/** Who tries at what, and how often they may within the window. */
+export type Tried = { readonly what: string; readonly most: number };
+
+/** Tries at what can be guessed, counted in the database before anything is looked at, so that all coordinators count as one. */
+export type Attempts = {
+  /** @throws Refusal `too_many_attempts`, also when the try would have been right. */
+  readonly count: (tried: readonly Tried[]) => Promise<void>;
+  /** Whoever was right starts anew. */
+  readonly forget: (tried: readonly Tried[]) => Promise<void>;
+};
+
+const usualWindowMs = 15 * 60_000;
+
+export const createAttempts = (sql: Sql, clock: Clock, secrets: AccountSecrets, windowMs = usualWindowMs): Attempts => {
+  const subjectsOf = (tried: readonly Tried[]): Promise<Buffer[]> =>
+    Promise.all(tried.map(({ what }) => secrets.fingerprint('attempt', what)));
+  return {
+    count: async (tried) => {
+      const now = clock.now();
+      const subjects = await subjectsOf(tried);
+      const counted = await countTries(sql, subjects, new Date(now), windowMs);
+      const over = counted.filter(({ subject, tries }) => {
+        const place = subjects.findIndex((one) => one.equals(subject));
+        return tries > (tried[place]?.most ?? 0);
+      });
+      if (over.length === 0) return;
+      const ends = Math.max(...over.map(({ began_at }) => began_at.getTime())) + windowMs;
+      const minutes = Math.max(1, Math.ceil((ends - now) / 60_000));
+      throw new Refusal('too_many_attempts', `Too many tries; wait ${minutes === 1 ? 'a minute' : `${minutes} minutes`}, then try again.`);
+    },
+    forget: async (tried) => forgetTries(sql, await subjectsOf(tried)),
+  };
+};
+
+/** An address as far as one host of the Internet has it to itself: hosts have whole /64 networks of IPv6. */
+export const hostOf = (address: string): string => {
+  if (!address.includes(':') || address.includes('.')) return address;
+  const [head = '', tail = ''] = address.split('::');
+  const groups = head.split(':').filter((group) => group !== '');
+  const missing = 8 - groups.length - tail.split(':').filter((group) => group !== '').length;
+  const whole = address.includes('::') ? [...groups, ...Array.from({ length: Math.max(0, missing) }, () => '0')] : groups;
+  return whole.slice(0, 4).join(':');
+};

@@ -1,0 +1,193 @@
+import { createECDH, randomBytes } from 'node:crypto';
+import pLimit, { type LimitFunction } from 'p-limit';
+import type { Agent, Dispatcher } from 'undici';
+import type { Clock } from '../../shared/base/clock.ts';
+import { codeOf } from '../../shared/base/error-code.ts';
+import { version } from '../../shared/base/own-version.ts';
+import { MailRefused, type MailSender, mailCodeOf } from '../mail/mail-sender.ts';
+import { BlockedAddress, createConnector, createLookup, type Lookup, UnknownName } from '../outgoing/outgoing-connection.ts';
+import { encryptPush, type VapidKeys, vapidAuthorization } from './alert-push-encryption.ts';
+import type { Answer, Outgoing, OutgoingMail, OutgoingPush, OutgoingRequest, SendFailure } from './kinds/channel-kind.ts';
+
+export type SenderParts = {
+  readonly clock: Clock;
+  /** Ranges beyond the public that this host allows (ALERT_ALLOW_CIDRS); none by default. */
+  readonly allow: readonly string[];
+  /** Undefined where mail is not set up. */
+  readonly mail: MailSender | undefined;
+  readonly vapid: VapidKeys | undefined;
+  /** From the call to the whole answer, waiting for others to the same host included. */
+  readonly limitMs?: number;
+  readonly lookup?: Lookup;
+};
+
+/** Performs what a kind made: the one way by which anything of ours leaves for addresses of others. Never rejects: what went wrong is an answer. */
+export type Sender = {
+  readonly send: (outgoing: Outgoing) => Promise<Answer>;
+  readonly close: () => Promise<void>;
+};
+
+const usualLimitMs = 10_000;
+const mostBody = 64 * 1_024;
+/** So many at once to one host: it is not flooded, and its slowness holds up nobody else. */
+export const atOnceToOneHost = 10;
+/** As many as a mail server may have connections for them (`createMailSender`). */
+export const mailsAtOnce = 5;
+
+const failed = (failure: SendFailure): Answer => ({ is: 'failure', failure });
+
+const tlsCodes = /^(?:ERR_(?:TLS|SSL|OSSL)_|CERT_|UNABLE_TO_|DEPTH_ZERO_|SELF_SIGNED_|INVALID_CA|HOSTNAME_MISMATCH|EPROTO$)/;
+const connectCodes = /^(?:ECONNREFUSED|EHOSTUNREACH|ENETUNREACH|EHOSTDOWN|EADDRNOTAVAIL|ETIMEDOUT|UND_ERR_CONNECT_TIMEOUT)$/;
+
+const classOf = (error: unknown, isOver: boolean): SendFailure => {
+  if (error instanceof BlockedAddress) return 'blocked_address';
+  if (error instanceof UnknownName) return 'dns_failed';
+  if (isOver) return 'timeout';
+  const code = codeOf(error);
+  if (tlsCodes.test(code)) return 'tls_invalid';
+  if (connectCodes.test(code)) return 'connect_failed';
+  if (code === 'ERR_INVALID_URL' || code === 'UND_ERR_INVALID_ARG') return 'bad_address';
+  return 'broken_off';
+};
+
+const plainHeaders = (headers: Dispatcher.ResponseData['headers']): { [name: string]: string } =>
+  Object.fromEntries(
+    Object.entries(headers).flatMap(([name, value]) =>
+      value === undefined ? [] : [[name.toLowerCase(), Array.isArray(value) ? value.join(', ') : value]],
+    ),
+  );
+
+/** What came of a body in time, at most 64 KB. A status that is known stands, however its body ends. */
+const readBody = async (body: Dispatcher.ResponseData['body']): Promise<string> => {
+  const chunks: Buffer[] = [];
+  let length = 0;
+  try {
+    for await (const chunk of body) {
+      const bytes = Buffer.from(chunk);
+      chunks.push(bytes.subarray(0, mostBody - length));
+      length += bytes.length;
+      if (length >= mostBody) break;
+    }
+  } catch {
+    // Broken off, or out of time: what came of it is all there is.
+  } finally {
+    body.destroy();
+  }
+  return Buffer.concat(chunks).toString();
+};
+
+const load = () => import('undici');
+
+/** Makes ready what the first message would else wait for: it is large, and takes a moment on a small machine. */
+export const prepareSending = async (): Promise<void> => void (await load());
+
+export const createSender = ({ clock, allow, mail, vapid, limitMs = usualLimitMs, lookup = createLookup() }: SenderParts): Sender => {
+  const agentMade = async (): Promise<Agent> => {
+    const undici = await load();
+    // A connection each: none is old, and each is judged.
+    return new undici.Agent({
+      connect: createConnector(undici.buildConnector, { allow, lookup }),
+      pipelining: 0,
+      connections: atOnceToOneHost,
+      maxHeaderSize: 16 * 1_024,
+      headersTimeout: 0,
+      bodyTimeout: 0,
+    });
+  };
+  let agent: ReturnType<typeof agentMade> | undefined;
+  const limits = new Map<string, LimitFunction>();
+
+  const limited = async <Done>(host: string, work: () => Promise<Done>): Promise<Done> => {
+    const limit = limits.get(host) ?? pLimit(atOnceToOneHost);
+    limits.set(host, limit);
+    try {
+      return await limit(work);
+    } finally {
+      if (limit.activeCount === 0 && limit.pendingCount === 0) limits.delete(host);
+    }
+  };
+
+  type Raw = {
+    readonly method: 'POST' | 'PUT';
+    readonly url: URL;
+    readonly headers: { [name: string]: string };
+    readonly body: string | Buffer;
+  };
+
+  const request = async ({ method, url, headers, body }: Raw): Promise<Answer> => {
+    const signal = AbortSignal.timeout(limitMs);
+    return limited(url.host, async () => {
+      try {
+        if (signal.aborted) return failed('timeout');
+        agent ??= agentMade();
+        const answer = await (await agent).request({
+          ...{ method, body, signal, origin: url.origin, path: `${url.pathname}${url.search}` },
+          headers: { 'user-agent': `Antipode/${version}`, 'accept-encoding': 'identity', ...headers },
+        });
+        return { is: 'answer', status: answer.statusCode, headers: plainHeaders(answer.headers), body: await readBody(answer.body) };
+      } catch (error) {
+        return failed(classOf(error, signal.aborted));
+      }
+    });
+  };
+
+  const readUrl = (text: string): URL | undefined => {
+    const url = URL.parse(text);
+    return url !== null && /^https?:$/.test(url.protocol) && url.username === '' && url.password === '' ? url : undefined;
+  };
+
+  const sendRequest = async ({ method, url: text, headers, body, afterwards }: OutgoingRequest): Promise<Answer> => {
+    const url = readUrl(text);
+    if (url === undefined) return failed('bad_address');
+    const answer = await request({ method, url, headers, body });
+    if (afterwards !== undefined && answer.is === 'answer' && answer.status >= 200 && answer.status < 300) await sendRequest(afterwards);
+    return answer;
+  };
+
+  const mailing = pLimit(mailsAtOnce);
+
+  const sendMail = async ({ by: _, ...letter }: OutgoingMail): Promise<Answer> => {
+    if (mail === undefined) return failed('mail_not_set_up');
+    const signal = AbortSignal.timeout(limitMs);
+    return mailing(async () => {
+      // What waited too long for a server that is slow did not leave, and is tried again: once it is with the mailer, nothing calls it back.
+      if (signal.aborted) return failed('timeout');
+      try {
+        await mail.send(letter);
+        return { is: 'mail', code: 250, definite: true };
+      } catch (error) {
+        return { is: 'mail', code: mailCodeOf(error), definite: error instanceof MailRefused };
+      }
+    });
+  };
+
+  const sendPush = async ({ endpoint, p256dh, auth, payload, topic, urgency, ttl_s }: OutgoingPush): Promise<Answer> => {
+    if (vapid === undefined) return failed('push_not_set_up');
+    const url = readUrl(endpoint);
+    if (url === undefined) return failed('bad_address');
+    let body: Buffer;
+    try {
+      const own = createECDH('prime256v1');
+      own.generateKeys();
+      body = encryptPush(payload, { p256dh, auth }, { salt: randomBytes(16), own });
+    } catch {
+      return failed('bad_address'); // The browser's key is none; no other try makes it one.
+    }
+    const headers = {
+      'content-type': 'application/octet-stream',
+      'content-encoding': 'aes128gcm',
+      ttl: String(ttl_s),
+      ...{ urgency, topic },
+      authorization: vapidAuthorization(vapid, endpoint, clock.now()),
+    };
+    return request({ method: 'POST', url, headers, body });
+  };
+
+  return {
+    send: async (outgoing) => {
+      if (outgoing.by === 'mail') return sendMail(outgoing);
+      return outgoing.by === 'push' ? sendPush(outgoing) : sendRequest(outgoing);
+    },
+    close: async () => (await agent)?.destroy(),
+  };
+};

@@ -1,0 +1,114 @@
+import { basic, formPost, secretField, textField, value } from './channel-fields.ts';
+import { judgeHttp, member } from './channel-judging.ts';
+import type { ChannelKind } from './channel-kind.ts';
+import { clean, cut, subject } from './channel-words.ts';
+
+/** The letters that fit 160 to a message (GSM 03.38); those of the second line count twice. */
+const single =
+  '@£$¥èéùìòÇ\nØø\rÅåΔ_ΦΓΛΩΠΨΣΘΞÆæßÉ !"#¤%&\'()*+,-./0123456789:;<=>?¡ABCDEFGHIJKLMNOPQRSTUVWXYZÄÖÑÜ§¿abcdefghijklmnopqrstuvwxyzäöñüà';
+const double = '^{}\\[~]|€';
+
+const likeOf: Readonly<Record<string, string>> = {
+  '…': '...',
+  '–': '-',
+  '—': '-',
+  '“': '"',
+  '”': '"',
+  '„': '"',
+  '‘': "'",
+  '’': "'",
+  '•': '-',
+  '·': '-',
+};
+
+/** A letter as GSM has it, or undefined. */
+const gsmOf = (letter: string): string | undefined => {
+  if (single.includes(letter) || double.includes(letter)) return letter;
+  const plain = likeOf[letter] ?? letter.normalize('NFKD').replaceAll(/\p{M}/gu, '');
+  return plain !== '' && [...plain].every((one) => single.includes(one)) ? plain : undefined;
+};
+
+const septets = (text: string): number => [...text].reduce((sum, letter) => sum + (double.includes(letter) ? 2 : 1), 0);
+
+/** The text of one message: 160 letters of GSM, or 70 of anything else where GSM would leave out too much to be understood. */
+export const smsText = (text: string, link: string): string => {
+  const letters = [...text];
+  const written = letters.map(gsmOf);
+  const lost = written.filter((letter) => letter === undefined).length;
+  const isGsm = lost * 5 <= letters.length;
+  const [most, measure] = isGsm ? ([160, septets] as const) : ([70, (one: string) => one.length] as const);
+  const words = isGsm ? written.map((letter) => letter ?? '?').join('') : text;
+  const isLinkable = [...link].every((letter) => single.includes(letter) || double.includes(letter));
+  const room = most - measure(link) - 1;
+  // A link is worth having when enough of the sentence stands beside it.
+  const body =
+    isLinkable && room >= Math.min(60, measure(words)) ? `${shortened(words, room, measure)} ${link}` : shortened(words, most, measure);
+  return body;
+};
+
+/** Three points are GSM, and the one character that stands for them is not. */
+const shortened = (text: string, most: number, measure: (text: string) => number): string =>
+  measure(text) <= most ? text : cut(text, most - 2, (part) => (part === '…' ? 1 : measure(part))).replace(/…$/, '...');
+
+export const twilio: ChannelKind = {
+  id: 'twilio_sms',
+  name: 'SMS (Twilio)',
+  about: 'A text message, by your Twilio account; one message each time, in 160 letters.',
+  fields: {
+    account: textField(
+      'Account SID',
+      'Twilio Console → Account Info: it begins with AC.',
+      /^AC[0-9a-f]{32}$/v,
+      'must be AC and 32 hexadecimal digits',
+    ),
+    token: secretField('Auth token', 'Beside the account SID.', /^[0-9A-Za-z]{20,64}$/v, 'must have 20 to 64 letters and digits'),
+    from: textField(
+      'From',
+      'A number of yours at Twilio (+15005550006), or a messaging service (MG…).',
+      /^(?:\+[1-9]\d{6,14}|MG[0-9a-f]{32})$/v,
+      'must be a number that begins with +, or a messaging service that begins with MG',
+    ),
+    to: {
+      ...textField(
+        'To',
+        'The phone’s number with its country: +4915112345678.',
+        /^\+[1-9]\d{6,14}$/v,
+        'must be a number that begins with + and the country',
+      ),
+      input: 'tel',
+    },
+  },
+  hosts: ['api.twilio.com'],
+  message: (told, config) => {
+    const account = value(config, 'account');
+    const from = value(config, 'from');
+    return formPost(
+      `https://api.twilio.com/2010-04-01/Accounts/${account}/Messages.json`,
+      {
+        To: value(config, 'to'),
+        ...(from.startsWith('MG') ? { MessagingServiceSid: from } : { From: from }),
+        Body: smsText(clean(subject(told)), told.event === 'test' ? told.links.why : (told.links.acknowledge ?? told.links.incident)),
+      },
+      { authorization: basic(account, value(config, 'token')) },
+    );
+  },
+  judge: judgeHttp({
+    refused: {
+      400: 'Twilio does not take this message',
+      401: 'Twilio does not know this account and token',
+      403: 'Twilio forbids this account to send there',
+      404: 'Twilio does not know this account',
+    },
+    reference: ({ body }) => member(body, 'sid'),
+    first: ({ body, status }) => {
+      if (status < 400) return undefined;
+      const code = member(body, 'code');
+      if (code === 21_211) return { is: 'refused', words: 'Twilio finds that this is no phone number (21211)' };
+      if (code === 21_610) return { is: 'refused', words: 'the phone has stopped your messages with STOP (21610)' };
+      if (code === 21_608) return { is: 'refused', words: 'a trial account of Twilio sends to verified numbers alone (21608)' };
+      return undefined;
+    },
+  }),
+  resolves: false,
+  safe: 'none',
+};

@@ -1,0 +1,69 @@
+import type { Clock } from '../shared/base/clock.ts';
+import type { Log } from '../shared/base/log.ts';
+import { keyFromSeed } from '../shared/bus/bus-nkeys.ts';
+import { partitionOf } from '../shared/bus/bus-subjects.ts';
+import { type AccountSecrets, createAccountSecrets } from './access/access-account-secrets.ts';
+import { type Connections, createConnections } from './access/access-connections.ts';
+import { createSecretsAtRest, type SecretsAtRest } from './access/access-secrets-at-rest.ts';
+import { createSessions, type Sessions } from './access/access-sessions.ts';
+import { createTokens, type Tokens } from './access/access-tokens.ts';
+import { anchorsOf, type Config } from './config.ts';
+import { createTelling, type Telling } from './coordinator-telling.ts';
+import { createOperations, type Gate } from './operations/operations.ts';
+import { noTrials, type TrialsPart } from './operations/trials/operation-trial-needs.ts';
+import { createTextRecords } from './outgoing/outgoing-dns-text-records.ts';
+import { createProbeIdentities } from './probes/probes-identities.ts';
+import type { Sql } from './store/store-database.ts';
+
+/** The gate and what stands before it: the same for the server and for the operator's commands, which need no bus. */
+export type Entrance = {
+  readonly gate: Gate;
+  readonly tokens: Tokens;
+  readonly sessions: Sessions;
+  /** Who is calling by an assistant. */
+  readonly connections: Connections;
+  readonly secrets: SecretsAtRest;
+  readonly accountSecrets: AccountSecrets;
+  readonly telling: Telling;
+};
+
+type Parts = {
+  readonly config: Config;
+  readonly sql: Sql;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly baseUrl: () => string;
+  /** Programs without a bus can try nothing. */
+  readonly trials?: TrialsPart;
+};
+
+export const createEntrance = ({ config, sql, clock, log, baseUrl, trials = noTrials }: Parts): Entrance => {
+  const { SECRET_KEY: secretKey, SECRET_KEY_PREVIOUS: previousKey } = config;
+  const secrets = createSecretsAtRest(secretKey, previousKey);
+  const tokens = createTokens({ sql, secretKey, previousKey, clock, log });
+  const accountSecrets = createAccountSecrets(sql, { secretKey, previousKey });
+  const sessions = createSessions({ sql, clock, log, accountSecrets });
+  const connections = createConnections({ sql, secretKey, previousKey, clock, log, baseUrl });
+  const telling = createTelling({ config, sql, clock, log, secrets, baseUrl });
+  const account = keyFromSeed(config.NATS_ACCOUNT_SEED, 'account');
+  const probes = createProbeIdentities({
+    ...{ account, clock, natsUrl: config.NATS_PUBLIC_URL ?? config.NATS_URL, tlsFirst: config.NATS_TLS_FIRST, ca: config.NATS_CA },
+    anchors: () => anchorsOf(config, baseUrl()),
+  });
+  const gate = createOperations({
+    sql,
+    clock,
+    secretKey,
+    previousKey,
+    secrets,
+    mintToken: tokens.mint,
+    probes,
+    partitionOf,
+    baseUrl,
+    trials,
+    textRecords: createTextRecords(config.DNS_RESOLVERS),
+    channels: telling.channels,
+    door: { signUp: config.SIGN_UP, signUpPlan: config.SIGN_UP_PLAN, mail: config.SMTP_URL !== undefined },
+  });
+  return { gate, tokens, sessions, connections, secrets, accountSecrets, telling };
+};

@@ -1,0 +1,25 @@
+import { apiVersion } from '../shared/api/api-version.ts';
+import { version } from '../shared/base/own-version.ts';
+import { newestBatch } from '../shared/bus/bus-batch-text.ts';
+import { wireVersion } from '../shared/bus/bus-wire-version.ts';
+import { migrationNames } from './store/store-migration-files.ts';
+
+export type Versions = {
+  readonly program: string;
+  /** Of the API's document. */
+  readonly api: string;
+  /** Of the messages on the bus, and of the newest form of results that this coordinator reads. */
+  readonly wire: number;
+  readonly batches: number;
+  /** The number of the newest migration that this coordinator knows; the database may be ahead of it. */
+  readonly schema: string;
+};
+
+/** What fits together: said by `/health`, by `--version`, and release by release in deploy/CHANGELOG.md. */
+export const versions = (): Versions => ({
+  program: version,
+  api: apiVersion,
+  wire: wireVersion,
+  batches: newestBatch,
+  schema: migrationNames().at(-1)?.slice(0, 3) ?? 'none',
+});

@@ -1,0 +1,87 @@
+import { briefDuration } from '../../../shared/base/duration.ts';
+import type { StepEvent } from './telling-step.ts';
+
+/** What leaves together, in which order, and how it is said (rule 32). */
+
+export type Item = {
+  readonly event: StepEvent;
+  readonly thread: string;
+  readonly group: string | null;
+  readonly cause: string;
+  readonly name: string;
+};
+
+/** The gravest first: it gives the message its colour and its title. */
+const gravity: readonly StepEvent[] = ['down', 'flapping', 'reminder', 'was_down', 'up', 'closed', 'acknowledged'];
+
+const text = new Intl.Collator('en', { numeric: true }).compare;
+/** Those of a group stand together, and those without one last; within it what has one cause. */
+const order = (a: Item, b: Item): number =>
+  gravity.indexOf(a.event) - gravity.indexOf(b.event) ||
+  Number(a.group === null) - Number(b.group === null) ||
+  text(a.group ?? '', b.group ?? '') ||
+  text(a.cause, b.cause) ||
+  text(a.name, b.name);
+
+/** The messages that what is due makes: one, or one for each talk where something stands open at the receiver until its end. */
+export const messagesOf = <Due extends Item>(
+  due: readonly Due[],
+  isByThread: boolean,
+): { readonly event: StepEvent; readonly items: readonly Due[] }[] => {
+  const threads = isByThread ? [...Map.groupBy(due, ({ thread }) => thread).values()] : due.length === 0 ? [] : [due];
+  return threads.map((items) => {
+    const sorted = items.toSorted(order);
+    return { event: sorted[0]?.event ?? 'down', items: sorted };
+  });
+};
+
+export type Said = Item & {
+  readonly scope: string | null;
+  readonly started_at: number;
+  readonly ended_at: number | null;
+  readonly acknowledged_as: string | null;
+  /** Told only after it was steady for a while. */
+  readonly steady: boolean;
+};
+
+const where: Readonly<Record<string, string>> = {
+  everywhere: ' everywhere',
+  some_continents: ' from some continents',
+  one_continent: ' from one continent',
+};
+
+const one = ({ event, name, cause, scope, started_at, ended_at, acknowledged_as, steady }: Said, now: number): string => {
+  const end = ended_at ?? now;
+  const after = briefDuration(end - started_at);
+  if (event === 'down') return `${name} is down${where[scope ?? ''] ?? ''}: ${cause}.`;
+  if (event === 'reminder') return `${name} is still down, for ${briefDuration(now - started_at)}: ${cause}.`;
+  if (event === 'flapping')
+    return `${name} is flapping: it went down three times within 30 min. You hear of it again when it is steady, or down for 5 min.`;
+  if (event === 'was_down') return `${name} was down for ${after}: ${cause}.`;
+  if (event === 'acknowledged') return `${name} is taken care of: ${acknowledged_as ?? 'somebody'} is on it.`;
+  if (event === 'closed') return `${name} was paused, changed or deleted while it was down: its incident was closed after ${after}.`;
+  return steady ? `${name} is up again, and has been steady for 15 min.` : `${name} is up again after ${after}.`;
+};
+
+const verbs: Readonly<Record<StepEvent, readonly [one: string, many: string]>> = {
+  down: ['is down', 'are down'],
+  flapping: ['is flapping', 'are flapping'],
+  reminder: ['is still down', 'are still down'],
+  was_down: ['was down', 'were down'],
+  up: ['is up again', 'are up again'],
+  closed: ['is watched no longer', 'are watched no longer'],
+  acknowledged: ['is taken care of', 'are taken care of'],
+};
+
+/** What the matter is, in one sentence. */
+export const sentenceOf = (items: readonly Said[], now: number): string => {
+  const [first] = items;
+  if (first !== undefined && items.length === 1) return one(first, now);
+  const counts = [...Map.groupBy(items, ({ event }) => event)];
+  const parts = counts.map(([event, some], index) => {
+    const [single, many] = verbs[event];
+    const noun = index > 0 ? '' : some.length === 1 ? ' monitor' : ' monitors';
+    return `${some.length}${noun} ${some.length === 1 ? single : many}`;
+  });
+  return `${parts.join(', ')}.`;
+};

@@ -1,0 +1,29 @@
+import type { Config } from '../../shared/checks/checks-assignment.ts';
+import type { Secrets } from '../../shared/checks/checks-config-secrets.ts';
+import type { Kind } from '../../shared/checks/checks-kinds.ts';
+import type { Result } from '../../shared/checks/checks-result.ts';
+
+/** Whose trial it is; `user` is null for the operator. */
+export type TrialOwner = { readonly organisation: string; readonly user: string | null };
+
+/** A monitor as it would be. `like`: the stored one whose probes are to try it. */
+export type WantedTrial = TrialOwner & {
+  readonly kind: Kind;
+  readonly target: string;
+  readonly interval_s: number;
+  readonly config: Config;
+  readonly secrets: Secrets;
+  readonly like: { readonly id: string; readonly key: number } | undefined;
+};
+
+export type AskedProbe = { readonly continent: string; readonly probe: string };
+
+export type TrialAnswer = AskedProbe & Pick<Result, 'at' | 'took_ms' | 'outcome' | 'cause' | 'phases' | 'evidence'>;
+
+export type TrialSoFar = {
+  readonly asked: readonly AskedProbe[];
+  /** As they came. */
+  readonly answers: readonly TrialAnswer[];
+  /** All have answered, or had the time to. */
+  readonly over: boolean;
+};

@@ -1,0 +1,53 @@
+import type { FastifyReply } from 'fastify';
+import { newId } from '../../../shared/base/ids.ts';
+import { Refusal } from '../../../shared/base/refusal.ts';
+import type { Count } from '../../access/access-rate-limit.ts';
+import type { RestParts, TokenCaller } from './rest-given.ts';
+
+const tooMany = new Refusal('rate_limited', 'Too many calls; wait as long as Retry-After says.');
+
+const say = (reply: FastifyReply, { remaining, reset }: Count): void => {
+  reply.headers({ 'ratelimit-remaining': String(remaining), 'ratelimit-reset': String(reset) });
+};
+
+/** @throws Refusal when it may not pass. */
+export const noteCount = (reply: FastifyReply, count: Count): void => {
+  say(reply, count);
+  if (count.allowed) return;
+  reply.header('retry-after', String(count.reset));
+  throw tooMany;
+};
+
+/** Counts a call of which no token is known. */
+export const countAddress = async (
+  { limiter }: Pick<RestParts<TokenCaller>, 'limiter'>,
+  address: string,
+  reply: FastifyReply,
+): Promise<void> => noteCount(reply, await limiter.count(`address:${address}`));
+
+/** What is asked beside the API: the answer has a name and tells how the count of the address stands. It counts as nothing and is never refused. */
+export type SayBeside = (address: string, reply: FastifyReply) => void;
+
+export const sayBeside =
+  ({ look }: Pick<RestParts<TokenCaller>['limiter'], 'look'>): SayBeside =>
+  (address, reply) => {
+    reply.header('x-request-id', newId());
+    say(reply, look(`address:${address}`));
+  };
+
+/**
+ * Finds out who is calling and counts the call: for a known token on it, for anybody else on the address. Each
+ * answer carries the count, refusals included, so this runs before anything else of a request is looked at.
+ */
+export const identify = async <Caller extends TokenCaller>(
+  parts: Pick<RestParts<Caller>, 'authenticate' | 'limiter'>,
+  request: { readonly authorization: string | undefined; readonly address: string },
+  reply: FastifyReply,
+): Promise<Caller> => {
+  const caller = await parts.authenticate(request.authorization, request.address).catch(async (error: unknown) => {
+    await countAddress(parts, request.address, reply);
+    throw error;
+  });
+  if (caller.token) noteCount(reply, await parts.limiter.count(`token:${caller.token.id}`));
+  return caller;
+};

@@ -1,0 +1,168 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { restOperations } from '../../../shared/api/api-index.ts';
+import type { OutputOf, RestOperation } from '../../../shared/api/api-operation.ts';
+import { listMonitorFigures } from '../../../shared/api/inner/inner-figures.ts';
+import { newId } from '../../../shared/base/ids.ts';
+import { isRecord } from '../../../shared/base/json-record.ts';
+import { Refusal } from '../../../shared/base/refusal.ts';
+import { bodyLimit, exactText, largeBodyLimit, readBody } from './rest-body.ts';
+import { allowOrigin, answeredBeforehand } from './rest-cross-origin.ts';
+import { docsPage, docsSecurityPolicy } from './rest-docs.ts';
+import { answerOf } from './rest-errors.ts';
+import { figuresText, figuresType } from './rest-figures.ts';
+import { figuresOperation } from './rest-figures-docs.ts';
+import type { RestParts, TokenCaller } from './rest-given.ts';
+import { countAddress, identify, noteCount, sayBeside } from './rest-identify-caller.ts';
+import { isNameAlone, methodsOf, openPaths } from './rest-methods.ts';
+import { answerOnce, namedBy } from './rest-once.ts';
+import { apiDocument } from './rest-openapi.ts';
+import { placeOf } from './rest-place-of-made.ts';
+import { send } from './rest-sending.ts';
+import { answerInWords } from './rest-server-options.ts';
+import { prefix, queryOf } from './rest-urls.ts';
+
+export type { RestParts, TokenCaller } from './rest-given.ts';
+export { type SayBeside, sayBeside } from './rest-identify-caller.ts';
+export { restServerOptions } from './rest-server-options.ts';
+
+/** `/monitors/{monitor_id}` as the router writes it. */
+const routePath = (path: string): string => path.replaceAll(/\{(\w+)\}/g, ':$1');
+
+const noRoute = 'There is no such route.';
+
+/** Says why nothing answers to this method at this address. */
+const refuseRoute = (request: FastifyRequest, reply: FastifyReply): never => {
+  const allowed = methodsOf(request.url);
+  if (allowed.length === 0) throw new Refusal('route_not_found', noRoute);
+  reply.header('allow', allowed.join(', '));
+  throw new Refusal('method_not_allowed', `This route answers to ${allowed.join(', ')}.`);
+};
+const json = 'application/json; charset=utf-8';
+
+/** The routes of the API: they carry what was sent to the gate, and what the gate says back. Nothing is decided here. */
+export const restRoutes = <Caller extends TokenCaller>(app: FastifyInstance, parts: RestParts<Caller>): void => {
+  const beside = sayBeside(parts.limiter);
+  // Where people look for the page of the API first.
+  for (const url of ['/docs', '/docs/', `${prefix}/docs/`])
+    app.get(url, { exposeHeadRoute: true }, (request, reply) => {
+      beside(request.ip, reply);
+      return reply.redirect(`${prefix}/docs`, 308);
+    });
+  answerInWords(app.server);
+  app.register(
+    async (api) => {
+      api.decorateRequest('caller', null);
+      api.decorateRequest('sentMediaType', '');
+      api.removeAllContentTypeParsers();
+      api.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
+
+      api.addHook('onRequest', async (request, reply) => {
+        reply.headers({ 'cache-control': 'no-store', 'x-content-type-options': 'nosniff', 'x-request-id': newId() });
+        if (allowOrigin(parts.corsOrigins ?? [], request, reply) && answeredBeforehand(request, reply)) {
+          beside(request.ip, reply);
+          return reply.send();
+        }
+        // Fastify refuses media types that it cannot read before we could answer as the contract says, so it must not see them.
+        request.setDecorator('sentMediaType', request.raw.headers['content-type'] ?? '');
+        delete request.raw.headers['content-type'];
+        const { authorization } = request.headers;
+        const astray = request.is404 || isNameAlone(request.url, request.method);
+        const open = astray || openPaths.some((path) => path === request.routeOptions.url);
+        if (request.raw.headers.host === undefined && request.raw.httpVersion === '1.1') {
+          await countAddress(parts, request.ip, reply);
+          throw new Refusal('request_malformed', 'The header Host is missing; HTTP/1.1 wants it.');
+        }
+        if (open && authorization === undefined) {
+          await countAddress(parts, request.ip, reply);
+          if (astray) refuseRoute(request, reply);
+          return undefined;
+        }
+        const caller = await identify(parts, { authorization, address: request.ip }, reply).catch((error: unknown) => {
+          // What needs no token is answered to a wrong one, too.
+          if (open && error instanceof Refusal && error.kind === 'unauthenticated') return null;
+          throw error;
+        });
+        // Before Fastify judges the body: a method that it has no word for, such as QUERY, would else be called unreadable.
+        if (astray) refuseRoute(request, reply);
+        request.setDecorator('caller', caller);
+        return undefined;
+      });
+
+      api.addHook('onSend', send);
+
+      api.setErrorHandler((error, request, reply) => {
+        const answer = answerOf(error, request.routeOptions.bodyLimit);
+        if (answer.hidden)
+          parts.log.error(
+            { err: answer.hidden.error, request_id: answer.hidden.request_id, url: request.routeOptions.url },
+            'request failed',
+          );
+        return reply.code(answer.status).headers(answer.headers).type(json).send(exactText(answer.body));
+      });
+
+      // Its hooks have refused already; without a handler of its own the prefix would have no hooks for what is not found.
+      api.setNotFoundHandler(refuseRoute);
+
+      for (const operation of restOperations) {
+        api.route({
+          method: operation.method,
+          url: routePath(operation.path.slice(prefix.length)),
+          exposeHeadRoute: operation.method === 'GET',
+          bodyLimit: operation.takesMuch === true ? largeBodyLimit : bodyLimit,
+          handler: (request, reply) => carry(operation, parts, request, reply),
+        });
+      }
+
+      // Not among the operations with a route: it answers in a format of its own, for one kind of reader.
+      api.get(figuresOperation.path.slice(prefix.length), { exposeHeadRoute: true }, async (request, reply) => {
+        const { body } = await parts.execute(listMonitorFigures, request.getDecorator<Caller>('caller'), { path: {}, query: {} });
+        // The gate answers what the operation's response says; its table knows operations of every kind, and so none of them.
+        return reply.type(figuresType).send(figuresText(body as OutputOf<typeof listMonitorFigures>));
+      });
+
+      // Made when they are first asked for: only then is it known where people reach the service.
+      let made: { readonly document: string; readonly page: string } | undefined;
+      const texts = () => {
+        if (made) return made;
+        const document = apiDocument(parts.baseUrl());
+        made = { document: JSON.stringify(document), page: docsPage(document, parts.baseUrl(), parts.isAboutOpen?.()) };
+        return made;
+      };
+      api.get('/openapi.json', { exposeHeadRoute: true }, (_request, reply) => reply.type(json).send(texts().document));
+      api.get('/docs', { exposeHeadRoute: true }, (_request, reply) =>
+        reply.header('content-security-policy', docsSecurityPolicy).type('text/html; charset=utf-8').send(texts().page),
+      );
+    },
+    { prefix },
+  );
+};
+
+const carry = async <Caller extends TokenCaller>(
+  operation: RestOperation,
+  parts: RestParts<Caller>,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<FastifyReply> => {
+  const path = isRecord(request.params) ? request.params : {};
+  // The router takes the nothing behind a last slash for an id, and a slash that came as %2F for a part of one.
+  if (Object.values(path).some((part) => part === '' || String(part).includes('/'))) throw new Refusal('route_not_found', noRoute);
+  const sent =
+    operation.body === undefined
+      ? {}
+      : { body: readBody(Buffer.isBuffer(request.body) ? request.body : undefined, request.getDecorator<string>('sentMediaType')) };
+  const caller = request.getDecorator<Caller>('caller');
+  if (operation.calls && caller.token) {
+    // The first was counted before anything of the request was looked at.
+    for (let call = 1; call < operation.calls(sent.body); call += 1)
+      noteCount(reply, await parts.limiter.count(`token:${caller.token.id}`));
+  }
+  const raw = { path, query: queryOf(request.raw.url ?? ''), ...sent };
+  const named = operation.method === 'POST' ? namedBy(request) : undefined;
+  const answered = await (named
+    ? answerOnce(parts.executeOnce(operation, caller, raw, named), reply)
+    : parts.execute(operation, caller, raw));
+  reply.code(answered.status ?? operation.success);
+  const place = reply.statusCode === 201 ? placeOf(operation, answered.body) : undefined;
+  if (place !== undefined) reply.header('location', place);
+  return operation.success === 204 ? reply.send() : reply.type(json).send(JSON.stringify(answered.body));
+};

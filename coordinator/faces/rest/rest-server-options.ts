@@ -1,0 +1,76 @@
+import type { Server } from 'node:http';
+import type { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
+import type { FastifyHttpOptions } from 'fastify';
+import { codeOf } from '../../../shared/base/error-code.ts';
+import { newId } from '../../../shared/base/ids.ts';
+import { bodyLimit } from './rest-body.ts';
+import { errorBody } from './rest-errors.ts';
+import { addressOfUnknownMethod, methodsOf } from './rest-methods.ts';
+import { soundUrl } from './rest-urls.ts';
+
+type Bare = { readonly status: string; readonly body: unknown; readonly headers?: string };
+
+/** A method that the parser of HTTP itself does not know. */
+const unknownMethod = (error: Error): Bare | undefined => {
+  if (codeOf(error) !== 'HPE_INVALID_METHOD' || !('rawPacket' in error) || !Buffer.isBuffer(error.rawPacket)) return undefined;
+  const address = addressOfUnknownMethod(error.rawPacket);
+  if (address === undefined) return undefined;
+  const allowed = methodsOf(address);
+  if (allowed.length === 0) return { status: '404 Not Found', body: errorBody('route_not_found', 'There is no such route.') };
+  const body = errorBody('method_not_allowed', `This route answers to ${allowed.join(', ')}.`);
+  return { status: '405 Method Not Allowed', body, headers: `Allow: ${allowed.join(', ')}\r\n` };
+};
+
+const malformed = (status: string, message: string): Bare => ({ status, body: errorBody('request_malformed', message) });
+
+const unreadable = (error: Error): Bare => {
+  if (codeOf(error) === 'HPE_HEADER_OVERFLOW')
+    return { status: '431 Request Header Fields Too Large', body: errorBody('headers_too_large', 'The headers are larger than 16 KiB.') };
+  return codeOf(error) === 'ERR_HTTP_REQUEST_TIMEOUT'
+    ? malformed('408 Request Timeout', 'The request did not arrive in time; send all of it.')
+    : malformed('400 Bad Request', 'The request could not be read.');
+};
+
+const answerBare = (socket: Duplex, { status, body, headers = '' }: Bare): void => {
+  const text = JSON.stringify(body);
+  socket.end(
+    `HTTP/1.1 ${status}\r\nContent-Type: application/json; charset=utf-8\r\nX-Request-Id: ${newId()}\r\n${headers}Content-Length: ${Buffer.byteLength(text)}\r\nConnection: close\r\n\r\n${text}`,
+  );
+};
+
+/** What cannot be read as HTTP at all is answered here, on the bare socket: no route has been found yet. */
+const refuseUnreadable = (error: Error, socket: Socket): void => {
+  if (codeOf(error) === 'ECONNRESET' || !socket.writable) socket.destroy();
+  else answerBare(socket, unknownMethod(error) ?? unreadable(error));
+};
+
+/** What Node answers by itself, before anything of ours is asked, and without a word about why. */
+export const answerInWords = (server: Server): void => {
+  server.on('connect', (_request, socket) => answerBare(socket, malformed('400 Bad Request', 'This is no proxy; ask for a path of it.')));
+  server.on('checkExpectation', (_request, response) => {
+    const { body } = malformed('', 'The only expectation that can be met is 100-continue; leave the header Expect out.');
+    response.writeHead(417, { 'content-type': 'application/json; charset=utf-8', 'x-request-id': newId() }).end(JSON.stringify(body));
+  });
+};
+
+/** Requests and answers are judged by the shapes of the operations, not by the server. */
+const noSchemas = (): never => {
+  throw new Error('a route has a schema of the server, which has no compiler for it');
+};
+
+/** Options of the server that the API needs; whoever makes the Fastify instance spreads them in. */
+export const restServerOptions = {
+  bodyLimit,
+  exposeHeadRoutes: false,
+  /** Node would refuse a request without one with no word; here it is refused by whoever is asked. */
+  http: { requireHostHeader: false },
+  /** A body that stalls does not hold its connection for ever; no call of the API has more than can be sent in this time. */
+  requestTimeout: 60_000,
+  rewriteUrl: (request) => soundUrl(request.url ?? '/'),
+  clientErrorHandler: refuseUnreadable,
+  // An id of any length is judged by the API, not lost by the router.
+  routerOptions: { maxParamLength: 16 * 1024 },
+  // Without these it would load a hundred modules at every start, for schemas that no route has.
+  schemaController: { compilersFactory: { buildValidator: noSchemas, buildSerializer: noSchemas } },
+} as const satisfies FastifyHttpOptions<Server>;

@@ -1,0 +1,193 @@
+import type { OutputOf } from '../../../../../shared/api/api-operation.ts';
+import type { tryChannel } from '../../../../../shared/api/inner/inner-channels.ts';
+import { durationText } from '../../../../../shared/base/duration.ts';
+import { type Channel, delayText, type Kind, mayManage } from '../../parts/part-channels.ts';
+import { type Choices, chosenFields } from '../../parts/part-chosen-fields.ts';
+import { answerText } from '../../parts/part-messages.ts';
+import { checkField, choiceField, type FormState, fieldGroup, formSummary, hiddenField, selectField, textField } from '../../web-forms.ts';
+import { type Html, html, type Part, safeUrl } from '../../web-html.ts';
+import { icon } from '../../web-icons.ts';
+import { heading, linkButton, notice } from '../../web-layout.ts';
+import { type MembersRequest, type PageAnswer, show } from '../../web-page.ts';
+import { mostSpans, spanName, spansIn } from './page-alert-values.ts';
+
+export type Tried = OutputOf<typeof tryChannel>;
+
+/** What the form is about. `channel`: the one that it changes; without it a new one is made. */
+export type Subject = { readonly kind: Kind; readonly choices: Choices; readonly mail: boolean; readonly channel: Channel | undefined };
+
+type KindField = Kind['fields'][number];
+
+/** Of the whole value; what stands around it is cut off before it is read. */
+const patternOf = ({ pattern }: KindField): string => `\\s*${pattern.replace(/^\^/, '').replace(/\$$/, '')}\\s*`;
+
+const kindField = (field: KindField, { mail, kind }: Subject, state: FormState): Html | null => {
+  const { label, hint, secret, optional, input, choices } = field;
+  const name = `config.${field.name}`;
+  const isStored = state.form.value(name)?.includes('***') === true;
+  const help: Part = [
+    kind.id === 'email'
+      ? mail
+        ? hint
+        : 'Mail is not set up on this installation: only your own address is taken, and nothing is sent yet.'
+      : hint,
+    isStored ? ' As it stands it is kept; it is never shown again.' : '',
+  ];
+  const common = { name, label, state, help: hint === null && !isStored ? null : help };
+  if (input === 'generated') return null;
+  if (input === 'subscription') return hiddenField(name, state.form.value(name) ?? '');
+  if (input === 'choice') return selectField({ ...common, choices: choices.map((value) => ({ value, label: value })) });
+  const isHidden = secret && input !== 'url';
+  return textField({
+    ...common,
+    type: isHidden ? 'password' : input === 'email' || input === 'url' || input === 'tel' ? input : 'text',
+    ...{ comesBack: true, autocomplete: isHidden ? 'new-password' : 'off' },
+    required: !optional,
+    ...(isStored || input === 'email' ? {} : { pattern: patternOf(field), title: hint ?? label }),
+  });
+};
+
+const delays = [0, 60, 300, 600, 900, 1_800, 3_600];
+const reminders = [0, 900, 1_800, 3_600, 14_400, 86_400];
+
+/** What is usual, and what stands there now. */
+const secondsField = (
+  name: string,
+  label: string,
+  usual: readonly number[],
+  words: (seconds: number) => string,
+  state: FormState,
+  help: Part,
+): Html => {
+  const now = Number(state.form.value(name) ?? 0);
+  const all = [...new Set([...usual, ...(Number.isInteger(now) ? [now] : [])])].toSorted((a, b) => a - b);
+  return selectField({ name, label, state, help, choices: all.map((each) => ({ value: String(each), label: words(each) })) });
+};
+
+const dayChoices = ['Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat', 'Sun'];
+
+const spanRow = ({ form }: FormState, at: number): Html => {
+  const chosen = form.values(spanName(at, 'days[]'));
+  return html`<div class="span"><div class="span-days" role="group" aria-label="Days of stretch ${at + 1}">${dayChoices.map(
+    (day, index) =>
+      html`<label class="span-day"><input type="checkbox" name="${spanName(at, 'days[]')}" value="${index + 1}"${chosen.includes(String(index + 1)) && html` checked`}><span>${day}</span></label>`,
+  )}</div><div class="span-times"><label class="span-time">from <input type="time" name="${spanName(at, 'from')}" value="${form.value(spanName(at, 'from')) ?? ''}" aria-label="From, stretch ${at + 1}"></label><label class="span-time">to <input type="time" name="${spanName(at, 'to')}" value="${form.value(spanName(at, 'to')) ?? ''}" aria-label="To, stretch ${at + 1}"></label></div></div>`;
+};
+
+const hoursFields = (state: FormState, zone: string): Html => {
+  const filled = spansIn(state.form).length;
+  const rows = Math.min(mostSpans, filled + 1);
+  return html`${fieldGroup({
+    ...{ name: 'hours', label: 'Only in these hours', state },
+    help: 'Left empty: at any hour. What happens outside of them is held, and told when they begin if it still lasts. An end before its beginning is on the next day.',
+    inside: html`<div class="spans">${Array.from({ length: rows }, (_, at) => spanRow(state, at))}</div>${rows < mostSpans && filled > 0 && html`<button class="button" name="act" value="more" data-stays>Room for another</button>`}`,
+  })}${textField({ name: 'hours.zone', label: 'Time zone of these hours', state, autocomplete: 'off', required: false, placeholder: zone })}`;
+};
+
+const coverFields = (subject: Subject, state: FormState): Html =>
+  html`<div class="card stack"><h2>What it is told of</h2>${choiceField({
+    ...{ name: 'covers', label: 'Monitors', state },
+    choices: [
+      { value: 'all', label: 'All monitors, also those that are added later' },
+      { value: 'chosen', label: 'Chosen groups and monitors' },
+    ],
+  })}${chosenFields(subject.choices, state)}</div>`;
+
+/** What only a browser can say is added there, and stays. */
+const fieldsOf = (subject: Subject, state: FormState): Part =>
+  isFillable(subject.kind)
+    ? subject.kind.fields.map((field) => kindField(field, subject, state))
+    : html`${subject.kind.fields.map((field) => kindField(field, subject, state))}<p class="soft">To the browser in which it was added.</p>`;
+
+const whoseField = (request: MembersRequest, { channel }: Subject, state: FormState): Html | null => {
+  if (channel !== undefined) return null;
+  if (!mayManage(request))
+    return html`${hiddenField('personal', 'true')}<p class="soft">It is your own. Owners and admins make those of the organisation.</p>`;
+  return choiceField({
+    ...{ name: 'personal', label: 'Whose it is', state },
+    choices: [
+      { value: 'false', label: 'The organisation’s', help: 'Owners and admins look after it; it stays when you leave.' },
+      { value: 'true', label: 'Your own', help: 'You look after it; it goes when you leave.' },
+    ],
+  });
+};
+
+/** What came of a test, beside the form that it was made from. */
+export const triedNotice = ({ verdict, status, class: kind, words, took_ms }: Tried): Html => {
+  const took = `${status === null ? 'No answer' : 'Answer'}: ${answerText({ status, class: kind })}, after ${durationText(took_ms)}.`;
+  const said = words === null ? '' : ` ${words.charAt(0).toUpperCase()}${words.slice(1)}.`;
+  if (verdict === 'taken') return notice('up', 'The test was taken: look whether it is there.', took);
+  return notice(
+    verdict === 'refused' ? 'down' : 'verifying',
+    verdict === 'refused' ? 'The test was refused.' : 'The test was not taken.',
+    `${took}${said}`,
+  );
+};
+
+const trial = (tried: Tried | undefined): Html | null =>
+  tried === undefined ? null : html`<div data-trial id="trial" role="status">${triedNotice(tried)}</div>`;
+
+const headOf = ({ kind, channel }: Subject): Html =>
+  channel === undefined
+    ? heading({
+        sentence: `Tell by ${kind.name}`,
+        below: kind.about,
+        trail: [
+          { href: '/alerts', name: 'Alerts' },
+          { href: '/alerts/new', name: 'New channel' },
+        ],
+      })
+    : heading({
+        sentence: html`Change ${channel.name}`,
+        below: html`${kind.name}. ${kind.about}`,
+        trail: [
+          { href: '/alerts', name: 'Alerts' },
+          { href: `/alerts/${channel.id}`, name: channel.name },
+        ],
+      });
+
+export const formPage = (request: MembersRequest, subject: Subject, state: FormState, tried?: Tried): PageAnswer => {
+  const { kind, channel } = subject;
+  const zone = request.caller.organisation.time_zone;
+  const action = channel === undefined ? '/alerts/new' : `/alerts/${channel.id}/edit`;
+  return show({
+    title: channel === undefined ? `New channel: ${kind.name}` : `Change ${channel.name}`,
+    place: 'alerts',
+    status: state.status,
+    // What was typed may be a secret.
+    headers: { 'cache-control': 'no-store' },
+    main: html`<div class="channel-form-page">${headOf(subject)}${formSummary(state, 'try')}
+<form class="form channel-form" method="post" action="${safeUrl(`${action}#try`)}">${hiddenField('kind', kind.id)}
+<div class="card stack"><h2>Where it goes</h2>${fieldsOf(subject, state)}${
+      kind.fields.some(({ input }) => input === 'generated') &&
+      channel === undefined &&
+      html`<p class="soft">We sign every message; the secret for that is made when you save, and shown once.</p>`
+    }${textField({ name: 'name', label: 'Name', state, autocomplete: 'off', required: false, placeholder: kind.id === 'email' ? 'as the address' : kind.name })}${whoseField(request, subject, state)}${
+      channel !== undefined && html`${hiddenField('enabled', 'false')}${checkField({ name: 'enabled', label: 'It is on', state })}`
+    }</div>
+${coverFields(subject, state)}
+<div class="card stack"><h2>When</h2><div class="columns">${secondsField('delay_s', 'Told', delays, delayText, state, 'Later only if it is then still open, and nobody is on it.')}${secondsField(
+      'reminder_s',
+      'Reminded',
+      reminders,
+      (each) => (each === 0 ? 'never' : `after ${durationText(each * 1_000)}`),
+      state,
+      'Then at doubling distances up to a day, while nobody is on it.',
+    )}</div>${hoursFields(state, zone)}</div>
+<div class="actions"${state.faults.size + state.objections.length === 0 && html` id="try"`}><button class="button" name="act" value="try" data-stays>${icon('send')}Send a test</button><button class="button button-main" name="act" value="save">Save</button>${linkButton(channel === undefined ? '/alerts' : `/alerts/${channel.id}`, 'Leave it')}</div></form>${trial(tried)}</div>`,
+  });
+};
+
+/** Kinds first: what there is to fill in follows from it. What only a browser can say of itself has a page of its own. */
+export const isFillable = ({ fields }: Kind): boolean => !fields.some(({ input }) => input === 'subscription');
+
+export const kindPage = (kinds: readonly Kind[]): PageAnswer =>
+  show({
+    title: 'New channel',
+    place: 'alerts',
+    main: html`${heading({ sentence: 'How should alerts reach you?', below: 'You can send a test before anything is saved.', trail: [{ href: '/alerts', name: 'Alerts' }] })}
+<ul class="kinds">${kinds.map(
+      (kind) =>
+        html`<li><a class="card" href="${safeUrl(isFillable(kind) ? `/alerts/new?kind=${encodeURIComponent(kind.id)}` : '/alerts/this-browser')}"><b>${kind.name}</b><span class="soft">${kind.about}</span></a></li>`,
+    )}</ul>`,
+  });

@@ -1,0 +1,112 @@
+import { configKeys, type Kind, unknownConfigKeys } from '../../../../../shared/api/api-config-keys.ts';
+import { isRecord } from '../../../../../shared/base/json-record.ts';
+import { type Form, formOf } from '../../web-form-data.ts';
+import { type Setting, settingsOf } from './page-monitor-form-settings.ts';
+import { type Fields, type Reading, type Sent, writings } from './page-monitor-form-values.ts';
+
+export type Config = Readonly<Record<string, unknown>>;
+
+/** Where keys that no field is for can be written. */
+export const otherName = 'config_other';
+
+export const nameOf = ({ key }: Setting, suffix = ''): string => `config.${key}${suffix}`;
+
+/** What nobody has set is shown as what is usual; where that is a choice of places, it is all of them. */
+const shownValue = ({ key, widget }: Setting, kind: Kind, config: Config, places: readonly string[]): unknown => {
+  const stored = config[key];
+  if (stored !== undefined && stored !== null) return stored;
+  if (widget.is === 'places') return places;
+  return widget.is === 'choice' || widget.is === 'yes-no' ? configKeys[kind][key]?.initial : undefined;
+};
+
+const fieldsOf = (setting: Setting, kind: Kind, config: Config, places: readonly string[]): Fields =>
+  writings[setting.widget.is].fields(shownValue(setting, kind, config, places));
+
+const otherKeys = (kind: Kind, config: Config): Config =>
+  Object.fromEntries(unknownConfigKeys(kind, config).map(({ key }) => [key, config[key]]));
+
+const otherText = (kind: Kind, config: Config): string => {
+  const others = otherKeys(kind, config);
+  return Object.keys(others).length === 0 ? '' : JSON.stringify(others, null, 2);
+};
+
+/** The fields of a form, filled with a config. */
+export const formOfConfig = (kind: Kind, config: Config, places: readonly string[]): Record<string, string | readonly string[]> => {
+  const values: Record<string, string | readonly string[]> = {};
+  for (const setting of settingsOf(kind))
+    for (const [suffix, of] of Object.entries(fieldsOf(setting, kind, config, places))) values[nameOf(setting, suffix)] = of;
+  const other = otherText(kind, config);
+  if (other !== '') values[otherName] = other;
+  return values;
+};
+
+const wasSent = (form: Form, setting: Setting): boolean => {
+  const name = nameOf(setting);
+  return form.names.some((each) => each === name || each.startsWith(`${name}.`) || each === `${name}[]`);
+};
+
+const isSame = (one: readonly string[], other: readonly string[]): boolean =>
+  one.length === other.length && one.every((each, at) => each === other[at]);
+
+type Kept = { readonly is: 'kept' };
+
+/** What a form says of one setting. Who changed nothing of it keeps what is stored, however it was once written. */
+const readSetting = (setting: Setting, kind: Kind, form: Form, stored: Config, places: readonly string[]): Reading | Kept => {
+  if (!wasSent(form, setting)) return { is: 'kept' };
+  const { parts, read } = writings[setting.widget.is];
+  const sent: Sent = (suffix) => form.values(nameOf(setting, suffix));
+  const shown = fieldsOf(setting, kind, stored, places);
+  const now = parts(sent);
+  if (
+    isSame(
+      now,
+      parts((suffix) => shown[suffix] ?? []),
+    )
+  )
+    return { is: 'kept' };
+  if (setting.widget.is === 'places' && isSame(now, places.toSorted())) return { is: 'none' };
+  const reading = read(now);
+  const initial = configKeys[kind][setting.key]?.initial;
+  return reading.is === 'value' && typeof initial !== 'object' && reading.value === initial ? { is: 'none' } : reading;
+};
+
+const readOther = (kind: Kind, form: Form, stored: Config): { readonly config: Config } | { readonly fault: string } => {
+  const text = form.value(otherName);
+  if (text === undefined) return { config: otherKeys(kind, stored) };
+  if (text.trim() === '') return { config: {} };
+  try {
+    const given: unknown = JSON.parse(text);
+    if (!isRecord(given)) return { fault: 'Write it as one JSON object, such as { "key": "value" }.' };
+    const own = settingsOf(kind).find(({ key }) => Object.hasOwn(given, key));
+    return own ? { fault: `${own.key} has a field of its own: ${own.label}.` } : { config: given };
+  } catch {
+    return { fault: 'This is no JSON: look for a missing quote, comma or bracket.' };
+  }
+};
+
+/** The config that a form asks for, and what in it cannot be read. `stored`: that of the monitor, where there is one. */
+export const configFrom = (
+  kind: Kind,
+  form: Form,
+  stored: Config,
+  places: readonly string[],
+): { readonly config: Config; readonly faults: ReadonlyMap<string, string> } => {
+  const faults = new Map<string, string>();
+  const other = readOther(kind, form, stored);
+  if ('fault' in other) faults.set(otherName, other.fault);
+  const known = new Map(Object.entries(stored).filter(([key]) => Object.hasOwn(configKeys[kind], key)));
+  for (const setting of settingsOf(kind)) {
+    const reading = readSetting(setting, kind, form, stored, places);
+    if (reading.is === 'value') known.set(setting.key, reading.value);
+    else if (reading.is === 'none') known.delete(setting.key);
+    else if (reading.is === 'fault') faults.set(nameOf(setting), reading.words);
+  }
+  return { config: { ...Object.fromEntries(known), ...('config' in other ? other.config : {}) }, faults };
+};
+
+/** How many settings of these are other than usual. */
+export const countSet = (settings: readonly Setting[], kind: Kind, form: Form, places: readonly string[]): number =>
+  settings.filter((setting) => readSetting(setting, kind, form, {}, places).is !== 'kept').length;
+
+export const emptyForm = (kind: Kind, places: readonly string[], more: Parameters<typeof formOf>[0]): Form =>
+  formOf({ ...formOfConfig(kind, {}, places), ...more });

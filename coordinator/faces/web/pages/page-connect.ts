@@ -1,0 +1,195 @@
+import type { OutputOf } from '../../../../shared/api/api-operation.ts';
+import { personOperations } from '../../../../shared/api/inner/inner-index.ts';
+import type { AskedConsent } from '../../oauth/oauth-routes.ts';
+import { entryCard, entryPage, proofFirst } from '../parts/part-entry-card.ts';
+import { formOf } from '../web-form-data.ts';
+import { attempt, choiceField, type FormState, formSummary, freshForm, hiddenField, selectField } from '../web-forms.ts';
+import { type Html, html, type Part, safeUrl } from '../web-html.ts';
+import { linkButton, notice } from '../web-layout.ts';
+import type { Page, PageAnswer, PersonsRequest, Shown } from '../web-page.ts';
+
+const { listOwnOrganisations, connectAssistant } = personOperations;
+
+type Own = OutputOf<typeof listOwnOrganisations>['items'][number];
+
+const noStore = { 'cache-control': 'no-store' };
+
+const saying = (title: string, sentence: string, words: Part, status = 404): Shown =>
+  entryPage(
+    title,
+    entryCard(sentence, html`<p class="entry-words">${words}</p><p class="actions">${linkButton('/', 'To the monitors')}</p>`),
+    {
+      status,
+      headers: noStore,
+    },
+  );
+
+const over = (): Shown =>
+  saying(
+    'Nothing to answer',
+    'Nothing asks to be connected here.',
+    'It was answered already, or it waited longer than an hour, or it began in another browser. Begin again in your assistant.',
+  );
+
+const nowhere = (): Shown =>
+  saying('No organisation', 'You belong to no organisation.', 'An assistant acts in one. Whoever runs one can invite you.', 403);
+
+/** Where the answer goes, which nobody can make up: a name can be anybody's. */
+const destination = ({ way }: AskedConsent): Html =>
+  way.is === 'site'
+    ? html`<b>${way.host}</b>`
+    : way.is === 'machine'
+      ? html`<b>a program on this computer</b> <span class="softer">${way.host}</span>`
+      : html`<b>a program on this device</b> <span class="softer">${way.host}:</span>`;
+
+const warning = ({ way, client }: AskedConsent): Html | false =>
+  way.is !== 'site' &&
+  notice(
+    'verifying',
+    'Have you just begun this yourself?',
+    html`Any program on this device can say that it is ${client}. If you did not begin it, say no.`,
+  );
+
+const mayChange = ({ role }: Own): boolean => role !== 'viewer';
+
+const permission = (asked: AskedConsent, own: readonly Own[], state: FormState): Html => {
+  const offered = asked.wants === 'read_write' && own.some(mayChange);
+  if (!offered) {
+    const why = asked.wants === 'read' ? 'It asks for no more.' : 'As a viewer you change nothing, so neither does an assistant of yours.';
+    return html`${hiddenField('scope', 'read')}<div class="field"><p class="connect-label">It may</p><p>Look: read monitors, incidents and everything else that you may see. ${why}</p></div>`;
+  }
+  return choiceField({
+    ...{ name: 'scope', label: 'It may', state },
+    choices: [
+      { value: 'read', label: 'Look', help: 'Reads monitors, incidents and everything else that you may see.' },
+      {
+        value: 'read_write',
+        label: 'Look and change',
+        help: 'Also adds, changes and deletes monitors, groups and maintenance, as far as you may.',
+      },
+    ],
+  });
+};
+
+const place = (own: readonly Own[], state: FormState): Html => {
+  const [only] = own;
+  if (own.length === 1 && only)
+    return html`${hiddenField('organisation_id', only.id)}<div class="field"><p class="connect-label">Organisation</p><p>${only.name}</p></div>`;
+  const named = (each: Own): string => (mayChange(each) ? each.name : `${each.name} (you may look only)`);
+  return selectField({
+    ...{ name: 'organisation_id', label: 'Organisation', state },
+    choices: own.map((each) => ({ value: each.id, label: named(each) })),
+  });
+};
+
+const consentPage = (request: PersonsRequest, asked: AskedConsent, own: readonly Own[], state: FormState): Shown => {
+  const { person } = request.signedIn;
+  return entryPage(
+    'Connect an assistant',
+    entryCard(
+      html`Connect ${asked.client}?`,
+      html`<p class="entry-words">Who asks calls itself ${asked.client}, and would act as you, ${person.email}.</p>
+<dl class="connect-facts"><dt>The answer goes to</dt><dd>${destination(asked)}</dd></dl>`,
+      warning(asked),
+      formSummary(state),
+      html`<form class="form" method="post">${place(own, state)}${permission(asked, own, state)}
+<div class="actions"><button class="button button-main" name="act" value="allow">Connect</button><button class="button" name="act" value="refuse">No</button></div></form>
+<p class="entry-foot">You, and whoever runs the organisation, can disconnect it at any time under Tokens.</p>`,
+    ),
+    { status: state.status, headers: noStore },
+  );
+};
+
+/**
+ * Back to whoever asked, by way of the address that gives out the code. A form may lead to a place of ours alone, and where the code goes is none:
+ * so it is answered by a page, which goes on by itself.
+ */
+const goOn = (to: string, sentence: string, words: Part): Shown =>
+  entryPage(
+    'Going back',
+    entryCard(
+      sentence,
+      html`<p class="entry-words">${words}</p><p class="actions"><a class="button button-main" href="${safeUrl(to)}">Go back</a></p>`,
+    ),
+    { headers: { ...noStore, refresh: `0; url=${to}` } },
+  );
+
+export const connectPage: Page = {
+  method: 'GET',
+  path: '/connect/:secret',
+  needs: 'person',
+  answer: async (request) => {
+    const { askOwn, path, cookies, signedIn, with: instruments } = request;
+    const asked = await instruments.consents.asked({ id: path.secret ?? '', cookies });
+    if (!asked) return over();
+    const { items } = await askOwn(listOwnOrganisations);
+    if (items.length === 0) return nowhere();
+    const organisation_id = signedIn.caller?.organisation.id ?? '';
+    return proofFirst(request) ?? consentPage(request, asked, items, freshForm(formOf({ organisation_id, scope: 'read' })));
+  },
+};
+
+const connected = async (request: PersonsRequest, asked: AskedConsent): Promise<PageAnswer> => {
+  const { askOwn, form, path, cookies, signedIn, with: instruments } = request;
+  const of = { id: path.secret ?? '', cookies };
+  const { client_id, client, way } = asked;
+  const scope = form.value('scope') === 'read_write' && asked.wants === 'read_write' ? 'read_write' : 'read';
+  const input = { organisation_id: form.value('organisation_id'), scope, client_id, client, redirect_host: way.host };
+  const tried = await attempt(form, () => askOwn(connectAssistant, input), ['organisation_id', 'scope']);
+  if ('refused' in tried) return consentPage(request, asked, (await askOwn(listOwnOrganisations)).items, tried.refused);
+  const to = await instruments.consents.allow(of, { connection: tried.done.id, user: signedIn.person.user, scope });
+  return to === undefined
+    ? over()
+    : goOn(to, `${client} is connected.`, 'You are led back to it. You can close this page when it has gone on.');
+};
+
+export const connect: Page = {
+  method: 'POST',
+  path: '/connect/:secret',
+  needs: 'person',
+  answer: async (request) => {
+    const { form, path, cookies, with: instruments } = request;
+    const of = { id: path.secret ?? '', cookies };
+    const asked = await instruments.consents.asked(of);
+    if (!asked) return over();
+    if (form.value('act') === 'allow') return connected(request, asked);
+    const to = await instruments.consents.refuse(of);
+    return to === undefined ? over() : goOn(to, `${asked.client} is not connected.`, 'It is told that you said no.');
+  },
+};
+
+const failures: Readonly<Record<string, readonly [string, string]>> = {
+  invalid_client: [
+    'This assistant is not known here.',
+    'It says who it is by something that we know nothing of. Remove the connector in the assistant, and add it again.',
+  ],
+  invalid_client_metadata: [
+    'This assistant could not be read.',
+    'What it says of itself is not what a client says. Whoever makes it has to put that right.',
+  ],
+  invalid_redirect_uri: [
+    'This assistant wants the answer elsewhere.',
+    'It asks to return to an address that it did not name when it introduced itself; so nothing was sent there.',
+  ],
+  invalid_target: [
+    'This assistant asks for something else.',
+    'It asks for what is not ours. Give it the address of the connector as it stands under Tokens.',
+  ],
+};
+
+/** What could not even be told to whoever asked. The words are ours, whatever the address says. */
+export const connectFailed: Page = {
+  method: 'GET',
+  path: '/connect/failed',
+  needs: 'nobody',
+  answer: ({ query }) => {
+    const why = query.why ?? '';
+    const [sentence, words] = (Object.hasOwn(failures, why) ? failures[why] : undefined) ?? [
+      'The assistant could not be connected.',
+      'What it asked was not understood, or waited too long. Begin again in the assistant.',
+    ];
+    return saying('Not connected', sentence, words, 400);
+  },
+};
+
+export const connectPages: readonly Page[] = [connectFailed, connectPage, connect];

@@ -1,0 +1,175 @@
+import { listIncidents } from '../../../../shared/api/api-incidents.ts';
+import { getMonitorLedger, getMonitorResults, resultWindows } from '../../../../shared/api/api-monitor-history.ts';
+import { deleteMonitor, getMonitor, getMonitorStatus, updateMonitor } from '../../../../shared/api/api-monitors.ts';
+import type { OutputOf } from '../../../../shared/api/api-operation.ts';
+import { listTold } from '../../../../shared/api/inner/inner-alerts.ts';
+import { getBeatAddress, listBeats, rotateBeatAddress } from '../../../../shared/api/inner/inner-pings.ts';
+import { durationText } from '../../../../shared/base/duration.ts';
+import { countText, percentText } from '../parts/part-figures.ts';
+import { type Ledger, ledgerBar, ledgerSum, ledgerTable } from '../parts/part-ledger-table.ts';
+import { everyText, kindWord, settingsList, unknownKeysNotice } from '../parts/part-monitor-settings.ts';
+import { pingList } from '../parts/part-ping-list.ts';
+import { pingSnippets } from '../parts/part-ping-snippets.ts';
+import { meanOf, type Results, responseChart, responseTable } from '../parts/part-response-chart.ts';
+import { stateMark, states } from '../parts/part-states.ts';
+import { whoIsTold } from '../parts/part-who-is-told.ts';
+import { type Html, html, type Part, query } from '../web-html.ts';
+import { icon } from '../web-icons.ts';
+import { chips, heading, linkButton, notice } from '../web-layout.ts';
+import { type MembersRequest, type Page, type PageAnswer, show } from '../web-page.ts';
+import type { Times } from '../web-times.ts';
+
+type Monitor = OutputOf<typeof getMonitor>;
+type Status = OutputOf<typeof getMonitorStatus>;
+type Ping = OutputOf<typeof listBeats>['items'][number];
+type Incidents = OutputOf<typeof listIncidents>['items'];
+
+const dayChoices = [1, 7, 30, 90, 365];
+const windowWords = { '24h': '24 hours', '7d': '7 days', '30d': '30 days', '1y': '1 year' } as const;
+
+const daysWords = (days: number): string => (days === 365 ? '1 year' : days === 1 ? '24 hours' : `${days} days`);
+
+const sentenceOf = ({ name, type }: Monitor, { status, since }: Status, now: number): string => {
+  const long = since === null ? '' : ` for ${durationText(now - Date.parse(since))}`;
+  if (status === 'up') return `${name} has been up${long}.`;
+  if (status === 'down') return `${name} has been down${long}.`;
+  if (status === 'paused') return `${name} has been paused${long}.`;
+  return status === 'verifying' ? `${name} is being verified.` : `${name} waits for its first ${type === 'heartbeat' ? 'ping' : 'look'}.`;
+};
+
+const belowOf = ({ type, target, interval_s, config }: Monitor, { status }: Status): Part => {
+  const method = typeof config.method === 'string' ? `${config.method} ` : '';
+  const what = type === 'heartbeat' ? 'a ping of your job is due' : html`<code>${method}${target}</code>`;
+  return html`${stateMark(states.find((each) => each === status) ?? 'unknown')} <span class="softer">·</span> ${what} ${everyText(interval_s)}`;
+};
+
+const actionsOf = ({ id, enabled, type }: Monitor, { may }: MembersRequest): Html | null =>
+  may(updateMonitor)
+    ? html`${enabled && type !== 'heartbeat' && linkButton(`/monitors/${id}/edit#try`, 'Try it now', { symbol: 'again' })}${linkButton(`/monitors/${id}/edit`, 'Edit', { symbol: 'edit' })}<form method="post" action="/monitors/${id}/${
+        enabled ? 'pause' : 'resume'
+      }"><button class="button">${icon(enabled ? 'pause' : 'play')}${enabled ? 'Pause' : 'Resume'}</button></form>${linkButton(`/maintenance/new?when=now&monitor=${id}`, 'Maintenance', { symbol: 'maintenance' })}${may(deleteMonitor) && linkButton(`/monitors/${id}/delete`, 'Delete', { symbol: 'delete' })}`
+    : null;
+
+const figure = (name: Part, value: Part): Html => html`<div class="card"><dt>${name}</dt><dd>${value}</dd></div>`;
+
+const uptimeFigures = (ledger: Ledger, days: number): Html =>
+  html`${figure(`Uptime, ${daysWords(days)}`, ledger.percent === null ? '–' : percentText(ledger.percent))}${figure(
+    'Down',
+    ledger.down_seconds === 0 ? 'never' : durationText(ledger.down_seconds * 1_000),
+  )}`;
+
+const responseFigures = (results: Results): Html => {
+  const points = results.series.flatMap((series) => series.points);
+  const mean = meanOf(points);
+  const checks = points.reduce((sum, { ok, failed }) => sum + ok + failed, 0);
+  return html`${figure('Response, mean', mean === null ? '–' : html`${countText(Math.round(mean))} <small>ms</small>`)}${figure('Checks shown below', countText(checks))}`;
+};
+
+const runFigures = (pings: readonly Ping[], times: Times): Html => {
+  const runs = pings.flatMap(({ run_ms }) => run_ms ?? []);
+  const mean = runs.reduce((sum, run) => sum + run, 0) / Math.max(1, runs.length);
+  return html`${figure('Last ping', pings[0] === undefined ? '–' : times.ago(pings[0].at))}${figure('A run takes', runs.length === 0 ? '–' : durationText(mean))}`;
+};
+
+const incidentRow = (incident: Incidents[number], { times, now }: MembersRequest): Html => {
+  const { id, open, confirmed_at, cause, started_at, resolved_at } = incident;
+  const mark = open
+    ? stateMark(confirmed_at === null ? 'verifying' : 'down')
+    : stateMark(confirmed_at === null ? 'unknown' : 'up', confirmed_at === null ? 'Never confirmed' : 'Over');
+  const long = (resolved_at === null ? now : Date.parse(resolved_at)) - Date.parse(started_at);
+  return html`<tr id="incident-${id}" data-row><td data-label="State">${mark}</td><td data-label="Began"><a class="row-link" href="/incidents/${id}">${times.whole(started_at)}</a></td><td data-label="Cause">${cause ?? '–'}</td><td data-label="Lasted" class="number">${durationText(long)}</td></tr>`;
+};
+
+const incidentsOf = (items: Incidents, request: MembersRequest): Html =>
+  items.length === 0
+    ? html`<p class="nothing card">Nothing has failed here in that time.</p>`
+    : html`<div class="table-card"><table class="cards"><thead><tr><th scope="col">State</th><th scope="col">Began</th><th scope="col">Cause</th><th scope="col" class="number">Lasted</th></tr></thead><tbody>${items.map((each) => incidentRow(each, request))}</tbody></table></div>`;
+
+const addressPart = ({ id }: Monitor, { may }: MembersRequest, address: string | undefined): Html => {
+  const rotate =
+    may(rotateBeatAddress) &&
+    html`<form class="actions" method="post" action="/monitors/${id}/address/rotate"><button class="button" name="overlap_s" value="86400">${icon('again')}New address, the old one for a day</button> <button class="button button-danger" name="overlap_s" value="0">New address, the old one ends now</button></form>`;
+  return html`<section class="card" id="address"><h2>The address to ping</h2>${
+    address === undefined
+      ? html`<p class="soft">Whoever knows it can ping in the name of your job, so it is shown when you ask.</p><div class="actions"><form method="post" action="/monitors/${id}/address"><button class="button">${icon('see')}Show it</button></form>${rotate}</div>`
+      : html`<div class="copyable"><code>${address}</code><button type="button" class="button" data-copy="${address}" hidden>${icon('copy')}Copy</button></div><div class="actions">${rotate}</div>`
+  }${pingSnippets(address ?? 'https://…/beat/…')}</section>`;
+};
+
+type Shown = { readonly address?: string; readonly said?: Html };
+
+const pageOf = async (request: MembersRequest, { address, said }: Shown = {}): Promise<PageAnswer> => {
+  const { ask, path, query: asked, times, now } = request;
+  const monitor_id = path.monitor_id;
+  const window = resultWindows.find((each) => each === asked.window) ?? '24h';
+  const days = dayChoices.find((each) => String(each) === asked.days) ?? 30;
+  const [monitor, status, ledger, results, { items }, told] = await Promise.all([
+    ask(getMonitor, { monitor_id }),
+    ask(getMonitorStatus, { monitor_id, days }),
+    ask(getMonitorLedger, { monitor_id, days }),
+    ask(getMonitorResults, { monitor_id, window }),
+    ask(listIncidents, { monitor: monitor_id, days, limit: 20 }),
+    ask(listTold, { monitor_id }),
+  ]);
+  const isHeartbeat = monitor.type === 'heartbeat';
+  const pings = isHeartbeat ? (await ask(listBeats, { monitor_id })).items : [];
+  const address_ = (changed: Readonly<Record<string, string>>) => `/monitors/${monitor.id}${query({ window, days, ...changed })}`;
+  const begins = status.status.charAt(0).toUpperCase() + status.status.slice(1);
+  const nobody = results.series.length === 0;
+  const chartPart = html`<section class="card"><div class="section-head"><h2>Response by continent</h2>${chips(
+    'How far back',
+    resultWindows.map((each) => ({ href: address_({ window: each }), label: windowWords[each], current: each === window })),
+  )}</div>${nobody ? html`<p class="nothing">No result is there yet for this time.</p>` : html`${responseChart(results, ledger.stretches, times)}<details class="as-table"><summary>Show as a table</summary>${responseTable(results, times)}</details>`}</section>`;
+  return show({
+    title: `${begins}: ${monitor.name}`,
+    place: 'monitors',
+    live: address === undefined,
+    ...(address === undefined ? {} : { headers: { 'cache-control': 'no-store' } }),
+    main: html`<div class="monitor-page" id="monitor-${monitor.id}">${heading({
+      sentence: sentenceOf(monitor, status, now),
+      below: belowOf(monitor, status),
+      actions: actionsOf(monitor, request),
+      trail: [{ href: '/', name: 'Monitors' }],
+    })}
+${said}${unknownKeysNotice(monitor)}
+${items[0]?.open && notice(items[0].confirmed_at === null ? 'verifying' : 'down', html`<a href="/incidents/${items[0].id}">${items[0].confirmed_at === null ? 'A failure is being verified' : 'It is down'}: see what every continent saw</a>`, items[0].cause)}
+<dl class="figures">${uptimeFigures(ledger, days)}${isHeartbeat ? runFigures(pings, times) : responseFigures(results)}</dl>
+${isHeartbeat ? addressPart(monitor, request, address) : chartPart}
+<section class="ledger-section" id="ledger"><div class="section-head"><h2>Uptime, every second</h2>${chips(
+      'Of which time',
+      dayChoices.map((each) => ({ href: `${address_({ days: String(each) })}#ledger`, label: daysWords(each), current: each === days })),
+    )}</div><div class="card">${ledgerBar(ledger)}${ledgerSum(ledger)}</div>${ledgerTable(ledger, times)}</section>
+<section><div class="section-head"><h2>Incidents in ${daysWords(days)}</h2></div>${incidentsOf(items, request)}</section>
+${isHeartbeat && html`<section><div class="section-head"><h2>The last pings</h2></div>${pingList(pings, times)}</section>`}
+${whoIsTold(told.items)}
+<section class="card"><h2>How it is checked</h2><p class="soft">${kindWord(monitor.type)}, ${everyText(monitor.interval_s)}, since ${times.day(monitor.created_at)}.</p>${settingsList(monitor)}</section></div>`,
+  });
+};
+
+export const monitor: Page = { method: 'GET', path: '/monitors/:monitor_id', needs: 'member', answer: (request) => pageOf(request) };
+
+/** Asked for by a button, so that the address is in no history and in no cache. */
+export const showAddress: Page = {
+  method: 'POST',
+  path: '/monitors/:monitor_id/address',
+  needs: 'member',
+  answer: async (request) => {
+    const { address } = await request.ask(getBeatAddress, { monitor_id: request.path.monitor_id });
+    return pageOf(request, { address });
+  },
+};
+
+export const rotateAddress: Page = {
+  method: 'POST',
+  path: '/monitors/:monitor_id/address/rotate',
+  needs: 'member',
+  answer: async (request) => {
+    const monitor_id = request.path.monitor_id;
+    const overlap_s = request.form.value('overlap_s') ?? '86400';
+    const { address, old_until } = await request.ask(rotateBeatAddress, { monitor_id, overlap_s });
+    const words = overlap_s === '0' ? 'The old one ended now.' : html`The old one goes on until ${request.times.whole(old_until)}.`;
+    return pageOf(request, { address, said: notice('information', 'This is the new address.', words) });
+  },
+};
+
+export const monitorPages: readonly Page[] = [monitor, showAddress, rotateAddress];

@@ -1,0 +1,44 @@
+import { configKeys, isKind, unknownConfigKeys } from '../../../../shared/api/api-config-keys.ts';
+import { briefDuration } from '../../../../shared/base/duration.ts';
+import { type Html, html, type Part } from '../web-html.ts';
+import { notice } from '../web-layout.ts';
+
+export type Settings = { readonly type: string; readonly interval_s: number; readonly config: Readonly<Record<string, unknown>> };
+
+const kindWords: Readonly<Record<string, string>> = { https: 'Web address', dns: 'DNS name', heartbeat: 'Heartbeat' };
+
+export const kindWord = (type: string): string => kindWords[type] ?? type;
+
+/** `every minute`, `every 10 s`. */
+export const everyText = (interval_s: number): string => `every ${briefDuration(interval_s * 1_000)}`;
+
+const valueText = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value, null, 1));
+
+/** How it is checked, as it is stored: each setting with what it means. */
+export const settingsList = ({ type, config }: Settings): Html | null => {
+  if (!isKind(type)) return null;
+  const keys = configKeys[type];
+  const rows = Object.entries(config).flatMap(([key, value]) => {
+    const known = keys[key];
+    return known === undefined
+      ? []
+      : [
+          html`<tr><th scope="row"><code>${key}</code><span class="soft">${known.meaning}</span></th><td><pre>${valueText(value)}</pre></td></tr>`,
+        ];
+  });
+  return rows.length === 0
+    ? html`<p class="soft">All settings are the usual ones.</p>`
+    : html`<table class="settings"><tbody>${rows}</tbody></table>`;
+};
+
+/** Keys that do nothing, with what was probably meant. */
+export const unknownKeysNotice = ({ type, config }: Settings): Part => {
+  if (!isKind(type)) return null;
+  const unknown = unknownConfigKeys(type, config);
+  if (unknown.length === 0) return null;
+  return notice(
+    'verifying',
+    unknown.length === 1 ? 'One setting does nothing.' : `${unknown.length} settings do nothing.`,
+    html`${unknown.map(({ sentence }) => html`<span class="line-of-its-own">${sentence.replaceAll('`', '')}</span>`)}`,
+  );
+};

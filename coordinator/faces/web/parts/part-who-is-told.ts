@@ -1,0 +1,44 @@
+import type { OutputOf } from '../../../../shared/api/api-operation.ts';
+import type { listTold } from '../../../../shared/api/inner/inner-alerts.ts';
+import { type Html, html } from '../web-html.ts';
+import { linkButton } from '../web-layout.ts';
+import { delayText } from './part-channels.ts';
+import { stateMark } from './part-states.ts';
+
+type Told = OutputOf<typeof listTold>['items'][number];
+
+const shutWords: Readonly<Record<string, string>> = { off: 'Off', unproven: 'Not confirmed yet', unsubscribed: 'Unsubscribed' };
+
+const rowOf = ({ channel, name, owner, delay_s, shut }: Told): Html =>
+  html`<li><a href="/alerts/${channel}">${name}</a> <span class="soft">${delayText(delay_s)}${owner !== null && `, ${owner}`}</span>${
+    shut !== null && html` ${stateMark(shut === 'off' ? 'paused' : 'unknown', shutWords[shut] ?? shut)}`
+  }</li>`;
+
+const mostNames = 8;
+
+const listed = (names: readonly string[]): string =>
+  names.length < 2 ? names.join('') : `${names.slice(0, -1).join(', ')} and ${names.at(-1)}`;
+
+/** The same in sentences, for a monitor that is not saved yet: `#ops and ana@shop.example at once; Pager after 5 min.` */
+export const toldInWords = (items: readonly Told[]): string => {
+  const able = items.filter(({ shut }) => shut === null);
+  const shown = able.slice(0, mostNames);
+  const more = able.length - shown.length;
+  const told = [...Map.groupBy(shown, ({ delay_s }) => delay_s)].map(
+    ([delay_s, some]) => `${listed(some.map(({ name }) => name))} ${delayText(delay_s)}`,
+  );
+  if (more > 0) told.push(`${more} more`);
+  const not = items.filter(({ shut }) => shut !== null).map(({ name, shut }) => `${name} (${(shutWords[shut ?? ''] ?? '').toLowerCase()})`);
+  return [
+    told.length === 0 ? 'Nobody would be told when it is down.' : `${told.join('; ')}.`,
+    ...(not.length === 0
+      ? []
+      : [`Not told: ${not.slice(0, mostNames).join(', ')}${not.length > mostNames ? ` and ${not.length - mostNames} more` : ''}.`]),
+  ].join(' ');
+};
+
+/** Who is told of a monitor, the first first. */
+export const whoIsTold = (items: readonly Told[]): Html =>
+  html`<section class="card" id="told"><h2>Who is told</h2>${
+    items.every(({ shut }) => shut !== null) && html`<p>Nobody is told when it is down.</p>`
+  }${items.length > 0 && html`<ul class="told-list">${items.map(rowOf)}</ul>`}<p class="actions">${linkButton('/alerts', 'All channels', { symbol: 'alerts' })}</p></section>`;

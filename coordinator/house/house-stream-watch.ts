@@ -1,0 +1,44 @@
+import type { Log } from '../../shared/base/log.ts';
+import type { Bus } from '../../shared/bus/bus-nats.ts';
+import { streams } from '../../shared/bus/bus-streams.ts';
+
+/**
+ * Whether every stream has a server that leads it: without one it takes and gives nothing, while the connection to the bus is as well as ever.
+ *
+ * Modes: `unknown` (not asked yet, or not for a while) → `led` ↔ `leaderless` (one stream and more has none).
+ */
+export type StreamWatch = { readonly tick: () => Promise<void>; readonly areLed: () => boolean };
+
+/** What was seen longer ago says nothing. */
+const freshMs = 15_000;
+
+export const watchStreams = ({ bus, log }: { readonly bus: Bus; readonly log: Log }): StreamWatch => {
+  let leaderless: readonly string[] = [];
+  let seenAt = Number.NEGATIVE_INFINITY;
+  const isLed = async (name: string): Promise<boolean> => {
+    try {
+      return await bus.isLed(name);
+    } catch (error) {
+      // Nobody answers for it, or the bus says that nobody does.
+      log.debug({ err: error, stream: name }, 'a stream could not be asked who leads it');
+      return false;
+    }
+  };
+  return {
+    tick: async () => {
+      if (!bus.isConnected()) return;
+      const names = Object.values(streams).map(({ name }) => name);
+      const led = await Promise.all(names.map(isLed));
+      const now = names.filter((_, index) => !led[index]);
+      // What was asked just before the connection went tells of the connection.
+      if (!bus.isConnected()) return;
+      if (now.join() !== leaderless.join()) {
+        if (now.length > 0) log.error({ streams: now }, 'streams have no leader: nothing goes through them');
+        else log.info('every stream has a leader again');
+      }
+      leaderless = now;
+      seenAt = performance.now();
+    },
+    areLed: () => leaderless.length === 0 && performance.now() - seenAt < freshMs,
+  };
+};

@@ -1,0 +1,13 @@
+import { z } from 'zod';
+import type { Secrets } from '../../../shared/checks/checks-config-secrets.ts';
+import { type SecretsAtRest, secretsOf } from '../../access/access-secrets-at-rest.ts';
+import type { Queryable } from '../../store/store-database.ts';
+
+const shape = z.record(z.string(), z.string());
+
+/** The secrets of a monitor's config as they are stored: one encrypted JSON object, or nothing when there are none. */
+export const sealSecrets = async (at: SecretsAtRest, sql: Queryable, monitor: string, secrets: Secrets): Promise<Buffer | null> =>
+  Object.keys(secrets).length === 0 ? null : at.seal(sql, JSON.stringify(secrets), secretsOf(monitor));
+
+export const openSecrets = async (at: SecretsAtRest, sql: Queryable, monitor: string, box: Uint8Array | null): Promise<Secrets> =>
+  box === null ? {} : shape.parse(JSON.parse(await at.open(sql, box, secretsOf(monitor))));

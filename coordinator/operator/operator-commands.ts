@@ -1,0 +1,255 @@
+import { operations } from '../../shared/api/api-index.ts';
+import { rawInput } from '../../shared/api/api-operation.ts';
+import { innerOperations, installationOperations } from '../../shared/api/inner/inner-index.ts';
+import { UsageFault } from '../../shared/base/command-line.ts';
+import { operatorIn } from '../access/access-caller.ts';
+import type { HouseCommand, OperatorCommand } from './operator-command.ts';
+import {
+  configOf,
+  days,
+  id,
+  input,
+  oneOrAll,
+  onInstallation,
+  organisation,
+  required,
+  today,
+  upon,
+  within,
+} from './operator-command-parts.ts';
+import { commandsOfBackups } from './operator-commands-of-backups.ts';
+import { commandsOfChannels } from './operator-commands-of-channels.ts';
+import { commandsOfInvitations } from './operator-commands-of-invitations.ts';
+import { commandsOfKeys } from './operator-commands-of-keys.ts';
+import { commandsOfPeople } from './operator-commands-of-people.ts';
+import { commandsOfTheBus } from './operator-commands-of-the-bus.ts';
+
+const createMonitor: HouseCommand['run'] = async ({ gate, organisations }, given) => {
+  const config = configOf(given.get('config'), '{"method":"HEAD"}');
+  const caller = operatorIn(await organisations.named(given.get('organisation') ?? ''));
+  const flat = {
+    ...input(given, operations.createMonitor),
+    ...(config === undefined ? {} : { config }),
+  };
+  return (await gate.execute(operations.createMonitor, caller, rawInput(operations.createMonitor, flat))).body;
+};
+
+const createProbe: HouseCommand['run'] = async ({ gate, organisations }, given) => {
+  const named = given.get('organisation');
+  const owner = named === undefined ? {} : { organisation: (await organisations.named(named)).id };
+  const flat = { ...input(given, installationOperations.createProbe), ...owner };
+  return (await gate.executeForInstallation(installationOperations.createProbe, rawInput(installationOperations.createProbe, flat))).body;
+};
+
+/** Every command of the operator: its words, its flags, and what it asks of the gate or the house. */
+export const commands: readonly OperatorCommand[] = [
+  {
+    ...today,
+    words: ['organisation', 'create'],
+    what: 'Create an organisation',
+    flags: {
+      name: required('what it is called'),
+      plan: { what: 'free, team, business or self_hosted (default)' },
+      'time-zone': { what: 'its IANA time zone; default UTC' },
+    },
+    run: onInstallation(installationOperations.createOrganisation),
+  },
+  {
+    ...today,
+    words: ['organisation', 'list'],
+    what: 'List the organisations, by name, a page at a time; those that are about to be deleted say when',
+    flags: { cursor: { what: 'next_cursor of the page before' } },
+    run: onInstallation(installationOperations.listOrganisations),
+  },
+  {
+    ...today,
+    words: ['organisation', 'delete'],
+    what: 'Delete an organisation in seven days, with all that belongs to it; its owners hear of it at once',
+    flags: { organisation, name: required('what it is called, to be sure') },
+    run: within(innerOperations.endOrganisation),
+  },
+  {
+    ...today,
+    words: ['organisation', 'keep'],
+    what: 'Undo the deletion of an organisation: everything is as it was',
+    flags: { organisation },
+    run: within(innerOperations.keepOrganisation),
+  },
+  ...commandsOfPeople,
+  ...commandsOfChannels,
+  ...commandsOfTheBus,
+  ...commandsOfKeys,
+  ...commandsOfInvitations,
+  {
+    ...today,
+    words: ['probe', 'create'],
+    what: 'Create a probe; its credentials are shown once',
+    flags: {
+      name: required('what it is called'),
+      continent: required('where it stands, such as Europe or "North America"'),
+      organisation: { what: 'id or name of the organisation whose monitors alone it checks' },
+    },
+    run: createProbe,
+  },
+  {
+    ...today,
+    words: ['probe', 'rotate'],
+    what: 'Give a probe new credentials; the old ones work for another day',
+    flags: { id: id('probe') },
+    run: onInstallation(installationOperations.rotateProbe, { probe_id: 'id' }),
+  },
+  {
+    ...today,
+    words: ['probe', 'revoke'],
+    what: 'End a probe for good',
+    flags: { id: id('probe') },
+    run: onInstallation(installationOperations.revokeProbe, { probe_id: 'id' }),
+  },
+  {
+    ...today,
+    words: ['probe', 'trust'],
+    what: 'Say that a probe stands on the continent that it claims: a doubt ends, and comes up no more',
+    flags: { id: id('probe'), 'take-back': { what: 'say it no more: the probe is measured again', alone: true } },
+    run: async ({ gate }, given) => {
+      const flat = { probe_id: given.get('id'), is_trusted: !given.has('take-back') };
+      return (await gate.executeForInstallation(installationOperations.trustProbe, rawInput(installationOperations.trustProbe, flat))).body;
+    },
+  },
+  {
+    ...today,
+    words: ['probe', 'list'],
+    what: 'List probes, revoked ones included',
+    flags: {},
+    run: onInstallation(installationOperations.listProbes),
+  },
+  {
+    ...today,
+    words: ['monitor', 'create'],
+    what: 'Create a monitor',
+    flags: {
+      organisation,
+      type: required('https, dns or heartbeat'),
+      target: { what: 'what is watched; a heartbeat needs none' },
+      name: { what: 'what it is called; default the host of the target' },
+      'interval-s': { what: 'seconds between checks' },
+      config: { what: 'settings of the type, as JSON; every key stands at /api/v1/docs#config' },
+    },
+    run: createMonitor,
+  },
+  {
+    ...today,
+    words: ['monitor', 'beat-address'],
+    what: 'Tell the address that a heartbeat monitor is pinged at',
+    flags: { id: id('monitor') },
+    run: upon('monitor', innerOperations.getBeatAddress),
+  },
+  {
+    ...today,
+    words: ['monitor', 'beats'],
+    what: 'List the last beats of a heartbeat monitor, newest first, with what each said and how long its run took',
+    flags: { id: id('monitor') },
+    run: upon('monitor', innerOperations.listBeats),
+  },
+  {
+    ...today,
+    words: ['monitor', 'rotate-beat-address'],
+    what: 'Give a heartbeat monitor a new address; the old one goes on working for a day, or for less',
+    flags: { id: id('monitor'), 'overlap-s': { what: 'seconds that older addresses go on working; 0 ends one that has leaked at once' } },
+    run: upon('monitor', innerOperations.rotateBeatAddress),
+  },
+  {
+    ...today,
+    words: ['status-page', 'create'],
+    what: 'Create a status page',
+    flags: { organisation, name: required('its title'), slug: required('the last part of its address') },
+    run: within(operations.createStatusPage),
+  },
+  {
+    ...today,
+    words: ['incident', 'show'],
+    what: 'Show an incident with what the failing checks saw',
+    flags: { id: id('incident') },
+    run: upon('incident', operations.getIncidentEvidence),
+  },
+  {
+    ...today,
+    words: ['incident', 'false'],
+    what: 'Say of a confirmed outage that there was none; /about counts it',
+    flags: { id: id('incident'), 'take-back': { what: 'say that it was one after all', alone: true } },
+    run: async ({ gate }, given) => {
+      const flat = { incident_id: given.get('id'), is_false: !given.has('take-back') };
+      return (
+        await gate.executeForInstallation(installationOperations.sayOutageFalse, rawInput(installationOperations.sayOutageFalse, flat))
+      ).body;
+    },
+  },
+  {
+    ...today,
+    words: ['notice', 'list'],
+    what: 'List what the house tells you: all that is open, with what to do, and what ended in the last days',
+    flags: { days },
+    run: onInstallation(installationOperations.listNotices),
+  },
+  {
+    ...today,
+    words: ['refused', 'list'],
+    what: 'List what was refused on the bus, by day, probe and reason',
+    flags: { days, probe: { what: 'id of the only probe to tell of' } },
+    run: onInstallation(installationOperations.listRefused, { probe_id: 'probe' }),
+  },
+  {
+    ...today,
+    words: ['set-aside', 'list'],
+    what: 'List messages that could not be worked on',
+    flags: {},
+    run: onInstallation(installationOperations.listSetAside),
+  },
+  {
+    ...today,
+    words: ['set-aside', 'show'],
+    what: 'Show a message that could not be worked on, as it came',
+    flags: { id: id('message') },
+    run: onInstallation(installationOperations.showSetAside, { set_aside_id: 'id' }),
+  },
+  {
+    ...today,
+    words: ['set-aside', 'retry'],
+    what: 'Have a message that could not be worked on worked on again, by the coordinators',
+    flags: oneOrAll,
+    run: onInstallation(installationOperations.retrySetAside, { set_aside_id: 'id' }),
+  },
+  {
+    ...today,
+    words: ['set-aside', 'drop'],
+    what: 'Forget a message that could not be worked on: what it told is lost',
+    flags: oneOrAll,
+    run: onInstallation(installationOperations.dropSetAside, { set_aside_id: 'id' }),
+  },
+  {
+    words: ['migrate'],
+    what: "Bring the database to this version's schema",
+    flags: {},
+    onToday: false,
+    run: async ({ migrate }) => ({ applied: await migrate() }),
+  },
+  ...commandsOfBackups,
+  {
+    ...today,
+    words: ['key', 'rotate'],
+    what: 'Encrypt all secrets under a new key',
+    flags: {},
+    run: ({ rotateKey }) => rotateKey(),
+  },
+  {
+    ...today,
+    words: ['secret-key', 'replace'],
+    what: 'Put everything under the new SECRET_KEY, while SECRET_KEY_PREVIOUS holds the one before it',
+    flags: {},
+    run: ({ replaceSecretKey }, _given, progress) => {
+      if (replaceSecretKey) return replaceSecretKey(progress);
+      throw new UsageFault(
+        'SECRET_KEY_PREVIOUS is not set: restart all coordinators with the new SECRET_KEY and the old one as SECRET_KEY_PREVIOUS, then run this with the same.',
+      );
+    },
+  },
+];

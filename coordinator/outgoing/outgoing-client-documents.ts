@@ -1,0 +1,56 @@
+import type { Agent } from 'undici';
+import { version } from '../../shared/base/own-version.ts';
+import { createConnector, createLookup, type Lookup } from './outgoing-connection.ts';
+
+/** A document of somebody else's, as it was answered: of a client of ours who says who they are by an address. */
+export type ReadDocument = {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: Uint8Array;
+};
+
+export type DocumentReader = {
+  /** Over TLS, without following where it leads. @throws when there is none, it is too large, or it lies where nothing is sent. */
+  readonly read: (url: string) => Promise<ReadDocument>;
+  readonly close: () => Promise<void>;
+};
+
+const limitMs = 5_000;
+/** Such documents are a page of text at most. */
+const mostBytes = 64 * 1_024;
+const atOnce = 10;
+
+type Parts = { readonly allow?: readonly string[]; readonly lookup?: Lookup };
+
+export const createDocumentReader = ({ allow = [], lookup = createLookup() }: Parts = {}): DocumentReader => {
+  const agentMade = async (): Promise<Agent> => {
+    const undici = await import('undici');
+    const connect = createConnector(undici.buildConnector, { allow, lookup });
+    return new undici.Agent({ connect, pipelining: 0, connections: atOnce, maxHeaderSize: 16 * 1_024, headersTimeout: 0, bodyTimeout: 0 });
+  };
+  let agent: Promise<Agent> | undefined;
+  return {
+    read: async (text) => {
+      const url = new URL(text);
+      if (url.protocol !== 'https:') throw new Error('a document is read over TLS alone');
+      agent ??= agentMade();
+      const answer = await (await agent).request({
+        ...{ method: 'GET', origin: url.origin, path: `${url.pathname}${url.search}`, signal: AbortSignal.timeout(limitMs) },
+        headers: { 'user-agent': `Antipode/${version}`, accept: 'application/json', 'accept-encoding': 'identity' },
+      });
+      const chunks: Buffer[] = [];
+      let length = 0;
+      for await (const chunk of answer.body) {
+        const bytes = Buffer.from(chunk);
+        length += bytes.length;
+        if (length > mostBytes) throw new Error(`the document is larger than ${mostBytes} bytes`);
+        chunks.push(bytes);
+      }
+      const headers = Object.entries(answer.headers).flatMap(([name, value]) =>
+        value === undefined ? [] : [[name.toLowerCase(), Array.isArray(value) ? value.join(', ') : value] as const],
+      );
+      return { status: answer.statusCode, headers: Object.fromEntries(headers), body: Buffer.concat(chunks) };
+    },
+    close: async () => (await agent?.catch(() => undefined))?.destroy(),
+  };
+};

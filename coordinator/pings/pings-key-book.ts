@@ -1,0 +1,190 @@
+import { createTicker } from '../../shared/actor/actor-ticker.ts';
+import type { Clock } from '../../shared/base/clock.ts';
+import type { Log } from '../../shared/base/log.ts';
+import { jsonOf } from '../../shared/bus/bus-message-json.ts';
+import { pingKeyMessage } from '../../shared/bus/bus-messages.ts';
+import type { Bus } from '../../shared/bus/bus-nats.ts';
+import type { FindKey, KnownKey } from '../../shared/bus/bus-ping-intake.ts';
+import type { PingRecords } from '../../shared/bus/bus-ping-records.ts';
+import { streams } from '../../shared/bus/bus-streams.ts';
+import { lastTokenOf, subjects } from '../../shared/bus/bus-subjects.ts';
+import { mergePings } from '../../shared/checks/heartbeat/checks-heartbeat-state.ts';
+import type { Sql } from '../store/store-database.ts';
+import { listenTo } from '../store/store-database-listening.ts';
+import { doAlone } from '../store/store-database-locks.ts';
+import { markDone, outboxChannel, waitingLines } from '../store/store-outbox.ts';
+import { allPingKeys, allStates, countHeartbeats, endOldPingKeys, type PingKeyRow, pingKey } from '../store/store-pings.ts';
+import { inTransaction } from '../store/store-sql-transactions.ts';
+import { createKeyLookup } from './pings-key-lookup.ts';
+import { createKeyRing, type KeyRing } from './pings-key-ring.ts';
+
+/**
+ * Which heartbeat keys exist: published for the ping receivers as the outbox says so, known by heart for this coordinator's own address, and brought
+ * back to the bus, with what the pings of each monitor came to, when it was wiped.
+ *
+ * Modes of the bus's copy: `whole` → (fewer keys or records than the database has, or a stream that had to be made) `restoring` → `whole`.
+ */
+export type PingBook = {
+  readonly findKey: FindKey;
+  readonly byHeart: KeyRing['find'];
+  /** The keys that count, of all organisations or of one, as a ping receiver should hold them. */
+  readonly digestOf: KeyRing['digestOf'];
+  /** Settles when the bus has all that it should have. */
+  readonly restore: () => Promise<void>;
+  readonly close: () => Promise<void>;
+};
+
+type Parts = {
+  readonly sql: Sql;
+  readonly bus: Bus;
+  readonly records: PingRecords;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly lookAgainMs: number;
+  /** Ends the waiting of its start. */
+  readonly signal?: AbortSignal;
+};
+
+const most = 500;
+const atOnce = 200;
+/** A transaction waits for it, and the database ends those that wait for four seconds. */
+const storeMs = 2_000;
+/** Keys that nobody knows by heart are looked up at most so often, all together, and so long: longer no job is kept waiting for its 404. */
+const bounds = { mostPerSecond: 20, patienceMs: 1_000 };
+
+const knownOf = ({ organisation, monitor, until }: PingKeyRow): KnownKey => ({ organisation, monitor, until: until?.getTime() ?? null });
+
+export const openPingBook = async ({ sql, bus, records, clock, log, lookAgainMs, signal }: Parts): Promise<PingBook> => {
+  const keys = createKeyRing();
+  const lookUp = createKeyLookup({ ask: (key) => pingKey(sql, key), log, ...bounds });
+
+  const readAll = async function* () {
+    for await (const page of allPingKeys(sql)) yield page.map((row) => [row.key, knownOf(row)] as const);
+  };
+  const reread = () => keys.replace(readAll());
+  await reread();
+
+  const heard = bus.subscribe(subjects.allPingKeys, ({ subject, data }) => {
+    if (data.length === 0) return keys.drop(lastTokenOf(subject));
+    const read = pingKeyMessage.safeParse(jsonOf(data));
+    if (!read.success) return;
+    const { organisation, monitor, until } = read.data;
+    keys.put(lastTokenOf(subject), { organisation, monitor, until });
+  });
+
+  const publishKey = async (key: string, organisation: string, row: PingKeyRow | undefined): Promise<void> => {
+    const subject = subjects.pingKey(organisation, key);
+    await bus.store(subject, row ? JSON.stringify({ v: 1, ...knownOf(row) }) : '', { timeoutMs: storeMs });
+    if (row) keys.put(key, knownOf(row));
+    else keys.drop(key);
+  };
+
+  /** What the outbox says is only that something changed: what is published is what the database says now. */
+  const drain = async (): Promise<void> => {
+    if (!bus.isConnected()) return;
+    for (let more = true; more; ) {
+      more = await inTransaction(sql, async (tx) => {
+        await doAlone(tx, 'pingKeys');
+        const lines = await waitingLines(tx, 'beat_key', null, most);
+        for (const { organisation, payload } of lines)
+          if (organisation !== null) await publishKey(payload.key, organisation, await pingKey(tx, payload.key));
+        await markDone(
+          tx,
+          lines.map(({ id }) => id),
+        );
+        return lines.length === most;
+      });
+    }
+  };
+
+  const inGroups = async <Item>(items: readonly Item[], work: (item: Item) => Promise<unknown>): Promise<void> => {
+    for (let at = 0; at < items.length; at += atOnce) await Promise.all(items.slice(at, at + atOnce).map(work));
+  };
+
+  const restore = async (): Promise<void> => {
+    let restored = 0;
+    for await (const page of allPingKeys(sql)) {
+      await inGroups(page, (row) => publishKey(row.key, row.organisation, row));
+      restored += page.length;
+    }
+    for await (const page of allStates(sql))
+      await inGroups(page, ({ organisation, monitor, state }) =>
+        records.change(organisation, monitor, (seen) => (seen ? mergePings(state, seen) : state)),
+      );
+    log.info({ keys: restored }, 'heartbeat keys and the last beats are on the bus again');
+  };
+
+  const isShort = async (): Promise<boolean> => {
+    const [expected, onBus, values] = await Promise.all([
+      countHeartbeats(sql),
+      bus.streamState(streams.lastPings.name),
+      bus.streamState(streams.pingKeys.name),
+    ]);
+    return (onBus?.messages ?? 0) < expected.monitors || (values?.messages ?? 0) < expected.keys;
+  };
+
+  /** A key that was made in this moment is not on the bus yet, and no tombstone makes up for it in the count: it is no sign of a loss. */
+  const lacksSome = async (): Promise<boolean> => {
+    if (!(await isShort())) return false;
+    await drain();
+    return isShort();
+  };
+
+  const check = async (): Promise<void> => {
+    if (!bus.isConnected()) return;
+    const made = await Promise.all([streams.pingKeys, streams.lastPings, streams.pings].map((stream) => bus.ensureStream(stream)));
+    if (made.includes(true) || (await lacksSome())) await restore();
+    for (const { key, organisation } of await endOldPingKeys(sql)) await publishKey(key, organisation, undefined);
+    await drain();
+  };
+
+  const onFailure = (what: string) => (error: unknown) => log.error({ err: error }, what);
+  let checking: Promise<void> = Promise.resolve();
+  const checkSoon = (): Promise<void> => {
+    checking = checking.catch(() => undefined).then(check);
+    return checking;
+  };
+  const drainSoon = (): void => {
+    checking = checking
+      .catch(() => undefined)
+      .then(drain)
+      .catch(onFailure('heartbeat keys could not be published'));
+  };
+
+  const hear = (topic: string): void => {
+    if (topic === 'beat_key') drainSoon();
+  };
+  const listening = await listenTo(sql, outboxChannel, hear, { log, signal }).catch((error: unknown) => {
+    heard.stop();
+    throw error;
+  });
+  await checkSoon().catch(onFailure('the last beats on the bus could not be looked after'));
+  const again = createTicker({
+    everyMs: lookAgainMs,
+    tick: checkSoon,
+    onFailure: onFailure('the last beats on the bus could not be looked after'),
+  });
+  const rereading = createTicker({ everyMs: 60_000, tick: reread, onFailure: onFailure('heartbeat keys could not be read') });
+  const status = bus.onStatus((now) => {
+    if (now === 'connected') void checkSoon().catch(onFailure('the last beats on the bus could not be looked after'));
+  });
+
+  return {
+    findKey: async (key) => {
+      const known = keys.find(key);
+      if (known) return known;
+      const row = await lookUp(key);
+      if (row && (row.until === null || row.until.getTime() > clock.now())) keys.put(key, knownOf(row));
+      return row && knownOf(row);
+    },
+    byHeart: keys.find,
+    digestOf: keys.digestOf,
+    restore,
+    close: async () => {
+      heard.stop();
+      status.stop();
+      await Promise.all([again.stop(), rereading.stop(), listening.unlisten()]);
+      await checking.catch(() => undefined);
+    },
+  };
+};

@@ -1,0 +1,99 @@
+import type { Clock } from '../../shared/base/clock.ts';
+import type { Continent } from '../../shared/base/continents.ts';
+import { newId } from '../../shared/base/ids.ts';
+import { printProbeCredentials } from '../../shared/bus/bus-credentials.ts';
+import { credentialsLiveMs, isEnrolmentProof } from '../../shared/bus/bus-enrolment.ts';
+import { issueCredentials, type Key, keyFromSeed, mintUser } from '../../shared/bus/bus-nkeys.ts';
+import { probeLimits, probePermissions } from '../../shared/bus/bus-probe-user.ts';
+import type { Queryable } from '../store/store-database.ts';
+import { addProbeKey, allProbes, insertProbe, type NamedProbe, type ProbeRow, revokeProbe } from '../store/store-probes.ts';
+
+/** How long the older credentials of a probe go on working after a rotation. */
+const overlapMs = 86_400_000;
+
+type Parts = {
+  readonly account: Key;
+  readonly clock: Clock;
+  /** Where probes reach the bus. */
+  readonly natsUrl: string;
+  /** How they reach it. */
+  readonly tlsFirst?: boolean;
+  readonly ca?: string | undefined;
+  readonly anchors?: () => readonly string[];
+};
+
+/** What a probe's own key may do on the bus, for the time that credentials live. */
+export const mintProbe = (
+  account: Key,
+  { probe, key, of: { name, continent, organisation } }: { readonly probe: string; readonly key: string; readonly of: NamedProbe },
+  now: number,
+): string => {
+  const permissions = probePermissions(probe, continent, organisation);
+  return mintUser({ name: `probe ${name}`, user: key, account, permissions, limits: probeLimits, expiresAt: now + credentialsLiveMs }, now);
+};
+
+/** New credentials for a probe that has some: with what this version lets probes do. */
+export const createRenewal = ({ accountSeed, clock }: { readonly accountSeed: string; readonly clock: Clock }) => {
+  const account = keyFromSeed(accountSeed, 'account');
+  return ({ id, name, continent, organisation_id }: ProbeRow, key: string): string =>
+    mintProbe(account, { probe: id, key, of: { name, continent, organisation: organisation_id } }, clock.now());
+};
+
+/** Makes, rotates and revokes probes: rows and outbox lines in the caller's transaction, credentials signed here and stored nowhere. */
+export const createProbeIdentities = ({ account, clock, natsUrl, tlsFirst = false, ca, anchors = () => [] }: Parts) => {
+  const issue = (probe: string, { name, continent, organisation }: NamedProbe): { key: string; credentials: string } => {
+    const permissions = probePermissions(probe, continent, organisation);
+    const user = issueCredentials({ name: `probe ${name}`, account, permissions, limits: probeLimits }, clock.now());
+    const word = { probe, name, continent, organisation, nats_url: natsUrl, nats_credentials: user.credentials };
+    return { key: user.id, credentials: printProbeCredentials(word) };
+  };
+  return {
+    createProbe: async (sql: Queryable, probe: { name: string; continent: Continent; organisation: string | null }) => {
+      const id = newId();
+      const { key, credentials } = issue(id, probe);
+      await insertProbe(sql, id, { ...probe, key });
+      return { id, credentials };
+    },
+    isEnrolmentProof,
+    enrolProbe: async (sql: Queryable, probe: NamedProbe, key: string) => {
+      const id = newId();
+      await insertProbe(sql, id, { ...probe, key });
+      return { id };
+    },
+    welcome: (probe: string, of: NamedProbe, key: string) => ({
+      nats_url: natsUrl,
+      nats_tls_first: tlsFirst,
+      nats_ca: ca ?? null,
+      jwt: mintProbe(account, { probe, key, of }, clock.now()),
+      anchors: anchors(),
+    }),
+    rotateProbe: async (sql: Queryable, id: string) => {
+      let credentials = '';
+      const issueNext = (of: NamedProbe): string => {
+        const next = issue(id, of);
+        credentials = next.credentials;
+        return next.key;
+      };
+      await addProbeKey(sql, id, issueNext, clock.now() + overlapMs);
+      return { id, credentials };
+    },
+    revokeProbe,
+    listProbes: async (sql: Queryable, organisation?: string) =>
+      (await allProbes(sql, organisation)).map(({ organisation_id, ...row }) => ({
+        id: row.id,
+        name: row.name,
+        continent: row.continent,
+        organisation: organisation_id,
+        created_at: row.created_at,
+        revoked_at: row.revoked_at,
+        last_seen_at: row.last_seen_at,
+        version: row.version,
+        quarantined_at: row.quarantined_at,
+        quarantine_reason: row.quarantine_reason,
+        doubted_at: row.doubted_at,
+        doubt_reason: row.doubt_reason,
+        place_trusted_as: row.place_trusted_as,
+        clock_offset_ms: row.clock_offset_ms,
+      })),
+  };
+};

@@ -1,0 +1,126 @@
+import { z } from 'zod';
+import type { Clock } from '../../shared/base/clock.ts';
+import type { Log } from '../../shared/base/log.ts';
+import { jsonOf } from '../../shared/bus/bus-message-json.ts';
+import type { Bus } from '../../shared/bus/bus-nats.ts';
+import type { ProbeRow } from '../store/store-probes.ts';
+import type { Directory } from './probes-directory.ts';
+
+/**
+ * One connection for each probe: a newer one displaces the older, so that a probe that comes back need not wait until the server notices
+ * that it had gone. Two that keep displacing each other hold the same credentials; then the operator is told, and they are left in peace for
+ * a while. A server of 2.9 cannot end connections and ends a dead one by itself; of two that live, presence tells the older (probes-twice.ts).
+ */
+export type Displacer = {
+  /** The address that a key's newest connection comes from, as the server sees it. */
+  readonly addressOf: (key: string) => string | undefined;
+  readonly stop: () => void;
+};
+
+type Parts = {
+  /** On the system account, which hears who connects. */
+  readonly system: Pick<Bus, 'subscribe' | 'request'>;
+  readonly account: string;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly directory: Directory;
+  readonly isLeader: () => boolean;
+  readonly onTwice: (probe: ProbeRow) => void;
+};
+
+type Connection = { readonly server: string; readonly client: number; readonly address: string | undefined };
+
+const event = z.object({
+  server: z.object({ id: z.string() }),
+  client: z.object({ id: z.number(), user: z.string().default(''), host: z.string().optional() }),
+});
+const listed = z.object({
+  server: z.object({ id: z.string() }),
+  data: z.object({
+    connections: z.array(z.object({ cid: z.number(), authorized_user: z.string().default(''), ip: z.string().optional() })).nullish(),
+  }),
+});
+
+/** After so many within a minute two are taken to share their credentials. */
+const tooOften = 3;
+const minuteMs = 60_000;
+const restMs = 5_000;
+
+export const watchConnections = async (parts: Parts): Promise<Displacer> => {
+  const { system, account, clock, log, directory, isLeader, onTwice } = parts;
+  const connections = new Map<string, Connection>();
+  const displaced = new Map<string, number[]>();
+
+  const known = (user: string): ProbeRow | undefined => directory.all().find(({ keys }) => keys.some(({ key }) => key === user));
+
+  /** Whose connection this is, also when the probe or its credentials were made a moment ago. */
+  const probeOf = async (user: string): Promise<ProbeRow | undefined> => {
+    const found = known(user);
+    if (found) return found;
+    await directory.refresh().catch((error: unknown) => log.warn({ err: error }, 'the probes could not be read anew'));
+    return known(user);
+  };
+
+  const end = async (probe: ProbeRow, { server, client }: Connection): Promise<void> => {
+    const now = clock.now();
+    const times = (displaced.get(probe.id) ?? []).filter((at) => at > now - minuteMs);
+    const last = times.at(-1);
+    if (last !== undefined && now - last < restMs) return;
+    times.push(now);
+    displaced.set(probe.id, times);
+    log.info({ probe: probe.id, name: probe.name }, 'an older connection of a probe is ended');
+    await system
+      .request(`$SYS.REQ.SERVER.${server}.KICK`, JSON.stringify({ cid: client }))
+      .catch((error: unknown) =>
+        log.info({ err: error, probe: probe.id }, 'the server cannot end a connection; it ends it by itself when it is dead'),
+      );
+    if (times.length >= tooOften) onTwice(probe);
+  };
+
+  const connected = system.subscribe(`$SYS.ACCOUNT.${account}.CONNECT`, async (message) => {
+    const heard = event.safeParse(jsonOf(message.data));
+    if (!heard.success) return;
+    const { server, client } = heard.data;
+    const older = connections.get(client.user);
+    connections.set(client.user, { server: server.id, client: client.id, address: client.host });
+    const probe = older && isLeader() ? await probeOf(client.user) : undefined;
+    if (probe && older) await end(probe, older);
+  });
+  const gone = system.subscribe(`$SYS.ACCOUNT.${account}.DISCONNECT`, (message) => {
+    const heard = event.safeParse(jsonOf(message.data));
+    if (heard.success && connections.get(heard.data.client.user)?.client === heard.data.client.id)
+      connections.delete(heard.data.client.user);
+  });
+  /** Servers that have told who was there before us, and those that are being asked; one that did not answer is asked again. */
+  const learnt = new Set<string>();
+  const asking = new Set<string>();
+  const learn = async (subject: string): Promise<void> => {
+    const before = await system
+      .request(subject, JSON.stringify({ acc: account, auth: true, limit: 10_000 }))
+      .then((message) => listed.safeParse(jsonOf(message.data)))
+      .catch((error: unknown) => void log.info({ err: error }, 'who is connected already cannot be told'));
+    if (!before?.success) return;
+    const { server, data } = before.data;
+    learnt.add(server.id);
+    for (const { cid, authorized_user, ip } of data.connections ?? [])
+      if (!connections.has(authorized_user)) connections.set(authorized_user, { server: server.id, client: cid, address: ip });
+  };
+  // Of several servers one answers here; each of the others is asked when it first says that it is there, as all do every few seconds.
+  await learn(`$SYS.REQ.ACCOUNT.${account}.CONNZ`);
+  const servers = system.subscribe('$SYS.SERVER.*.STATSZ', async ({ subject }) => {
+    const [, , id = ''] = subject.split('.');
+    if (learnt.has(id) || asking.has(id)) return;
+    asking.add(id);
+    await learn(`$SYS.REQ.SERVER.${id}.CONNZ`);
+    asking.delete(id);
+  });
+
+  return {
+    addressOf: (key) => connections.get(key)?.address,
+    stop: () => {
+      servers.stop();
+      connected.stop();
+      gone.stop();
+    },
+  };
+};

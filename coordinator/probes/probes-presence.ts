@@ -1,0 +1,121 @@
+import type { Clock } from '../../shared/base/clock.ts';
+import { isRecord } from '../../shared/base/json-record.ts';
+import type { Log } from '../../shared/base/log.ts';
+import { version } from '../../shared/base/own-version.ts';
+import { createRecentCache } from '../../shared/base/recent-cache.ts';
+import { newestBatch } from '../../shared/bus/bus-batch-text.ts';
+import { isRenewalDue } from '../../shared/bus/bus-enrolment.ts';
+import { jsonOf } from '../../shared/bus/bus-message-json.ts';
+import {
+  type PresenceMessage,
+  type PresenceReply,
+  presenceMessage,
+  type TrialAnswerMessage,
+  trialAnswerMessage,
+} from '../../shared/bus/bus-messages.ts';
+import type { Bus, Message, Subscription } from '../../shared/bus/bus-nats.ts';
+import { subjects } from '../../shared/bus/bus-subjects.ts';
+import { wireVersion } from '../../shared/bus/bus-wire-version.ts';
+import { sealKeyTo } from '../../shared/checks/checks-sealed-secrets.ts';
+import type { Refusals } from '../house/house-refused-messages.ts';
+import type { Sql } from '../store/store-database.ts';
+import type { ProbeRow } from '../store/store-probes.ts';
+import { committedOf } from '../store/store-watermarks.ts';
+import { keyPlaceOf } from './probes-assignments.ts';
+import type { Directory } from './probes-directory.ts';
+import type { KeyOf } from './probes-network-keys.ts';
+import { senderOf } from './probes-sender-check.ts';
+import type { Twins } from './probes-twice.ts';
+
+/** A probe has just said that it is there. */
+export type Present = { readonly probe: ProbeRow; readonly message: PresenceMessage; readonly at: number };
+
+type Parts = {
+  readonly sql: Sql;
+  readonly bus: Bus;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly directory: Directory;
+  readonly refusals: Refusals;
+  readonly baseUrl: () => string;
+  readonly anchors: () => readonly string[];
+  readonly rosterEpoch: () => number;
+  readonly keyOf: KeyOf;
+  /** Whether a later process speaks as the same probe. */
+  readonly session: Twins['hear'];
+  readonly onPresent: (present: Present) => void;
+  /** New credentials for a key that speaks for the probe. */
+  readonly renew: (probe: ProbeRow, key: string) => string;
+  /** A probe has answered a trial. */
+  readonly onTrialAnswer: (answer: TrialAnswerMessage) => void;
+};
+
+const isOfOtherWire = (said: unknown): boolean => isRecord(said) && typeof said.v === 'number' && said.v !== wireVersion;
+
+const otherWire = (name: string): string =>
+  `This coordinator (${version}) reads version ${wireVersion} of the wire, and ${name} speaks another: upgrade coordinators before probes, or go back to the probe's version before. It goes on checking, and keeps what it sees on its disk.`;
+
+/** Hears and answers presence: every coordinator does, so that any of them may be the one that is there. */
+export const hearPresence = (parts: Parts): Subscription => {
+  const { sql, bus, clock, log, directory, refusals, keyOf } = parts;
+  // Sealing takes a fresh key pair; as long as neither key changes, the old answer is as good.
+  const sealed = createRecentCache<string, Record<string, string>>(1_000);
+
+  const sealKeysFor = (probe: ProbeRow, sealKey: string): Record<string, string> => {
+    const key = keyOf(keyPlaceOf(probe));
+    const name = `${probe.id} ${sealKey} ${key.id}`;
+    const known = sealed.find(name);
+    if (known) return known;
+    const made = { [key.id]: sealKeyTo(sealKey, key) };
+    sealed.keep(name, made);
+    return made;
+  };
+
+  const committed = (probe: ProbeRow, generation: string): Promise<Record<string, number>> =>
+    committedOf(sql, probe.key, generation).catch((error: unknown) => {
+      // The clock and the roster are worth an answer while the database is away.
+      log.warn({ err: error, probe: probe.id }, 'how far results are committed cannot be told');
+      return {};
+    });
+
+  /** Only for a key that is not on its way out. */
+  const renewed = (probe: ProbeRow, { credentials }: PresenceMessage, now: number): { jwt?: string } => {
+    if (credentials === undefined || !isRenewalDue(credentials, now)) return {};
+    const stays = probe.keys.some(({ key, until }) => key === credentials.key && until === null);
+    return stays ? { jwt: parts.renew(probe, credentials.key) } : {};
+  };
+
+  const hear = async (message: Message): Promise<void> => {
+    const [, id = ''] = message.subject.split('.');
+    const now = clock.now();
+    const probe = await senderOf(id, message, directory, now);
+    if ('refused' in probe) return refusals.count(id, probe.refused);
+    const said = jsonOf(message.data);
+    const trial = trialAnswerMessage.safeParse(said);
+    if (trial.success && trial.data.probe === id) return parts.onTrialAnswer(trial.data);
+    const read = presenceMessage.safeParse(said);
+    if (!read.success && isOfOtherWire(said)) {
+      message.respond(JSON.stringify({ refused: otherWire(probe.name) }));
+      return refusals.count(id, 'unknown_version');
+    }
+    if (!read.success || read.data.probe !== id) return refusals.count(id, 'malformed');
+    const { isOlder, ends } = parts.session(probe, read.data);
+    // What the network knows of a probe is what the later process says.
+    if (!isOlder) parts.onPresent({ probe, message: read.data, at: now });
+    const reply: PresenceReply = {
+      v: 1,
+      now: clock.now(),
+      heard_at: now,
+      base_url: parts.baseUrl(),
+      anchors: [...parts.anchors()],
+      roster_epoch: parts.rosterEpoch(),
+      committed: await committed(probe, read.data.generation),
+      seal_keys: sealKeysFor(probe, read.data.seal_key),
+      batches: newestBatch,
+      ...(ends ? { displaced: true } : renewed(probe, read.data, now)),
+    };
+    // The clock last: what was awaited in between would make it late.
+    message.respond(JSON.stringify({ ...reply, now: clock.now() }));
+  };
+  return bus.subscribe(subjects.allPresence, hear);
+};

@@ -1,0 +1,202 @@
+// Imported, because the global of this name is a getter, which costs more than the clock.
+import { performance } from 'node:perf_hooks';
+import type { Clock } from '../../shared/base/clock.ts';
+import type { Log } from '../../shared/base/log.ts';
+import type { Assignment } from '../../shared/checks/checks-assignment.ts';
+import type { Kind } from '../../shared/checks/checks-kinds.ts';
+import type { Outcome, Result, Verdict } from '../../shared/checks/checks-result.ts';
+import type { ProbeIdentity, ToldCheck } from '../checks/check.ts';
+import { CheckDeadline } from '../checks/check-deadline.ts';
+import type { Guard } from '../checks/check-guard.ts';
+import { createPulse } from '../presence/presence-held-up-process.ts';
+import { createPerforming } from './checking-guarded-check.ts';
+import { createPaces, slowAfterMs } from './checking-paces.ts';
+import type { Reachability } from './checking-reachability.ts';
+import { CheckRun } from './checking-run.ts';
+import { createSelfCheck } from './checking-self-check.ts';
+import { createTally } from './checking-tally-of-ended.ts';
+
+/** What the last check of each monitor here was like. A monitor is known if its last check was slow, or failed. */
+type LastChecks = {
+  readonly isSlow: (monitor: string) => boolean;
+  /** Returns whether it is news, which is urgent: a failure, or the first pass after failures. */
+  readonly note: (monitor: string, outcome: Verdict['outcome'], lastedMs: number) => boolean;
+};
+
+const createLastChecks = (): LastChecks => {
+  const slow = new Set<string>();
+  const failing = new Set<string>();
+  return {
+    isSlow: (monitor) => slow.has(monitor),
+    note: (monitor, outcome, lastedMs) => {
+      if (lastedMs > slowAfterMs) slow.add(monitor);
+      else slow.delete(monitor);
+      if (outcome === 'fail') {
+        failing.add(monitor);
+        return true;
+      }
+      return outcome === 'ok' && failing.delete(monitor);
+    },
+  };
+};
+
+/**
+ * Performs checks: turns of the schedule and looks, never two of one monitor at once.
+ *
+ * Modes of a monitor: at rest → busy with one `CheckRun` (queued → checking → vouching) → reported, at rest. A turn that finds its monitor busy is left
+ * out. A look shares the check that it finds if that began after the look was asked, takes the place of one that is only queued, and waits for one
+ * that is older.
+ *
+ * Modes of the whole: running → closing (nothing begins; what is under way is reported) → cut (what is still under way is ended, and reported as nothing).
+ */
+export type Runner = {
+  /** A turn of this monitor has come; `at` is when it was due. */
+  readonly turn: (assignment: Assignment, at: number) => void;
+  /** Settles when the look has been answered. */
+  readonly look: (asked: { readonly look: string; readonly asked_at: number; readonly assignment: Assignment }) => Promise<void>;
+  /** Checks once and reports nothing (rule 41); undefined when this probe cannot, or ends meanwhile. */
+  readonly try: (trial: string, assignment: Assignment) => Promise<Omit<Result, 'seq'> | undefined>;
+  /** How many checks run, and by how much the latest began after its turn since this was last asked. */
+  readonly load: () => { readonly in_flight: number; readonly late_ms: number };
+  /** How many checks of each kind ended how since the start. */
+  readonly tally: () => readonly { readonly kind: Kind; readonly outcome: Outcome; readonly count: number }[];
+  /** Settles when the checks under way have been reported; those that take longer are cut off, and reported as nothing. */
+  readonly close: () => Promise<void>;
+};
+
+const slotMs = 50;
+const graceMs = 3_000;
+
+export const createRunner = (options: {
+  /** Kinds without a check here are left to other probes. */
+  readonly checks: Readonly<Partial<Record<Kind, ToldCheck>>>;
+  readonly concurrency: number;
+  readonly clock: Clock;
+  readonly guard: Guard;
+  readonly identity: () => ProbeIdentity;
+  readonly reachability: Reachability;
+  /** The assignment with its secrets in their places. @throws when they cannot be opened. */
+  readonly unseal: (assignment: Assignment) => Assignment;
+  readonly report: (result: Omit<Result, 'seq'>, urgent: boolean) => void;
+  /** Whether this is still what is to be checked: a turn that waited for room is not taken for a monitor that was changed or paused meanwhile. */
+  readonly isCurrent?: (assignment: Assignment) => boolean;
+  readonly log: Log;
+}): Runner => {
+  const { checks, clock, report, isCurrent = () => true } = options;
+  const paces = createPaces(options);
+  const pulse = createPulse(clock);
+  const selfCheck = createSelfCheck({ ...options, pulse });
+  const perform = createPerforming(options);
+  const lastChecks = createLastChecks();
+  const tally = createTally();
+  /** The one check of each monitor that is not at rest. */
+  const busy = new Map<string, CheckRun>();
+  let mode: 'running' | 'closing' | 'cut' = 'running';
+  let lateMs = 0;
+
+  const over = (run: CheckRun): void => {
+    run.over();
+    paces.done(run);
+  };
+
+  /** The end of a run. Nothing of it may be awaited: a look that finds the run still adds itself to it. */
+  const conclude = (run: CheckRun, verdict: Verdict, startedAt: number, ended: number): void => {
+    busy.delete(run.assignment.monitor);
+    if (mode !== 'cut') {
+      tally.count(run.assignment.kind, verdict.outcome);
+      const lastedMs = ended - run.began;
+      const result = run.result(verdict, startedAt, lastedMs);
+      if (run.answer) run.answer(result);
+      else report(result, lastChecks.note(run.assignment.monitor, verdict.outcome, lastedMs) || result.look !== null);
+    }
+    over(run);
+  };
+
+  const check = (run: CheckRun, startedAt: number): void => {
+    const { assignment, began } = run;
+    const deadline = new CheckDeadline(began, began + assignment.timeout_ms);
+    run.startedAt = startedAt;
+    run.deadline = deadline;
+    perform(run, startedAt, deadline, (seen, asked) => {
+      const ended = performance.now();
+      deadline.settle();
+      const verdict = selfCheck(seen, { assignment, asked, began, ended });
+      if (verdict instanceof Promise) void verdict.then((settled) => conclude(run, settled, startedAt, ended));
+      else conclude(run, verdict, startedAt, ended);
+    });
+  };
+
+  const begin = (run: CheckRun): void => {
+    const { assignment, dueAt } = run;
+    run.began = performance.now();
+    const startedAt = clock.now();
+    if (dueAt !== undefined) lateMs = Math.max(lateMs, startedAt - dueAt - slotMs);
+    // A look took its place while it was queued, and is over for both.
+    if (busy.get(assignment.monitor) !== run) paces.done(run);
+    else if (mode === 'running' && (dueAt === undefined || isCurrent(assignment))) check(run, startedAt);
+    else {
+      busy.delete(assignment.monitor);
+      over(run);
+    }
+  };
+
+  const want = (wanted: ConstructorParameters<typeof CheckRun>[0]): CheckRun => {
+    const run = new CheckRun(wanted, begin);
+    busy.set(wanted.assignment.monitor, run);
+    paces.run(run);
+    return run;
+  };
+
+  return {
+    turn: (assignment, dueAt) => {
+      const { kind, monitor } = assignment;
+      const found = checks[kind];
+      if (!found || mode !== 'running' || busy.has(monitor)) return;
+      want({ assignment, check: found, pace: lastChecks.isSlow(monitor) ? 'slow' : 'fast', looks: [], dueAt });
+    },
+    look: async ({ look, asked_at, assignment }) => {
+      const wanted = checks[assignment.kind];
+      if (!wanted) return;
+      for (let found = busy.get(assignment.monitor); found && mode === 'running'; found = busy.get(assignment.monitor)) {
+        if (found.answers(assignment, asked_at)) {
+          found.looks.push(look);
+          return found.ended();
+        }
+        if (found.startedAt === undefined) {
+          const displaced = found;
+          const taken = want({ assignment, check: wanted, pace: 'look', looks: [...found.looks, look] });
+          void taken.ended().then(() => displaced.over());
+          return taken.ended();
+        }
+        await found.ended();
+      }
+      if (mode === 'running') await want({ assignment, check: wanted, pace: 'look', looks: [look] }).ended();
+    },
+    try: async (trial, assignment) => {
+      const wanted = checks[assignment.kind];
+      if (!wanted || mode !== 'running' || busy.has(assignment.monitor)) return undefined;
+      let answered: Omit<Result, 'seq'> | undefined;
+      const answer = (result: Omit<Result, 'seq'>): void => {
+        answered = result;
+      };
+      // Its looks are what makes a check tell what it saw.
+      await want({ assignment, check: wanted, pace: 'look', looks: [trial], answer }).ended();
+      return answered;
+    },
+    load: () => {
+      const load = { in_flight: paces.inFlight(), late_ms: Math.round(lateMs) };
+      lateMs = 0;
+      return load;
+    },
+    tally: tally.all,
+    close: async () => {
+      mode = 'closing';
+      const patience = performance.now() + graceMs;
+      while (paces.inFlight() > 0 && performance.now() < patience) await new Promise((resolve) => setTimeout(resolve, 20));
+      mode = 'cut';
+      for (const { deadline } of busy.values()) deadline?.end();
+      paces.close();
+      pulse.stop();
+    },
+  };
+};

@@ -1,0 +1,216 @@
+import { isIP } from 'node:net';
+import { noPhases, type Verdict } from '../../shared/checks/checks-result.ts';
+import type { Check, CheckContext } from './check.ts';
+import { BodyMemory, type BodyShare } from './check-body-memory.ts';
+import type { CheckDeadline } from './check-deadline.ts';
+import type { OwnResolver } from './check-own-resolver.ts';
+import { type Connected, connectFirst, openSocket } from './https-connect.ts';
+import { decoded } from './https-decode.ts';
+import { type ExchangeRequest, exchange } from './https-exchange.ts';
+import { type Families, type IpFamily, type Lookup, type LookupAnswer, tellsOfName } from './https-lookup.ts';
+import {
+  type AnsweredBy,
+  type AttemptSeen,
+  type HopFailure,
+  type HopSeen,
+  type HttpsObservation,
+  ownCodes,
+  type RedirectEnd,
+} from './https-observation.ts';
+import { isRedirect, nextRequest, type Plan, planOf, type Request, requestBytes } from './https-plan.ts';
+import { readerLimits } from './https-reader.ts';
+import type { Trust } from './https-trust.ts';
+import { judgeHttps } from './https-verdict.ts';
+
+export type HttpsParts = {
+  readonly lookup: Lookup;
+  readonly resolver: Pick<OwnResolver, 'works'>;
+  readonly families: () => Families;
+  readonly trust: Trust;
+  /** For the bodies of all checks of a probe. */
+  readonly memory?: BodyMemory;
+};
+
+/** What the bodies of checks under way may take together. */
+const mostBodyMemory = 48 * 1_048_576;
+
+/** Enough of a body for evidence and to recognise a block page; all that is read is kept only where the body is judged. */
+const keptForEvidence = 4_096;
+
+const nothing = new Uint8Array();
+
+/** Settles with the deadline if that comes first; the work itself ends by its own limits. */
+const orDeadline = (work: Promise<LookupAnswer>, deadline: CheckDeadline): Promise<LookupAnswer> =>
+  new Promise((resolve, reject) => {
+    const stopping = { expire: () => void setImmediate(resolve, { code: ownCodes.deadline }) };
+    if (deadline.isOver()) return stopping.expire();
+    deadline.listen(stopping);
+    work.then(resolve, reject).finally(() => deadline.unlisten(stopping));
+  });
+
+/** A resolver that is silent is only known at the deadline: whether it answers anybody is asked in time, once it has taken so long. */
+const resolverPatience = 1_500;
+
+/** The addresses of a name. What the resolver could not say counts against the name only if the resolver works for others. */
+const lookUp = async (name: string, family: IpFamily, { lookup, resolver }: HttpsParts, context: CheckContext): Promise<LookupAnswer> => {
+  const since = performance.now();
+  let asked: Promise<boolean> | undefined;
+  const works = (): Promise<boolean> => {
+    asked ??= resolver.works(name, since, context.deadline);
+    return asked;
+  };
+  const timer = setTimeout(works, Math.min(resolverPatience, context.assignment.timeout_ms / 3));
+  const found = await orDeadline(lookup(name, family, context.deadline), context.deadline).finally(() => clearTimeout(timer));
+  if (!('code' in found) || tellsOfName.includes(found.code)) return found;
+  return (await works()) ? found : { code: ownCodes.resolver };
+};
+
+const hostOf = (url: URL): string => url.hostname.replace(/^\[|\]$/g, '');
+const portOf = (url: URL): number => Number(url.port || (url.protocol === 'https:' ? 443 : 80));
+
+/** `free`: its body is not looked at any more. */
+type HopResult = { readonly hop: HopSeen; readonly free: () => void };
+
+const free = (): void => undefined;
+
+/** One hop: look up, vet, connect, handshake, ask, read. */
+const performHop = async (
+  request: Request,
+  bytes: Buffer,
+  plan: Plan,
+  context: CheckContext,
+  memory: BodyShare,
+  parts: HttpsParts,
+): Promise<HopResult> => {
+  const { settings } = plan;
+  const { deadline } = context;
+  const host = hostOf(request.url);
+  const url = request.url.href;
+  let phases = noPhases;
+  let addresses: readonly string[] = [];
+  let attempts: readonly AttemptSeen[] = [];
+  let by: AnsweredBy | null = null;
+  const hopOf = (rest: Pick<HopSeen, 'outgoing' | 'beginning' | 'tls' | 'response' | 'failure'>): HopSeen => ({
+    ...{ url, addresses, by, attempts, phases: { ...phases, total: performance.now() - began } },
+    ...rest,
+  });
+  const failed = (failure: HopFailure): HopResult => ({
+    hop: hopOf({ outgoing: null, beginning: nothing, tls: null, response: null, failure }),
+    free,
+  });
+
+  const began = performance.now();
+  const found: LookupAnswer = isIP(host) === 0 ? await lookUp(host, settings.ip_family, parts, context) : literal(host, settings.ip_family);
+  const lookedUp = performance.now();
+  if (isIP(host) === 0) phases = { ...phases, dns: lookedUp - began };
+  by = found.by ?? null;
+  if ('code' in found) return failed({ phase: 'dns', code: found.code });
+
+  addresses = found.addresses;
+  const isSecure = request.url.protocol === 'https:';
+  const asked = host.replace(/\.$/, '');
+  const connect = (isHybrid: boolean): Promise<Connected> =>
+    connectFirst(addresses, portOf(request.url), context.guard, parts.families(), deadline, (address, port) =>
+      openSocket(address, port, isSecure ? { host: asked, verify: settings.verify_tls, isHybrid } : null, parts.trust),
+    );
+  const connected = await connect(false);
+  attempts = connected.attempts;
+  if (attempts.length > 0) phases = { ...phases, tcp: connected.at - lookedUp };
+  if (!connected.socket) {
+    const isOwnLimit = connected.code === ownCodes.notPublic && context.guard.isOwnLimit(addresses, context.assignment);
+    return failed({ phase: 'tcp', code: isOwnLimit ? ownCodes.ownLimit : connected.code });
+  }
+
+  const outgoing = connected.socket.localAddress ?? null;
+  const judgesBody = settings.body_contains.length + settings.body_not_contains.length + settings.json.length > 0;
+  const wanted: ExchangeRequest = {
+    method: request.method,
+    bytes,
+    keep: judgesBody ? readerLimits.body : keptForEvidence,
+    memory,
+    headOnly: (status) => settings.follow_redirects && isRedirect(status),
+    host: asked,
+    verify: settings.verify_tls,
+    trust: parts.trust,
+  };
+  let seen = await exchange(connected.socket, connected.at, wanted, deadline);
+  if (seen.failure?.phase === 'tls' && seen.failure.code.endsWith('ALERT_HANDSHAKE_FAILURE')) {
+    // Nothing in common with us may mean that it takes post-quantum groups only. What else is wrong with it, the first handshake has told.
+    const { socket, at } = await connect(true);
+    const second = socket && (await exchange(socket, at, wanted, deadline));
+    if (second?.tls) seen = second;
+  }
+  const { reader, failure, tls } = seen;
+  phases = { ...phases, tls: seen.tls_ms, first_byte: seen.first_byte_ms };
+  const rest = { outgoing, beginning: reader.beginning, tls, failure };
+  if (reader.status === 0) return { hop: hopOf({ ...rest, response: null }), free };
+  const body = await decoded(reader, judgesBody ? readerLimits.body : keptForEvidence);
+  const response = { status: reader.status, headers: reader.headers, read: reader.read, body: body.body, truncated: body.truncated };
+  return { hop: hopOf({ ...rest, response }), free: body.free };
+};
+
+const literal = (host: string, family: string): LookupAnswer =>
+  family === 'any' || isIP(host) === Number(family) ? { addresses: [host] } : { code: 'ENODATA' };
+
+const sum = (a: number | null, b: number | null): number | null => (a === null ? b : b === null ? a : a + b);
+
+/** Performs the check: every hop afresh, then the pure verdict over what was seen. */
+export const createHttpsCheck = (parts: HttpsParts): Check => {
+  const bodies = parts.memory ?? new BodyMemory(mostBodyMemory);
+  return async (context) => {
+    // The body as it came, unpacked, and as text.
+    const memory = bodies.share(3 * readerLimits.body);
+    try {
+      return await perform(context, memory, parts);
+    } finally {
+      memory.release();
+    }
+  };
+};
+
+const perform = async (context: CheckContext, memory: BodyShare, parts: HttpsParts): Promise<Verdict> => {
+  const plan = planOf(context.assignment, context.probe);
+  const began = performance.now();
+  context.deadline.listenInSteps();
+  const hops: HopSeen[] = [];
+  const bodies: (() => void)[] = [];
+  let phases = noPhases;
+  let redirects: RedirectEnd = 'done';
+  let request = plan.first;
+  let bytes = plan.bytes;
+  const visited = new Set<string>();
+
+  for (;;) {
+    visited.add(`${request.method} ${request.url.href}`);
+    const { hop, free } = await performHop(request, bytes, plan, context, memory, parts);
+    hops.push(hop);
+    bodies.push(free);
+    phases = {
+      dns: sum(phases.dns, hop.phases.dns),
+      tcp: sum(phases.tcp, hop.phases.tcp),
+      tls: sum(phases.tls, hop.phases.tls),
+      first_byte: sum(phases.first_byte, hop.phases.first_byte),
+      total: null,
+    };
+    const status = hop.response?.status ?? 0;
+    if (hop.failure || !plan.settings.follow_redirects || !isRedirect(status)) break;
+    const next = nextRequest(request, status, hop.response?.headers.find(([name]) => name === 'location')?.[1]);
+    if (typeof next === 'string') redirects = next;
+    else if (visited.has(`${next.method} ${next.url.href}`)) redirects = 'loop';
+    else if (hops.length > plan.settings.max_redirects) redirects = 'limit';
+    if (typeof next === 'string' || redirects !== 'done') break;
+    request = next;
+    bytes = requestBytes(request, plan.settings, context.probe);
+  }
+
+  const observation: HttpsObservation = {
+    at: context.started_at,
+    limit_ms: context.assignment.timeout_ms,
+    hops,
+    redirects,
+    phases: { ...phases, total: performance.now() - began },
+  };
+  const verdict = judgeHttps(plan.settings, observation, context.evidence_wanted);
+  for (const free of bodies) free();
+  return verdict;
+};

@@ -1,0 +1,91 @@
+import { spawnSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { access, chmod, copyFile, mkdir, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { readIfThere, replaceFile } from '../disk/disk.ts';
+import { exits, JoinFault } from './joining-enrol.ts';
+import { identityIn, type Room, type Say } from './joining-join.ts';
+import { settingIn, withSettings } from './joining-settings.ts';
+import { unitText } from './joining-unit.ts';
+
+/** Where a probe that systemd runs has its things. */
+const etcFolder = '/etc/antipode-probe';
+const programPath = '/usr/local/lib/antipode-probe/antipode-probe.mjs';
+/** Below it systemd makes the folder of the service; as good as there on any machine. */
+const stateFolder = '/var/lib';
+const unitPath = '/etc/systemd/system/antipode-probe.service';
+
+/** A user that the system makes for the service sees no home. */
+export const refuseHome = (node: string): void => {
+  if (/^\/(?:home|root)\//.test(node))
+    throw new JoinFault(
+      exits.misused,
+      `${node} lies in somebody's home, where a service sees nothing: install Node for the whole machine, and join with that`,
+    );
+};
+
+const belowRoot =
+  (root: string) =>
+  (path: string): string =>
+    join(root === '' ? '/' : root, path);
+
+const environmentPath = `${etcFolder}/environment`;
+const keptFolder = join(stateFolder, 'antipode-probe');
+
+/** What the unit will see of the disk. `root`: a folder to write below, for images that are being made. */
+export const roomOfUnit = async (root = ''): Promise<Omit<Room, 'spoolMb'>> => {
+  const below = belowRoot(root);
+  await mkdir(below(stateFolder), { recursive: true });
+  return { folder: below(etcFolder), results: below(stateFolder), kept: below(keptFolder) };
+};
+
+/** That of a service which was installed here; undefined where none was. `spoolMb`: what a probe has that was told nothing else. */
+export const roomOfService = async (spoolMb: number, root = ''): Promise<Room | undefined> => {
+  const below = belowRoot(root);
+  // The folder's name is anybody's to see; what is in it is not.
+  if (!existsSync(below(etcFolder))) return undefined;
+  const kept = below(keptFolder);
+  const text = await readIfThere(below(environmentPath)).catch(() => undefined); // Not ours to read; of the identity that is said in words.
+  const told = Number(settingIn(text ?? '', 'PROBE_SPOOL_MB')) || spoolMb;
+  return { folder: below(etcFolder), results: existsSync(kept) ? kept : below(stateFolder), kept, spoolMb: told };
+};
+
+/** Before the token is spent: whether --install can come to anything. */
+export const refuseWithoutRoot = (): void => {
+  if (process.getuid?.() !== 0)
+    throw new JoinFault(exits.misused, '--install writes to /etc: run it as root, or leave it out and run the probe yourself');
+  refuseHome(process.execPath);
+};
+
+const runs = (...args: readonly string[]): boolean => spawnSync('systemctl', args, { stdio: 'inherit' }).status === 0;
+
+/**
+ * Writes the unit and starts it where systemd runs. A service hears nothing of the shell that joins: the settings that this one has stand in its file from
+ * now on. `root`: a folder to write below, for images that are being made.
+ */
+export const install = async (say: Say, settings: Readonly<Record<string, string>>, root = ''): Promise<void> => {
+  const below = belowRoot(root);
+  const names = Object.keys(settings);
+  if (names.length > 0) {
+    const path = below(environmentPath);
+    await replaceFile(path, withSettings(await readIfThere(path), settings), { durable: true });
+    say(`Taken from this shell into ${path}: ${names.join(', ')}`);
+  }
+  await mkdir(below(dirname(programPath)), { recursive: true });
+  await copyFile(process.argv[1] ?? '', below(programPath));
+  await chmod(below(programPath), 0o755);
+  await mkdir(below(dirname(unitPath)), { recursive: true });
+  const unit = unitText({
+    ...{ node: process.execPath, program: programPath, identity: identityIn(etcFolder), environment: environmentPath },
+  });
+  await writeFile(below(unitPath), unit);
+  say(`Written: ${below(unitPath)}, ${below(programPath)}`);
+  const isSystemd =
+    root === '' &&
+    (await access('/run/systemd/system').then(
+      () => true,
+      () => false,
+    ));
+  if (isSystemd && runs('daemon-reload') && runs('enable', '--now', 'antipode-probe')) say('It runs: systemctl status antipode-probe');
+  else say('Start it: systemctl daemon-reload && systemctl enable --now antipode-probe');
+};

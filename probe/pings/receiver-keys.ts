@@ -1,0 +1,88 @@
+import { join } from 'node:path';
+import { z } from 'zod';
+import type { Log } from '../../shared/base/log.ts';
+import { jsonOf } from '../../shared/bus/bus-message-json.ts';
+import { pingKeyMessage } from '../../shared/bus/bus-messages.ts';
+import type { Bus, Pull } from '../../shared/bus/bus-nats.ts';
+import type { KnownKey } from '../../shared/bus/bus-ping-intake.ts';
+import { probeConsumers, streams } from '../../shared/bus/bus-streams.ts';
+import { lastTokenOf, subjects } from '../../shared/bus/bus-subjects.ts';
+import { createDigest, elementOf } from '../../shared/checks/checks-digest.ts';
+import { openFollowedSet } from '../disk/disk-followed-set.ts';
+
+/**
+ * The heartbeat keys that exist, by heart and on disk, so that this probe's ping receiver answers without asking anybody. A followed set: its modes are
+ * those of disk-followed-set.ts.
+ */
+export type ReceiverKeys = {
+  readonly attach: (bus: Bus) => void;
+  readonly find: (key: string) => KnownKey | undefined;
+  readonly close: () => Promise<void>;
+};
+
+const line = z.union([z.object({ put: z.string(), is: pingKeyMessage }), z.object({ gone: z.string() })]);
+type Line = z.infer<typeof line>;
+
+const atOnce = 500;
+const reportEveryMs = 10_000;
+
+export const openReceiverKeys = async (options: {
+  readonly folder: string;
+  readonly probe: { readonly id: string; readonly organisation: string | null };
+  readonly log: Log;
+}): Promise<ReceiverKeys> => {
+  const { folder, probe, log } = options;
+  const keys = new Map<string, KnownKey>();
+  const digest = createDigest();
+  let pull: Pull | undefined;
+  let timer: NodeJS.Timeout | undefined;
+
+  const apply = (change: Line): void => {
+    const key = 'put' in change ? change.put : change.gone;
+    if (keys.delete(key)) digest.remove(elementOf(`${key}@0`));
+    if (!('put' in change)) return;
+    const { organisation, monitor, until } = change.is;
+    keys.set(key, { organisation, monitor, until });
+    digest.add(elementOf(`${key}@0`));
+  };
+
+  const set = await openFollowedSet<Line>({
+    folder: join(folder, 'beat-keys'),
+    noun: 'heartbeat key',
+    line,
+    apply,
+    lineOf: ({ subject, data }) => {
+      const key = lastTokenOf(subject);
+      return data.length === 0 ? { gone: key } : { put: key, is: jsonOf(data) };
+    },
+    entryOf: (change) => ('put' in change ? change.put : change.gone),
+    entries: () => keys.keys(),
+    gone: (key) => ({ gone: key }),
+    snapshot: function* () {
+      for (const [put, known] of keys) yield { put, is: { v: 1, ...known } };
+    },
+    log,
+  });
+
+  return {
+    attach: (bus) => {
+      const consumer = probeConsumers.pingKeys(probe.id, probe.organisation).name;
+      pull = bus.pull({ stream: streams.pingKeys.name, consumer, batch: atOnce, onMessages: set.onMessages });
+      const report = () => {
+        if (!bus.isConnected()) return;
+        bus.publish(
+          subjects.receiverKeys(probe.id),
+          JSON.stringify({ v: 1, probe: probe.id, count: digest.count(), digest: digest.text() }),
+        );
+      };
+      timer = setInterval(report, reportEveryMs);
+      report();
+    },
+    find: (key) => keys.get(key),
+    close: async () => {
+      clearInterval(timer);
+      await pull?.stop();
+      await set.close();
+    },
+  };
+};

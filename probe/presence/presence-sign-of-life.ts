@@ -1,0 +1,153 @@
+import type { Clock } from '../../shared/base/clock.ts';
+import type { Log } from '../../shared/base/log.ts';
+import { jsonOf } from '../../shared/bus/bus-message-json.ts';
+import { type PresenceMessage, type PresenceReply, presenceRefusal, presenceReply } from '../../shared/bus/bus-messages.ts';
+import type { Bus, Subscription } from '../../shared/bus/bus-nats.ts';
+import type { Key } from '../../shared/bus/bus-nkeys.ts';
+import { signatureOf } from '../../shared/bus/bus-signature.ts';
+import { subjects } from '../../shared/bus/bus-subjects.ts';
+import type { CorrectedClock } from './presence-corrected-clock.ts';
+import { atSharedTick } from './presence-shared-tick.ts';
+
+/**
+ * Says every 5 s that this probe is there and how it is, and takes in what the answer tells: the time, how far results are committed, keys.
+ *
+ * Modes: `unheard` (nobody answers, or there is no bus) ↔ `heard`; → `stopped`. Besides its tick it speaks at once when the bus is back
+ * and when everything seen during an absence has been handed over, because the coordinators wait for that; and as long as it lacks a key,
+ * soon and then ever less often.
+ */
+export type Presence = {
+  readonly start: (bus: Bus) => void;
+  readonly stop: () => Promise<void>;
+};
+
+/** What the other parts know; asked anew for each presence. */
+export type PresenceParts = {
+  readonly describe: () => Promise<Omit<PresenceMessage, 'v' | 'sent_at' | 'handed_over'>>;
+  readonly handedOver: () => boolean;
+  /** Whether the next answer is needed at once: something came that only it can open. */
+  readonly isWanting: () => boolean;
+  readonly onReply: (reply: PresenceReply) => void;
+};
+
+const everyMs = 5_000;
+/** While nobody answers it asks more often, so that a coordinator that comes back is found at once; most often at its own start, as a coordinator may be starting too. */
+const unheardEveryMs = 1_000;
+const soonestMs = 60;
+const patienceMs = 2_000;
+/** Probes that lost the same bus do not all come back in the same moment. */
+const jitterMs = 300;
+const watchMs = 250;
+
+/** A coordinator of another version of the wire has answered. */
+class Refused extends Error {}
+
+export const createPresence = (options: {
+  readonly key: Key;
+  readonly host: Clock;
+  readonly clock: CorrectedClock;
+  readonly parts: PresenceParts;
+  readonly log: Log;
+}): Presence => {
+  const { key, host, clock, parts, log } = options;
+  let bus: Bus | undefined;
+  let status: Subscription | undefined;
+  let timer: NodeJS.Timeout | undefined;
+  let watcher: { readonly stop: () => void } | undefined;
+  let speaking: Promise<void> | undefined;
+  let heard = false;
+  let saidHandedOver = true;
+  let stopped = false;
+  let spokeAt = Number.NEGATIVE_INFINITY;
+  let hurryMs = 0;
+  let unheardMs = soonestMs;
+  let saidRefused: string | undefined;
+
+  const speak = async (through: Bus): Promise<void> => {
+    const handedOver = parts.handedOver();
+    const described = await parts.describe();
+    const message: PresenceMessage = { v: 1, ...described, sent_at: clock.now(), handed_over: handedOver };
+    const body = Buffer.from(JSON.stringify(message));
+    const headers = signatureOf(key, body);
+    const sent = host.now();
+    const answer = await through.request(subjects.presence(message.probe), body, { timeoutMs: patienceMs, headers });
+    const received = host.now();
+    const told = jsonOf(answer.data);
+    const refusal = presenceRefusal.safeParse(told);
+    if (refusal.success) throw new Refused(refusal.data.refused);
+    const reply = presenceReply.parse(told);
+    clock.observe({ sent, received, heard: reply.heard_at ?? reply.now, theirs: reply.now });
+    saidHandedOver = handedOver;
+    parts.onReply(reply);
+  };
+
+  /** Once for each reason: it is asked every second. */
+  const refusedBecause = (why: string): void => {
+    if (why !== saidRefused) log.error({ why }, 'the coordinator does not read what this probe says');
+    saidRefused = why;
+  };
+
+  const attempt = async (): Promise<void> => {
+    if (!bus?.isConnected()) {
+      heard = false;
+      return;
+    }
+    try {
+      await speak(bus);
+      if (!heard) log.info({ offset_ms: Math.round(clock.offset()) }, 'a coordinator hears this probe');
+      heard = true;
+      saidRefused = undefined;
+    } catch (error) {
+      if (error instanceof Refused) refusedBecause(error.message);
+      else if (heard) log.warn({ err: error }, 'no coordinator answers; checking goes on');
+      heard = false;
+    }
+  };
+
+  const later = (ms: number): void => {
+    if (stopped) return;
+    clearTimeout(timer);
+    timer = setTimeout(tick, ms);
+  };
+
+  const mustHurry = (): boolean => {
+    if (!parts.isWanting()) hurryMs = 0;
+    else if (performance.now() - spokeAt >= hurryMs) {
+      hurryMs = Math.min(everyMs, 2 * hurryMs + watchMs);
+      return true;
+    }
+    return false;
+  };
+
+  const tick = (): void => {
+    const began = performance.now();
+    spokeAt = began;
+    speaking ??= attempt().finally(() => {
+      speaking = undefined;
+      later(Math.max(0, (heard ? everyMs : unheardMs) - (performance.now() - began)));
+      unheardMs = heard ? unheardEveryMs : Math.min(unheardEveryMs, 2 * unheardMs);
+    });
+  };
+
+  return {
+    start: (to) => {
+      bus = to;
+      status = to.onStatus((now) => {
+        heard = heard && now === 'connected';
+        if (now === 'connected') later(Math.random() * jitterMs);
+      });
+      const watch = (): void => {
+        if (heard && ((!saidHandedOver && parts.handedOver()) || mustHurry())) tick();
+      };
+      watcher = atSharedTick(watchMs, watch, { clock });
+      tick();
+    },
+    stop: async () => {
+      stopped = true;
+      clearTimeout(timer);
+      watcher?.stop();
+      status?.stop();
+      await speaking;
+    },
+  };
+};

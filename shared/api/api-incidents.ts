@@ -1,0 +1,75 @@
+import { boolean, dateTime, grown, integer, literal, maybe, nullable, number, object, optional, string, uuid } from './api-fields.ts';
+import { daysBounds } from './api-monitors.ts';
+import { operation } from './api-operation.ts';
+import { nullableString, page, pageQuery } from './api-pagination.ts';
+
+const ProbeRef = object('ProbeRef', { name: string(), continent: string() });
+
+export const IncidentOut = object('IncidentOut', {
+  id: uuid(),
+  monitor: uuid(),
+  monitor_name: string(),
+  cause: nullableString('One plain sentence of our own; never text that the target sent.'),
+  started_at: dateTime(),
+  confirmed_at: nullable(dateTime()),
+  resolved_at: nullable(dateTime()),
+  open: boolean(),
+  seen_from: nullable(ProbeRef, { description: 'The probe that first saw the outage.' }),
+  confirmed_from: nullable(ProbeRef, { description: 'The probe that confirmed it, from another continent.' }),
+  note: nullable(string()),
+  scope: maybe(string(), {
+    description: 'How far it is seen: `everywhere`, `some_continents` or `one_continent`; null while that is not known.',
+  }),
+  layer: maybe(string(), {
+    description: 'How deep the cause lies: `dns`, `tcp`, `tls`, `http`, `assertion`, `timeout`, `heartbeat` or `probe`.',
+  }),
+  duration_s: grown(number({ description: 'Seconds from `started_at` to `resolved_at`, or to now while it is open.' }), 0),
+});
+
+const IncidentPage = page('IncidentPage', IncidentOut);
+
+export const listIncidents = operation({
+  id: 'listIncidents',
+  method: 'GET',
+  path: '/api/v1/incidents',
+  tag: 'Incidents',
+  access: 'read',
+  summary: 'List incidents',
+  description: 'Newest first. An open incident is listed whatever `days` says.',
+  query: {
+    state: optional(literal(['all', 'open', 'resolved']), 'all'),
+    monitor: maybe(uuid(), { description: 'Only incidents of this monitor.' }),
+    days: optional(integer(daysBounds, { description: 'How many days the list looks back.' }), 30),
+    ...pageQuery,
+  },
+  response: IncidentPage,
+  success: 200,
+  refusals: ['monitor_not_found'],
+});
+
+export const getIncident = operation({
+  id: 'getIncident',
+  method: 'GET',
+  path: '/api/v1/incidents/{incident_id}',
+  tag: 'Incidents',
+  access: 'read',
+  summary: 'Get an incident',
+  params: { incident_id: uuid() },
+  response: IncidentOut,
+  success: 200,
+  refusals: ['incident_not_found'],
+});
+
+export const acknowledgeIncident = operation({
+  id: 'acknowledgeIncident',
+  method: 'POST',
+  path: '/api/v1/incidents/{incident_id}/acknowledge',
+  tag: 'Channels',
+  access: 'write',
+  summary: 'Acknowledge an incident',
+  description: 'Ends reminders and later channels, and is told to whoever was told of the outage. Asking again changes nothing.',
+  params: { incident_id: uuid() },
+  response: object('AcknowledgementOut', { incident: uuid(), acknowledged_at: dateTime(), acknowledged_by: string() }),
+  success: 200,
+  refusals: ['incident_not_found', 'incident_over'],
+});

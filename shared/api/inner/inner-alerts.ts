@@ -1,0 +1,135 @@
+import { array, dateTime, integer, maybe, nullable, number, object, string, uuid } from '../api-fields.ts';
+import { innerOperation } from '../api-operation.ts';
+
+/** What was told to whom, and why. */
+
+const LineOut = object('StoryLineOut', { at: nullable(dateTime()), text: string() });
+
+const MessageOut = object('MessageOut', {
+  id: uuid(),
+  channel: uuid(),
+  channel_name: string(),
+  kind: string(),
+  event: string(),
+  sentence: string(),
+  state: string({ description: '`waiting`, `taken`, `refused`, `given_up` or `overtaken`.' }),
+  due_at: dateTime(),
+  created_at: dateTime(),
+  settled_at: nullable(dateTime()),
+  next_at: nullable(dateTime(), { description: 'When it is tried again.' }),
+  words: nullable(string()),
+  incidents: array(object('MessageIncidentOut', { incident: uuid(), monitor: uuid(), name: string(), event: string() })),
+  attempts: array(
+    object('MessageAttemptOut', {
+      at: dateTime(),
+      took_ms: number(),
+      status: nullable(number()),
+      class: string(),
+      verdict: string(),
+      words: nullable(string()),
+    }),
+  ),
+});
+
+export const listMessages = innerOperation({
+  id: 'listMessages',
+  access: 'read',
+  summary: 'List the last hundred messages, of one channel or of all, newest first',
+  query: { channel: maybe(uuid()) },
+  response: object('MessagesOut', { items: array(MessageOut) }),
+  refusals: ['channel_not_found'],
+});
+
+export const showMessage = innerOperation({
+  id: 'showMessage',
+  access: 'read',
+  summary: 'Show a message with every step of how it came about',
+  params: { channel_id: uuid(), message_id: uuid() },
+  response: object('MessageShownOut', {
+    ...MessageOut.shape,
+    channel_deleted: nullable(dateTime(), { description: 'When its channel was deleted, which then has no page any more.' }),
+    stories: array(object('MessageStoryOut', { incident: uuid(), name: string(), lines: array(LineOut) })),
+  }),
+  refusals: ['message_not_found'],
+});
+
+export const explainAlerts = innerOperation({
+  id: 'explainAlerts',
+  access: 'read',
+  summary: 'Explain for each channel why it was told of an incident, or why not',
+  params: { incident_id: uuid() },
+  response: object('AlertsExplainedOut', {
+    acknowledged: nullable(object('AcknowledgedOut', { at: dateTime(), by: string() })),
+    last_resort: nullable(object('LastResortOut', { at: dateTime(), mailed: array(string()) }), {
+      description: 'When no channel took it, and which owners were mailed.',
+    }),
+    channels: array(
+      object('ChannelStoryOut', {
+        channel: uuid(),
+        name: string(),
+        kind: string(),
+        deleted: nullable(dateTime()),
+        outcome: string({ description: '`told`, `waiting` or `untold`.' }),
+        took_ms: nullable(number(), { description: 'From when nothing held the first message any more until it was taken.' }),
+        lines: array(LineOut),
+      }),
+    ),
+  }),
+  refusals: ['incident_not_found'],
+});
+
+const ToldListOut = object('ToldListOut', {
+  items: array(
+    object('ToldOfOut', {
+      channel: uuid(),
+      name: string(),
+      kind: string(),
+      owner: nullable(string()),
+      delay_s: integer(),
+      shut: nullable(string(), { description: 'Why it is told of nothing now: `off`, `unproven` or `unsubscribed`.' }),
+    }),
+  ),
+});
+
+export const listWouldBeTold = innerOperation({
+  id: 'listWouldBeTold',
+  access: 'read',
+  summary: 'List who would be told of a monitor that is being made or changed, the first first',
+  query: { monitor: maybe(uuid(), { description: 'The one that is being changed.' }), group: maybe(uuid()) },
+  response: ToldListOut,
+  refusals: ['monitor_not_found', 'group_not_found'],
+});
+
+export const listTold = innerOperation({
+  id: 'listTold',
+  access: 'read',
+  summary: 'List who is told of a monitor, the first first',
+  params: { monitor_id: uuid() },
+  response: ToldListOut,
+  refusals: ['monitor_not_found'],
+});
+
+const MuteOut = object('MuteOut', { until: nullable(dateTime()), by: nullable(string()) });
+
+export const muteAlerts = innerOperation({
+  id: 'muteAlerts',
+  access: 'write',
+  summary: 'Hold all alerts of the organisation for a while; they are not lost',
+  body: object('MuteIn', { minutes: integer() }),
+  response: MuteOut,
+  refusals: ['mute_invalid'],
+});
+
+export const unmuteAlerts = innerOperation({
+  id: 'unmuteAlerts',
+  access: 'write',
+  summary: 'End the mute: what it held goes out',
+  response: MuteOut,
+});
+
+export const showMute = innerOperation({
+  id: 'showMute',
+  access: 'read',
+  summary: 'Tell until when all alerts are muted, if they are',
+  response: MuteOut,
+});

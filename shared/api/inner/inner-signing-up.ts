@@ -1,0 +1,90 @@
+import { boolean, literal, maybe, nullable, object, string } from '../api-fields.ts';
+import { innerOperation } from '../api-operation.ts';
+
+/** How somebody gets an account, and a new password; asked for by people who are not signed in. */
+
+export const signUp = innerOperation({
+  id: 'signUp',
+  access: 'read',
+  summary: "Ask for an account, with an organisation of one's own or by an invitation",
+  body: object('SignUpIn', {
+    email: string(),
+    password: string(),
+    name: string(),
+    organisation: maybe(string(), { description: 'What the new organisation is called; not with an invitation.' }),
+    time_zone: maybe(string()),
+    invitation_secret: maybe(string()),
+  }),
+  response: object('SignedUpOut', {
+    /** Null where a mail must be followed first. */
+    session: nullable(string()),
+    must_confirm: boolean(),
+  }),
+  refusals: [
+    ...(['sign_up_closed', 'email_invalid', 'password_invalid', 'name_invalid', 'time_zone_invalid'] as const),
+    ...(['link_invalid', 'email_taken', 'plan_limit_members', 'too_many_attempts'] as const),
+  ],
+});
+
+export const finishSignUp = innerOperation({
+  id: 'finishSignUp',
+  access: 'read',
+  summary: 'Make the account whose address the link proves',
+  body: object('FinishIn', { secret: string() }),
+  response: object('FinishedOut', { session: string() }),
+  refusals: ['link_invalid', 'email_taken', 'plan_limit_members'],
+});
+
+export const requestPasswordReset = innerOperation({
+  id: 'requestPasswordReset',
+  access: 'read',
+  summary: "Have a link for a new password sent to the account's own address",
+  body: object('ResetRequestIn', { email: string() }),
+  response: object('ResetRequestedOut', { sent: boolean() }),
+  refusals: ['mail_missing', 'too_many_attempts'],
+});
+
+export const resetPassword = innerOperation({
+  id: 'resetPassword',
+  access: 'read',
+  summary: 'Choose a new password by the link of a mail, which ends all sessions',
+  body: object('ResetIn', { secret: string(), password: string() }),
+  response: object('ResetOut', { email: string() }),
+  refusals: ['link_invalid', 'password_invalid', 'too_many_attempts'],
+});
+
+export const verifyEmail = innerOperation({
+  id: 'verifyEmail',
+  access: 'read',
+  summary: "Prove by the link of a mail that a mailbox is one's own",
+  body: object('VerifyIn', { secret: string() }),
+  response: object('VerifiedOut', { email: string() }),
+  refusals: ['link_invalid', 'email_taken'],
+});
+
+export const showLink = innerOperation({
+  id: 'showLink',
+  access: 'read',
+  does: 'looks',
+  summary: 'Tell whether a link of a mail is still good, and what address it is about; it stays good',
+  body: object('LinkIn', { kind: literal(['sign-up', 'e-mail', 'password reset']), secret: string() }),
+  response: object('LinkOut', { email: nullable(string()) }),
+});
+
+export const showInvitation = innerOperation({
+  id: 'showInvitation',
+  access: 'read',
+  does: 'looks',
+  summary: 'Tell what an invitation is to; it stays good',
+  body: object('InvitationLinkIn', { secret: string() }),
+  response: object('InvitationShownOut', { organisation: string(), role: string(), inviter: nullable(string()) }),
+  refusals: ['link_invalid'],
+});
+
+export const showDoor = innerOperation({
+  id: 'showDoor',
+  access: 'read',
+  does: 'looks',
+  summary: 'Tell how one comes in here: whether people may sign up, whether there is mail, and where passkeys are good',
+  response: object('DoorOut', { sign_up: literal(['open', 'invited']), mail: boolean(), passkeys: nullable(string()) }),
+});

@@ -1,0 +1,214 @@
+import { headers as createHeaders, type MsgHdrs, type NatsConnection, nuid, PermissionViolationError } from '@nats-io/transport-node';
+import type { Log } from '../base/log.ts';
+import { readAnswer } from './bus-answer.ts';
+import { createDialLog, type DialLog } from './bus-dial-log.ts';
+import { dialOnce, dialPatiently, type Entrance } from './bus-dialling.ts';
+import { createManagement, type Management, publishAck, type StreamKeeping } from './bus-management.ts';
+import type { BusStatus, Headers, Message, Subscription } from './bus-message.ts';
+import { type Connection, type Delivered, type Pull, type PullOptions, startPull } from './bus-pull.ts';
+import { createStoring } from './bus-storing.ts';
+
+/**
+ * The one way to the bus. With `bus-dialling.ts` the only file that imports its client.
+ *
+ * Modes of a connection: `connected` ↔ `disconnected` (the client tries for ever; what is published meanwhile waits in memory, requests
+ * fail by their time limit) → `closed`.
+ */
+export type Bus = Management & {
+  readonly isConnected: () => boolean;
+  /** Of the server that was entered last, as it calls itself. */
+  readonly serverVersion: () => string;
+  /** Calls with every change of status, from now on. */
+  readonly onStatus: (listener: (status: BusStatus) => void) => Subscription;
+  readonly publish: (subject: string, data: Uint8Array | string, headers?: Headers) => void;
+  readonly subscribe: (subject: string, handler: (message: Message) => void | Promise<void>) => Subscription;
+  /** @throws when nobody answered within the time, or nobody listens. */
+  readonly request: (subject: string, data: Uint8Array | string, options?: { timeoutMs?: number; headers?: Headers }) => Promise<Message>;
+  /** Publishes to a stream and settles when the server has stored it; `id` makes a repeat within two minutes a duplicate. */
+  readonly store: (
+    subject: string,
+    data: Uint8Array | string,
+    options?: { timeoutMs?: number; headers?: Headers; id?: string },
+  ) => Promise<{ seq: number; duplicate: boolean }>;
+  /** Takes messages of a durable pull consumer by long polls until stopped. */
+  readonly pull: (options: PullOptions) => Pull;
+  /** Settles when the server has taken all that was published before. */
+  readonly flush: () => Promise<void>;
+  /** Enters anew, as one does with renewed credentials; what waits is sent then. */
+  readonly reconnect: () => Promise<void>;
+  /** Sends what waits, ends the subscriptions and closes. */
+  readonly close: () => Promise<void>;
+};
+
+export type { BusStatus, Delivered, Headers, Message, Pull, PullOptions, Subscription };
+
+export type BusOptions = Entrance & {
+  readonly name: string;
+  readonly log: Log;
+  /** Where answers come in: a probe may hear no other inbox than its own. */
+  readonly inboxPrefix?: string;
+  /** How long to wait for the first connection; without it, for ever. */
+  readonly firstConnectionMs?: number;
+  /** What an operator says of the streams that are made or changed by this connection. */
+  readonly keeping?: StreamKeeping;
+  /** Ends the waiting for the first connection. */
+  readonly signal?: AbortSignal;
+};
+
+const headersOf = (of: Headers | undefined): { headers: MsgHdrs } | Record<never, never> => {
+  if (of === undefined) return {};
+  const made = createHeaders();
+  for (const [name, value] of Object.entries(of)) made.set(name, value);
+  return { headers: made };
+};
+
+type RawMessage = {
+  subject: string;
+  data: Uint8Array;
+  headers?: MsgHdrs | undefined;
+  respond: (data: Uint8Array | string, options?: object) => boolean;
+};
+
+const messageOf = (raw: RawMessage): Message => ({
+  subject: raw.subject,
+  data: raw.data,
+  header: (name) => raw.headers?.get(name) || undefined,
+  respond: (data, headers) => raw.respond(data, headersOf(headers)),
+});
+
+const subscribe = (nc: NatsConnection, log: Log, subject: string, handler: (message: Message) => void | Promise<void>): Subscription => {
+  const failed = (error: unknown) => log.error({ err: error, subject }, 'a message could not be worked on');
+  const subscription = nc.subscribe(subject, {
+    callback: (error, raw) => {
+      if (error) return failed(error);
+      try {
+        handler(messageOf(raw))?.catch(failed);
+      } catch (failure) {
+        failed(failure);
+      }
+    },
+  });
+  return { stop: () => subscription.unsubscribe() };
+};
+
+/** What the pull loop needs of the client, so that it stays apart from it. */
+const connectionFor = (nc: NatsConnection, inboxPrefix: string, log: Log, onStatus: Bus['onStatus']): Connection => ({
+  log,
+  onStatus,
+  createInbox: () => `${inboxPrefix}.${nuid.next()}`,
+  publish: (subject, data, reply) => nc.publish(subject, data, reply === undefined ? {} : { reply }),
+  listen: (subject, handler) => {
+    const subscription = nc.subscribe(subject, {
+      callback: (error, raw) => {
+        if (error) return log.error({ err: error, subject }, 'the answers to a pull cannot be heard');
+        const status = raw.headers?.code ?? 0;
+        handler({
+          message: messageOf(raw),
+          reply: raw.reply ?? '',
+          status,
+          description: raw.headers?.description ?? '',
+        });
+      },
+    });
+    return { stop: () => subscription.unsubscribe() };
+  },
+});
+
+const dial = async (options: BusOptions, dials: DialLog): Promise<NatsConnection> => {
+  const { name, inboxPrefix, firstConnectionMs } = options;
+  const patience = firstConnectionMs === undefined ? [] : [AbortSignal.timeout(firstConnectionMs)];
+  const signal = AbortSignal.any([...patience, ...(options.signal ? [options.signal] : [])]);
+  const more = { name, ...(inboxPrefix === undefined ? {} : { inboxPrefix }), pingInterval: 2_000, maxPingOut: 2 };
+  try {
+    return await dialPatiently(options, more, dials.failed, signal);
+  } catch (error) {
+    if (patience[0]?.aborted) throw new Error(`the bus at ${options.url} did not answer within ${firstConnectionMs} ms`, { cause: error });
+    throw error;
+  }
+};
+
+/** One try to get in, for whoever checks an address: where `connectBus` goes on trying, this takes a refusal for an answer. @throws why not. */
+export const enterOnce = async (entrance: Entrance): Promise<void> => {
+  const nc = await dialOnce(entrance, { reconnect: false });
+  await nc.close();
+};
+
+export const connectBus = async (options: BusOptions): Promise<Bus> => {
+  const { log } = options;
+  const dials = createDialLog(log, options.name);
+  const nc = await dial(options, dials);
+  dials.reached();
+  const listeners = new Set<(status: BusStatus) => void>();
+  let status: BusStatus = 'connected';
+  const change = (to: BusStatus) => {
+    if (status === to) return;
+    status = to;
+    if (to === 'connected') dials.reached();
+    log.info({ bus: to }, 'the connection to the bus changed');
+    for (const listener of listeners) listener(to);
+  };
+  const inboxPrefix = options.inboxPrefix ?? '_INBOX';
+  const storing = createStoring({
+    inbox: `${inboxPrefix}.${nuid.next()}`,
+    listen: (subject, onAnswer) => {
+      nc.subscribe(subject, {
+        callback: (error, raw) => {
+          if (error) log.error({ err: error, subject }, 'what the bus stored cannot be heard');
+          else onAnswer(raw.subject, raw.data, raw.headers?.code ?? 0);
+        },
+      });
+    },
+    read: (data) => readAnswer(data, publishAck),
+  });
+  const watch = async () => {
+    for await (const event of nc.status()) {
+      if (event.type === 'disconnect') change('disconnected');
+      else if (event.type === 'reconnect') change('connected');
+      else if (event.type === 'error') {
+        const { error } = event;
+        log.warn({ err: error }, 'the bus refused something');
+        if (error instanceof PermissionViolationError && error.operation === 'publish') storing.forbid(error.subject, error);
+      }
+    }
+  };
+  watch().catch((error: unknown) => log.error({ err: error }, 'the status of the bus can no longer be followed'));
+  void nc.closed().then((error) => {
+    if (error) log.error({ err: error }, 'the connection to the bus is closed');
+    storing.close();
+    change('closed');
+  });
+
+  const onStatus: Bus['onStatus'] = (listener) => {
+    listeners.add(listener);
+    return { stop: () => void listeners.delete(listener) };
+  };
+  const toConnection = connectionFor(nc, inboxPrefix, log, onStatus);
+  const management = createManagement(async (subject, data, timeout) => nc.request(subject, data, { timeout }), {
+    keeping: options.keeping,
+    onRefused: (stream, why) =>
+      log.warn({ err: why, stream }, 'the bus would not give a stream its replicas or its place; it stays as it is'),
+  });
+
+  return {
+    ...management,
+    isConnected: () => status === 'connected',
+    serverVersion: () => nc.info?.version ?? '',
+    onStatus,
+    publish: (subject, data, headers) => nc.publish(subject, data, headersOf(headers)),
+    subscribe: (subject, handler) => subscribe(nc, log, subject, handler),
+    request: async (subject, data, { timeoutMs = 2_000, headers } = {}) =>
+      messageOf(await nc.request(subject, data, { timeout: timeoutMs, ...headersOf(headers) })),
+    store: (subject, data, { timeoutMs = 5_000, headers, id } = {}) => {
+      const all = headersOf(id === undefined ? headers : { ...headers, 'Nats-Msg-Id': id });
+      return storing.store(subject, timeoutMs, (reply) => nc.publish(subject, data, { reply, ...all }));
+    },
+    pull: (pullOptions) => startPull(toConnection, pullOptions),
+    flush: () => nc.flush(),
+    reconnect: () => nc.reconnect(),
+    close: async () => {
+      if (nc.isClosed()) return;
+      if (status === 'connected') await nc.drain();
+      else await nc.close();
+    },
+  };
+};

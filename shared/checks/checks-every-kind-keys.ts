@@ -1,0 +1,30 @@
+import { continents } from '../base/continents.ts';
+import type { ConfigKeys } from './checks-config-key.ts';
+
+/** Keys that every kind has. */
+export const everyKindKeys = {
+  timeout_ms: {
+    meaning: 'How long a check may take, in milliseconds; after that it has failed.',
+    allowed: 'a whole number of milliseconds from 1,000 to 60,000, below the interval',
+    otherwise: 'the smaller of 10,000 and half the interval',
+    example: 5_000,
+  },
+  continents: {
+    meaning: 'The continents that check and confirm.',
+    allowed: `a list with at least one of ${continents.join(', ')}, none twice`,
+    otherwise: 'all that have probes',
+    example: ['Europe', 'Asia'],
+  },
+  probe: {
+    meaning: 'The one private probe that checks, and nobody else; it wins over `continents`.',
+    allowed: 'the id (a UUID) of a private probe of your organisation',
+    otherwise: 'the public probes check',
+    example: '0190a7c4-5b1e-7c3d-9f42-6a8b1c2d3e4f',
+  },
+  alert_after_s: {
+    meaning: 'How long an outage must last after it is confirmed before anybody is alerted, in seconds.',
+    allowed: 'a whole number of seconds from 0 to 3,600',
+    initial: 0,
+    example: 120,
+  },
+} as const satisfies ConfigKeys;

@@ -1,4 +1,0 @@
-#!/usr/bin/env node
-import { runMcp } from './mcp-process.ts';
-
-await runMcp();

@@ -1,0 +1,4 @@
+#!/usr/bin/env node
+import { runMcp } from './client-mcp-process.ts';
+
+await runMcp();

@@ -1,0 +1,17 @@
+/** The DNS check alone, as the probe has it, in a process of its own. */
+import { createDnsCheck } from '../../../probe/checks/check-dns.ts';
+import { createGuard } from '../../../probe/checks/check-guard.ts';
+import { createUdpSockets } from '../../../probe/checks/dns-sockets.ts';
+import { assignmentOf } from '../../probe/support/probe-support-assignment.ts';
+import { keepChecking, performOnce } from '../bench-keep-checking.ts';
+import { answerOrders } from './bench-dns-order.ts';
+
+const sockets = createUdpSockets();
+const check = createDnsCheck({ sockets });
+const guard = createGuard({ allow: ['127.0.0.0/8'], bus: () => [], own: () => [] });
+
+await answerOrders(({ resolver, name, expected, ...times }) => {
+  const config = { resolver, expected_values: expected, match: 'exact' };
+  return keepChecking(times, performOnce(check, guard, assignmentOf(name, { kind: 'dns', timeout_ms: 10_000, config })));
+});
+sockets.close();

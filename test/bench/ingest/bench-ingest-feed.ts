@@ -1,0 +1,67 @@
+import type { Continent } from '../../../shared/base/continents.ts';
+import { newId } from '../../../shared/base/ids.ts';
+import { batchText, newestBatch, passText } from '../../../shared/bus/bus-batch-text.ts';
+import { parseProbeCredentials } from '../../../shared/bus/bus-credentials.ts';
+import type { Bus } from '../../../shared/bus/bus-nats.ts';
+import { keyFromSeed, parseCredentials } from '../../../shared/bus/bus-nkeys.ts';
+import { signaturesOf } from '../../../shared/bus/bus-signature.ts';
+import { partitionCount, subjects } from '../../../shared/bus/bus-subjects.ts';
+import type { Result } from '../../../shared/checks/checks-result.ts';
+
+/** One probe's results of every monitor, as its reporter would send them: batches of a partition, in order, signed with what leaves with them. */
+export type Fed = { readonly batches: number; readonly results: number };
+
+const pass: Omit<Result, 'seq' | 'monitor' | 'at'> = {
+  ...{ config_version: 1, took_ms: 35.25, outcome: 'ok', cause: null, evidence: null, look: null },
+  phases: { dns: 1.2, tcp: 9.8, tls: 20.1, first_byte: 30.5, total: 35.25 },
+};
+const perBatch = 100;
+const atOnce = 32;
+const mostAtOnce = 500;
+
+export const feedResults = async (
+  bus: Bus,
+  probe: { readonly id: string; readonly continent: Continent; readonly credentials: string },
+  byPartition: ReadonlyMap<number, readonly string[]>,
+  at: number,
+): Promise<Fed> => {
+  const key = keyFromSeed(parseCredentials(parseProbeCredentials(probe.credentials).nats_credentials).seed, 'user');
+  const generation = newId();
+  const waiting = new Set<Promise<unknown>>();
+  let leaving: { readonly subject: string; readonly body: Buffer }[] = [];
+  const leave = (): void => {
+    const signed = signaturesOf(
+      key,
+      leaving.map(({ body }) => body),
+    );
+    for (const [nth, { subject, body }] of leaving.entries()) {
+      const stored: Promise<unknown> = bus
+        .store(subject, body, { headers: signed[nth] ?? {}, timeoutMs: 30_000 })
+        .finally(() => waiting.delete(stored));
+      waiting.add(stored);
+    }
+    leaving = [];
+  };
+  let seq = 0;
+  let batches = 0;
+  for (let partition = 0; partition < partitionCount; partition += 1) {
+    const monitors = byPartition.get(partition) ?? [];
+    let after: number | null = null;
+    for (let from = 0; from < monitors.length; from += perBatch) {
+      const texts = monitors.slice(from, from + perBatch).map((monitor, index) => {
+        seq += 1;
+        return passText(seq, { ...pass, monitor, at: at + (index % 50) }) ?? '';
+      });
+      const head = { probe: probe.id, generation, partition, after };
+      const body = Buffer.from(batchText(newestBatch, head, texts));
+      after = seq;
+      batches += 1;
+      leaving.push({ subject: subjects.result(probe.continent, partition, probe.id), body });
+      if (leaving.length >= atOnce) leave();
+      while (waiting.size >= mostAtOnce) await Promise.race(waiting);
+    }
+  }
+  leave();
+  await Promise.all(waiting);
+  return { batches, results: seq };
+};

@@ -1,0 +1,116 @@
+import { generateKeyPairSync } from 'node:crypto';
+import { expect, test } from 'vitest';
+import { readConfig } from '../../coordinator/config.ts';
+import { busEnvironment } from '../../deploy/local/local-environments.ts';
+import { ConfigurationFault } from '../../shared/base/env.ts';
+import { createBusIdentity } from '../../shared/bus/bus-identity.ts';
+
+const whole = {
+  ...busEnvironment(createBusIdentity(Date.now()), 'nats://bus.example:4222'),
+  DATABASE_URL: 'postgres://antipode:hidden@db.example:5432/antipode',
+  SECRET_KEY: 'k'.repeat(32),
+};
+
+test('a whole environment is a configuration', () => {
+  expect(readConfig(whole)).toMatchObject({ PORT: 8080, KEEP_RAW_DAYS: 7, NATS_URL: 'nats://bus.example:4222' });
+});
+
+test('the address is what people type, without the slash that they put at its end', () => {
+  for (const BASE_URL of ['https://antipode.example', 'https://antipode.example/', 'https://antipode.example//'])
+    expect(readConfig({ ...whole, BASE_URL }).BASE_URL).toBe('https://antipode.example');
+});
+
+test('all faults are told at once, each by its name and with what is right, and no secret is repeated', () => {
+  const faulty = {
+    DATABASE_URL: 'postgres://antipode:hidden@db.example:port/antipode',
+    SECRET_KEY: 'too short to be one',
+    NATS_ACCOUNT_SEED: whole.NATS_OPERATOR_SEED,
+    PORT: '70000',
+    KEEP_RAW_DAYS: '0',
+    BASE_URL: 'antipode.example',
+    LOG_LEVEL: 'loud',
+    PROBE_ANCHORS: 'here',
+  };
+  const { NATS_CREDENTIALS: _, ...rest } = whole;
+  const read = () => readConfig({ ...rest, ...faulty });
+  for (const fault of [
+    'DATABASE_URL: must be postgres://user:password@host:port/database',
+    'SECRET_KEY: must have at least 32 characters',
+    'NATS_ACCOUNT_SEED: must be the seed of an account nkey',
+    'NATS_CREDENTIALS: is not set',
+    'PORT: must be at most 65535',
+    'KEEP_RAW_DAYS: must be at least 1',
+    'BASE_URL: must be an http:// or https:// address',
+    'LOG_LEVEL: must be one of trace',
+    'PROBE_ANCHORS: must be host:port',
+  ])
+    expect(read).toThrow(fault);
+  for (const secret of ['hidden', faulty.SECRET_KEY, faulty.NATS_ACCOUNT_SEED]) expect(read).not.toThrow(secret);
+});
+
+const faults = (environment: Readonly<Record<string, string>>): string => {
+  try {
+    readConfig({ ...whole, ...environment });
+    return '';
+  } catch (error) {
+    if (error instanceof ConfigurationFault) return error.message;
+    throw error;
+  }
+};
+
+test('open sign-up without mail refuses to start: whoever signs up proves an address by mail', () => {
+  expect(faults({ SIGN_UP: 'open' })).toContain('SIGN_UP: open needs mail');
+  expect(faults({ SIGN_UP: 'open', SMTP_URL: 'smtp://mail.example', MAIL_FROM: 'a@shop.example' })).toBe('');
+});
+
+test('mail needs a server and a sender', () => {
+  expect(faults({ SMTP_URL: 'smtp://mail.example' })).toContain('SMTP_URL and MAIL_FROM belong together');
+  expect(faults({ SMTP_URL: 'http://mail.example', MAIL_FROM: 'nobody' })).toMatch(/SMTP_URL: must be.*\n.*MAIL_FROM: must be/);
+  expect(faults({ SMTP_URL: 'smtps://u:p@mail.example', MAIL_FROM: 'Antipode <antipode@shop.example>' })).toBe('');
+});
+
+test('what is signed up for is a plan that there is', () => {
+  expect(faults({ SIGN_UP_PLAN: 'gold' })).toContain('SIGN_UP_PLAN: must be one of free, team, business, self_hosted');
+});
+
+test('mail is signed with a domain, a selector and an RSA key, all of them or none', () => {
+  const key = generateKeyPairSync('rsa', { modulusLength: 2_048 }).privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
+  const whole = { MAIL_DKIM_DOMAIN: 'shop.example', MAIL_DKIM_SELECTOR: 'antipode', MAIL_DKIM_KEY: key };
+  expect(faults(whole)).toBe('');
+  const { MAIL_DKIM_SELECTOR: _, ...part } = whole;
+  expect(faults(part)).toContain('MAIL_DKIM_DOMAIN, MAIL_DKIM_SELECTOR, MAIL_DKIM_KEY belong together');
+  const broken = faults({ ...whole, MAIL_DKIM_KEY: 'hidden words', MAIL_DKIM_DOMAIN: 'shop' });
+  expect(broken).toContain('MAIL_DKIM_KEY: must be an RSA private key as PEM');
+  expect(broken).toContain('MAIL_DKIM_DOMAIN: must be a domain');
+  expect(broken).not.toContain('hidden');
+});
+
+test('who is asked for the record that proves a domain is a list of addresses', () => {
+  const asked = (text: string) => readConfig({ ...whole, DNS_RESOLVERS: text }).DNS_RESOLVERS;
+  expect(readConfig(whole).DNS_RESOLVERS).toEqual([]);
+  expect(asked('192.0.2.1, [2001:db8::1]:5353')).toEqual(['192.0.2.1', '[2001:db8::1]:5353']);
+  expect(faults({ DNS_RESOLVERS: 'dns.example' })).toContain('DNS_RESOLVERS: must be addresses');
+});
+
+test('what messages to channels may reach inside is a list of addresses and ranges, and empty is empty', () => {
+  const allowed = (text: string) => readConfig({ ...whole, ALERT_ALLOW_CIDRS: text }).ALERT_ALLOW_CIDRS;
+  expect(readConfig(whole).ALERT_ALLOW_CIDRS).toEqual([]);
+  expect(allowed(' , ')).toEqual([]);
+  expect(allowed('10.0.0.0/8, fd00::1')).toEqual(['10.0.0.0/8', 'fd00::1']);
+  expect(faults({ ALERT_ALLOW_CIDRS: '10.0.0.0/99' })).toContain('ALERT_ALLOW_CIDRS: must be addresses or CIDR ranges');
+});
+
+test('the port of the figures is never the one that the world sees', () => {
+  expect(faults({ PORT: '9464', METRICS_PORT: '9464' })).toContain('METRICS_PORT: is the port that the world sees');
+  expect(faults({ METRICS_PORT: '8080' })).toContain('METRICS_PORT');
+  expect(faults({ METRICS_PORT: '9464' })).toBe('');
+});
+
+test('pages of other origins may call the API only where they are named', () => {
+  const origins = (text: string) => readConfig({ ...whole, CORS_ORIGINS: text }).CORS_ORIGINS;
+  expect(readConfig(whole).CORS_ORIGINS).toEqual([]);
+  expect(origins('https://app.example.org, http://localhost:3000')).toEqual(['https://app.example.org', 'http://localhost:3000']);
+  expect(origins('*')).toEqual(['*']);
+  for (const wrong of ['app.example.org', 'https://app.example.org/', 'https://app.example.org/x'])
+    expect(faults({ CORS_ORIGINS: wrong }), wrong).toContain('CORS_ORIGINS: must be origins');
+});

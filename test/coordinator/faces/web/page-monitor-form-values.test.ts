@@ -1,0 +1,63 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { configFrom, emptyForm, formOfConfig } from '../../../../coordinator/faces/web/pages/monitor-form/page-monitor-form-config.ts';
+import {
+  linesFrom,
+  linesText,
+  pairsFrom,
+  pairsText,
+} from '../../../../coordinator/faces/web/pages/monitor-form/page-monitor-form-values.ts';
+import { formOf } from '../../../../coordinator/faces/web/web-form-data.ts';
+import { kinds } from '../../../../shared/api/api-config-keys.ts';
+
+/** How values of a config are written in the fields of a form, and read from there. */
+
+describe('what the form reads', () => {
+  const anyText = fc.string({ unit: 'grapheme', minLength: 0, maxLength: 30 });
+  const line = fc.oneof(anyText, fc.constantFrom('[]', '["a"]', '{}', ' a', 'a\nb', ''));
+
+  test('lines are the list that they were written from, whatever stands in it', () => {
+    fc.assert(
+      fc.property(fc.array(line, { minLength: 1 }), (list) => {
+        expect(linesFrom(linesText(list))).toEqual(list);
+      }),
+    );
+  });
+
+  test('so are pairs', () => {
+    const name = fc.stringMatching(/^[!#$%&'*+\-.^_`|~0-9A-Za-z]{1,12}$/);
+    fc.assert(
+      fc.property(fc.uniqueArray(fc.tuple(name, line), { minLength: 1, selector: ([each]) => each }), (pairs) => {
+        expect(Object.fromEntries(pairsFrom(pairsText(pairs)) as [string, string][])).toEqual(Object.fromEntries(pairs));
+      }),
+    );
+  });
+
+  test('also with a line separator in them, which no browser makes a new line of', () => {
+    const pairs: readonly (readonly [string, string])[] = [
+      ['X-Note', 'one\u2028two'],
+      ['X-Other', 'a\u2029b'],
+    ];
+    expect(pairsFrom(pairsText(pairs))).toEqual(pairs);
+  });
+
+  test('equal values are of the type that they were', () => {
+    const scalar = fc.oneof(anyText, fc.integer(), fc.boolean(), fc.constant(null), fc.constantFrom('5', 'true', 'null', '"5"', ' x '));
+    fc.assert(
+      fc.property(scalar, (equals) => {
+        const json = [{ path: '$.a', equals }];
+        const shown = formOfConfig('https', { json }, []);
+        const other = formOf({ ...shown, 'config.json.1.path': '$.b', 'config.json.1.is': 'exists', 'config.json.1.value': '' });
+        expect(configFrom('https', other, { json }, []).config.json).toEqual([
+          { path: '$.a', equals },
+          { path: '$.b', exists: true },
+        ]);
+      }),
+    );
+  });
+
+  test('an empty form is an empty config', () => {
+    for (const kind of kinds)
+      expect(configFrom(kind, emptyForm(kind, ['Asia'], {}), {}, ['Asia'])).toEqual({ config: {}, faults: new Map() });
+  });
+});

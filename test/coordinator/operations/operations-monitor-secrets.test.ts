@@ -1,0 +1,87 @@
+import { beforeAll, expect, test } from 'vitest';
+import { sealOpenSecrets } from '../../../coordinator/house/house-seal-open-secrets.ts';
+import { createMonitor, getMonitor, listMonitors, updateMonitor } from '../../../shared/api/api-monitors.ts';
+import { listAudit } from '../../../shared/api/inner/inner-audit.ts';
+import { secretByNature } from '../../../shared/checks/https/checks-https-keys.ts';
+import { gateBench } from '../../support/support-gate.ts';
+import { createHouse, type House } from '../../support/support-people.ts';
+
+const bench = gateBench();
+let house: House;
+
+beforeAll(async () => {
+  house = await createHouse(bench.sql);
+});
+
+const open = { headers: { Authorization: 'Basic aHVudGVyMg==', Cookie: 'sid=hunter3', Accept: '*/*' } };
+const masked = { headers: { Authorization: '***', Cookie: '***', Accept: '*/*' } };
+const textOf = async (id: string): Promise<string> => {
+  const [row] = await bench.sql<{ text: string }[]>`select m::text as text from monitors m where id = ${id}`;
+  return row?.text ?? '';
+};
+const secretsOf = async (id: string): Promise<string> => {
+  const [row] = await bench.sql<{ secrets: Buffer }[]>`select secrets from monitors where id = ${id}`;
+  return bench.secrets.open(bench.sql, row?.secrets ?? Buffer.alloc(0), `monitor ${id}`);
+};
+
+/** A monitor as it was stored before such headers counted as secrets. */
+const stored = async (): Promise<string> => {
+  const { id } = await bench.call(createMonitor, house.owner, { type: 'https', target: 'https://shop.example/' });
+  await bench.sql`update monitors set config = ${JSON.stringify(open)}::text::jsonb where id = ${id}`;
+  return id;
+};
+
+const seal = () =>
+  bench.sql.begin((transaction) =>
+    sealOpenSecrets(
+      transaction,
+      {
+        open: ({ id, secrets }) => (secrets === null ? Promise.resolve('{}') : bench.secrets.open(transaction, secrets, `monitor ${id}`)),
+        seal: (sql, id, text) => bench.secrets.seal(sql, text, `monitor ${id}`),
+      },
+      10,
+    ),
+  );
+
+test('headers that say who asks are encrypted without being named, and nobody reads them', async () => {
+  const made = await bench.call(createMonitor, house.owner, { type: 'https', target: 'https://shop.example/', config: open });
+  expect(made.config).toEqual(masked);
+  expect(await textOf(made.id)).not.toMatch(/aHVudGVyMg|hunter3/);
+  expect(await secretsOf(made.id)).toContain('hunter3');
+  const audit = await bench.call(listAudit, house.owner, {});
+  expect(JSON.stringify(audit)).not.toMatch(/aHVudGVyMg|hunter3/);
+});
+
+test('those that were stored before are masked at once, stay what they are at a change, and are encrypted by the house', async () => {
+  const [read, changed, sealed] = [await stored(), await stored(), await stored()];
+  expect((await bench.call(getMonitor, house.viewer, { monitor_id: read })).config).toEqual(masked);
+  expect(JSON.stringify(await bench.call(listMonitors, house.viewer, { limit: 200 }))).not.toContain('hunter3');
+  await bench.call(updateMonitor, house.owner, { monitor_id: changed, config: { ...masked, timeout_ms: 5_000 } });
+  expect(await textOf(changed)).not.toContain('hunter3');
+  expect(await secretsOf(changed)).toContain('hunter3');
+  expect(await bench.refusal(updateMonitor, house.owner, { monitor_id: read, target: 'https://elsewhere.example/' })).toBe(
+    'config_invalid',
+  );
+
+  expect(await seal()).toBe(2);
+  expect(await textOf(sealed)).not.toMatch(/aHVudGVyMg|hunter3/);
+  expect(JSON.parse(await secretsOf(sealed))).toEqual({ 'headers/authorization': 'Basic aHVudGVyMg==', 'headers/cookie': 'sid=hunter3' });
+  expect((await bench.call(getMonitor, house.viewer, { monitor_id: sealed })).config).toEqual(masked);
+  const told = await bench.sql`select payload from outbox where topic = 'monitor' and payload ->> 'monitor' = ${sealed} order by id`;
+  expect(told.at(-1)).toEqual({ payload: { monitor: sealed, change: 'edited', what_is_checked_changed: false } });
+  const [row] = await bench.sql`select config_version from monitors where id = ${sealed}`;
+  expect(row).toEqual({ config_version: 1 });
+  expect(await seal()).toBe(0);
+});
+
+test('the database and the checks mean the same headers', async () => {
+  for (const name of [...secretByNature, 'accept', 'x-trace']) {
+    const config = JSON.stringify({ headers: { [name.toUpperCase()]: 'x' } });
+    const [row] = await bench.sql<{ open: boolean }[]>`select has_open_secret(${config}::text::jsonb) as open`;
+    expect(row?.open, name).toBe(secretByNature.includes(name));
+  }
+  for (const config of ['{}', '{"headers":null}', '{"headers":["cookie"]}', '{"headers":{"cookie":"***"}}']) {
+    const [row] = await bench.sql<{ open: boolean }[]>`select has_open_secret(${config}::text::jsonb) as open`;
+    expect(row?.open, config).toBe(false);
+  }
+});

@@ -1,0 +1,270 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createAccountSecrets } from '../../../coordinator/access/access-account-secrets.ts';
+import { createMailSender, type MailSender } from '../../../coordinator/mail/mail-sender.ts';
+import { createMailer, type Mailer } from '../../../coordinator/mail/mailer.ts';
+import { createUser } from '../../../shared/api/inner/inner-account.ts';
+import { innerOperations, personOperations, visitorOperations } from '../../../shared/api/inner/inner-index.ts';
+import { newId } from '../../../shared/base/ids.ts';
+import { createLog } from '../../../shared/base/log.ts';
+import { codeOfRefusal, doorOf } from '../../support/support-coming-in.ts';
+import { gateBench } from '../../support/support-gate.ts';
+import { type Mailbox, openMailbox } from '../../support/support-mailbox.ts';
+import { createHouse, type House, testSecretKey } from '../../support/support-people.ts';
+
+/** An installation with mail where anybody may sign up. */
+const bench = gateBench({ signUp: 'open', signUpPlan: 'team', mail: true });
+const door = doorOf(bench);
+const { signIn, signUp, finishSignUp, requestPasswordReset, resetPassword, verifyEmail, showLink, showInvitation, showDoor } =
+  visitorOperations;
+const { acceptInvitation, changeEmail, changePassword, showProfile } = personOperations;
+const { inviteMember, listInvitations, listMembers, withdrawInvitation } = innerOperations;
+
+let house: House;
+let mailbox: Mailbox;
+let sender: MailSender;
+let mailer: Mailer;
+const password = 'correct horse';
+
+beforeAll(async () => {
+  mailbox = await openMailbox();
+  sender = createMailSender({ url: mailbox.url, from: 'Antipode <antipode@antipode.test>' });
+  mailer = createMailer({
+    ...{ sql: bench.sql, clock: { now: () => bench.now }, log: createLog({ name: 't', level: 'silent' }), sender },
+    ...{ accountSecrets: createAccountSecrets(bench.sql, { secretKey: testSecretKey }), baseUrl: () => 'https://antipode.test' },
+  });
+  house = await createHouse(bench.sql, { name: 'Shop' });
+});
+afterAll(async () => {
+  sender.close();
+  await mailbox.close();
+});
+
+const fresh = (): string => `ada-${newId()}@shop.example`;
+/** Sends what waits; the newest mail to an address. */
+const mailTo = async (email: string) => {
+  await mailer.tick();
+  return mailbox.received.filter(({ to }) => to.includes(email)).at(-1);
+};
+const secretIn = (text: string | undefined, path: string): string =>
+  new RegExp(`https://antipode\\.test/${path}/([\\w-]{43})\\s`).exec(text ?? '')?.[1] ?? '';
+const application = (email: string) => ({ email, password, name: 'Ada', organisation: 'Engines', time_zone: 'Europe/London' });
+
+const newcomer = async (): Promise<{ email: string; session: string }> => {
+  const email = fresh();
+  await door.visit(signUp, application(email));
+  const { session } = await door.visit(finishSignUp, { secret: secretIn((await mailTo(email))?.text, 'finish') });
+  return { email, session };
+};
+
+describe('signing up', () => {
+  test('makes a person with an organisation of their own, once the address is proven', async () => {
+    const email = fresh();
+    expect(await door.visit(signUp, application(email))).toEqual({ session: null, must_confirm: true });
+    expect(await codeOfRefusal(door.visit(signIn, { email, password }))).toBe('sign_in_failed');
+    const secret = secretIn((await mailTo(email))?.text, 'finish');
+    expect(await door.visit(showLink, { kind: 'sign-up', secret })).toEqual({ email });
+    const { session } = await door.visit(finishSignUp, { secret });
+    expect(await door.signedIn(session)).toMatchObject({
+      person: { email, name: 'Ada', email_verified: true },
+      caller: { role: 'owner', organisation: { name: 'Engines', plan: 'team', time_zone: 'Europe/London' } },
+    });
+    expect(await codeOfRefusal(door.visit(finishSignUp, { secret }))).toBe('link_invalid');
+    expect(await codeOfRefusal(door.visit(signIn, { email, password }))).toBe('taken');
+  });
+
+  test('answers the same to an address that has an account; only its mailbox hears the difference', async () => {
+    const email = fresh();
+    await bench.call(createUser, house.owner, { email, password, role: 'member' });
+    expect(await door.visit(signUp, application(email))).toEqual({ session: null, must_confirm: true });
+    const mail = await mailTo(email);
+    expect(mail?.subject).toContain('already');
+    expect(mail?.text).not.toContain('/finish/');
+  });
+
+  test('stores neither the password nor the secret of its link', async () => {
+    const email = fresh();
+    await door.visit(signUp, application(email));
+    const secret = secretIn((await mailTo(email))?.text, 'finish');
+    const [row] = await bench.sql<{ text: string }[]>`select (select string_agg(s::text, ' ') from sign_ups s) ||
+      (select string_agg(m::text, ' ') from mails m) || (select string_agg(a::text, ' ') from audit_log a) as text`;
+    for (const hidden of [password, secret]) expect(row?.text).not.toContain(hidden);
+  });
+
+  test('tells what is wrong with what was sent before anything is made', async () => {
+    const code = (input: object) => codeOfRefusal(door.visit(signUp, { ...application(fresh()), ...input }));
+    expect(await code({ email: 'no address' })).toBe('email_invalid');
+    expect(await code({ password: 'short' })).toBe('password_invalid');
+    expect(await code({ name: ' ' })).toBe('name_invalid');
+    expect(await code({ organisation: '' })).toBe('name_invalid');
+    expect(await code({ time_zone: 'Mars/Olympus' })).toBe('time_zone_invalid');
+    expect(await code({ invitation_secret: 'x' })).toBe('link_invalid');
+  });
+
+  test('sends no more than five mails to an address in a quarter of an hour', async () => {
+    const email = fresh();
+    const codes: string[] = [];
+    for (let index = 0; index < 6; index += 1) codes.push(await codeOfRefusal(door.visit(signUp, application(email))));
+    expect(codes).toEqual([...Array.from({ length: 5 }, () => 'taken'), 'too_many_attempts']);
+  });
+
+  test('is told of at the door', async () => {
+    expect(await door.visit(showDoor, {})).toMatchObject({ sign_up: 'open', mail: true });
+  });
+});
+
+describe('a new password', () => {
+  test('comes by a link in a mail to the address of the account, ends all sessions, and the link is good once', async () => {
+    const { email, session } = await newcomer();
+    await door.visit(requestPasswordReset, { email: email.toUpperCase() });
+    const secret = secretIn((await mailTo(email))?.text, 'reset');
+    expect(await door.visit(showLink, { kind: 'password reset', secret })).toEqual({ email });
+    expect(await codeOfRefusal(door.visit(resetPassword, { secret, password: 'short' }))).toBe('password_invalid');
+    expect(await door.visit(resetPassword, { secret, password: 'battery staple' })).toEqual({ email });
+    expect(await door.who(session)).toBeUndefined();
+    expect(await codeOfRefusal(door.visit(signIn, { email, password }))).toBe('sign_in_failed');
+    expect(await codeOfRefusal(door.visit(signIn, { email, password: 'battery staple' }))).toBe('taken');
+    expect(await codeOfRefusal(door.visit(resetPassword, { secret, password: 'another staple' }))).toBe('link_invalid');
+    expect((await mailTo(email))?.subject).toContain('was changed');
+  });
+
+  test('is answered the same for an address without an account, to which nothing is sent', async () => {
+    const email = fresh();
+    expect(await door.visit(requestPasswordReset, { email })).toEqual({ sent: true });
+    expect(await mailTo(email)).toBeUndefined();
+  });
+
+  test('can be chosen for an hour', async () => {
+    const { email } = await newcomer();
+    await door.visit(requestPasswordReset, { email });
+    const secret = secretIn((await mailTo(email))?.text, 'reset');
+    const before = bench.now;
+    bench.now = before + 61 * 60_000;
+    expect(await door.visit(showLink, { kind: 'password reset', secret })).toEqual({ email: null });
+    expect(await codeOfRefusal(door.visit(resetPassword, { secret, password: 'battery staple' }))).toBe('link_invalid');
+    bench.now = before;
+  });
+
+  test('chosen while signed in ends all sessions, and gives this browser a new one', async () => {
+    const { email, session } = await newcomer();
+    const other = await door.comeIn(email);
+    const { person } = await door.signedIn(session);
+    const { session: next } = await door.act(changePassword, person, { password: 'battery staple' });
+    expect([await door.who(session), await door.who(other)]).toEqual([undefined, undefined]);
+    expect((await door.signedIn(next)).person.email).toBe(email);
+  });
+});
+
+describe('an e-mail address', () => {
+  test('changes when the new one is proven, and the old mailbox hears of it', async () => {
+    const { email, session } = await newcomer();
+    const wanted = fresh();
+    const { person } = await door.signedIn(session);
+    expect(await door.act(changeEmail, person, { email: wanted })).toEqual({ email: wanted, must_confirm: true });
+    expect(await door.act(showProfile, person)).toMatchObject({ email, wanted_email: wanted });
+    const secret = secretIn((await mailTo(wanted))?.text, 'verify');
+    expect(await door.visit(verifyEmail, { secret })).toEqual({ email: wanted });
+    expect((await door.signedIn(session)).person).toMatchObject({ email: wanted, email_verified: true });
+    const notice = await mailTo(email);
+    expect(notice?.subject).toContain('address was changed');
+    expect(await codeOfRefusal(door.visit(verifyEmail, { secret }))).toBe('link_invalid');
+  });
+
+  test('that has an account already is neither taken over nor told of', async () => {
+    const [{ session }, { email: other }] = [await newcomer(), await newcomer()];
+    const { person } = await door.signedIn(session);
+    const sent = mailbox.received.length;
+    expect(await door.act(changeEmail, person, { email: other })).toEqual({ email: other, must_confirm: true });
+    await mailer.tick();
+    expect(mailbox.received).toHaveLength(sent);
+  });
+
+  test('that was never proven is proven in the same way', async () => {
+    const email = fresh();
+    await bench.call(createUser, house.owner, { email, password, role: 'member' });
+    const session = await door.comeIn(email);
+    const { person } = await door.signedIn(session);
+    expect(person.email_verified).toBe(false);
+    await door.act(changeEmail, person, { email });
+    await door.visit(verifyEmail, { secret: secretIn((await mailTo(email))?.text, 'verify') });
+    expect((await door.signedIn(session)).person.email_verified).toBe(true);
+  });
+});
+
+describe('an invitation', () => {
+  const invite = async (role = 'member') => {
+    const email = fresh();
+    const invited = await bench.call(inviteMember, house.admin, { email, role });
+    return { ...invited, secret: secretIn((await mailTo(email))?.text, 'join') };
+  };
+
+  test('joins whoever signs in, whatever address it was sent to, once', async () => {
+    const { secret, address } = await invite('viewer');
+    expect(address).toBeNull();
+    expect(await door.visit(showInvitation, { secret })).toEqual({ organisation: 'Shop', role: 'viewer', inviter: house.admin.email });
+    const { email, session } = await newcomer();
+    const { person } = await door.signedIn(session);
+    expect(await door.act(acceptInvitation, person, { secret })).toMatchObject({ id: house.organisation, role: 'viewer' });
+    expect((await door.signedIn(session)).caller).toMatchObject({ organisation: { name: 'Shop' }, role: 'viewer' });
+    const { items } = await bench.call(listMembers, house.viewer);
+    expect(items.find((member) => member.email === email)?.role).toBe('viewer');
+    const another = await door.signedIn((await newcomer()).session);
+    expect(await codeOfRefusal(door.act(acceptInvitation, another.person, { secret }))).toBe('link_invalid');
+  });
+
+  test('lets somebody sign up without an organisation of their own, and join when the address is proven', async () => {
+    const { secret } = await invite();
+    const email = fresh();
+    await door.visit(signUp, { email, password, name: 'Bo', invitation_secret: secret });
+    const { session } = await door.visit(finishSignUp, { secret: secretIn((await mailTo(email))?.text, 'finish') });
+    expect((await door.signedIn(session)).caller).toMatchObject({ organisation: { name: 'Shop' }, role: 'member' });
+  });
+
+  test('is listed until it is followed, withdrawn, or a week old; inviting anew ends the earlier link', async () => {
+    const { id, email, secret } = await invite();
+    const again = await bench.call(inviteMember, house.owner, { email, role: 'admin' });
+    expect(await codeOfRefusal(door.visit(showInvitation, { secret }))).toBe('link_invalid');
+    const { items } = await bench.call(listInvitations, house.owner);
+    expect(items.filter((one) => one.email === email)).toMatchObject([{ id: again.id, role: 'admin', inviter: house.owner.email }]);
+    expect(await bench.refusal(withdrawInvitation, house.owner, { invitation_id: id })).toBe('invitation_not_found');
+    const foreign = await createHouse(bench.sql);
+    expect(await bench.refusal(withdrawInvitation, foreign.owner, { invitation_id: again.id })).toBe('invitation_not_found');
+    await bench.call(withdrawInvitation, house.owner, { invitation_id: again.id });
+    const late = await invite();
+    const before = bench.now;
+    bench.now = before + 8 * 86_400_000;
+    expect(await codeOfRefusal(door.visit(showInvitation, { secret: late.secret }))).toBe('link_invalid');
+    bench.now = before;
+  });
+
+  test('is made by owners and admins, as far as the plan goes, and not for a member', async () => {
+    expect(await bench.refusal(inviteMember, house.member, { email: fresh(), role: 'member' })).toBe('role_insufficient');
+    expect(await bench.refusal(inviteMember, house.owner, { email: house.viewer.email, role: 'member' })).toBe('already_member');
+    expect(await bench.refusal(inviteMember, house.owner, { email: fresh(), role: 'boss' })).toBe('role_unknown');
+    const { session } = await newcomer();
+    const { caller } = await door.signedIn(session);
+    if (!caller) throw new Error('no organisation');
+    await bench.sql`update organisations set plan = 'free' where id = ${caller.organisation.id}`;
+    expect(await bench.refusal(inviteMember, caller, { email: fresh(), role: 'member' })).toBe('plan_limit_members');
+  });
+
+  test('joins nobody when the plan is full by then, also when two follow theirs at once', async () => {
+    const small = await createHouse(bench.sql, { plan: 'team', name: 'Small' });
+    const secrets: string[] = [];
+    for (let index = 0; index < 8; index += 1) {
+      const email = fresh();
+      await bench.call(inviteMember, small.owner, { email, role: 'viewer' });
+      secrets.push(secretIn((await mailTo(email))?.text, 'join'));
+    }
+    const people = await Promise.all(
+      secrets.map(async (_, index) => {
+        const email = `joiner-${index}-${newId()}@shop.example`;
+        await bench.call(createUser, house.owner, { email, password, role: 'viewer' });
+        return (await door.signedIn(await door.comeIn(email))).person;
+      }),
+    );
+    const codes = await Promise.all(
+      people.map((person, index) => codeOfRefusal(door.act(acceptInvitation, person, { secret: secrets[index] }))),
+    );
+    expect(codes.toSorted()).toEqual([...['plan_limit_members', 'plan_limit_members'], ...Array.from({ length: 6 }, () => 'taken')]);
+  });
+});

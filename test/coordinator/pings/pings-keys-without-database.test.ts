@@ -1,0 +1,53 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { openPingBook, type PingBook } from '../../../coordinator/pings/pings-key-book.ts';
+import { systemClock } from '../../../shared/base/clock.ts';
+import { type Bus, connectBus } from '../../../shared/bus/bus-nats.ts';
+import { createPingRecords } from '../../../shared/bus/bus-ping-records.ts';
+import { newPingToken, pingFingerprint } from '../../../shared/checks/heartbeat/checks-heartbeat-token.ts';
+import { eventually } from '../../support/support-eventually.ts';
+import { addHeartbeat } from '../../support/support-heartbeats.ts';
+import { createNetwork, type Network, testLog } from '../../support/support-network.ts';
+
+/** The keys that a coordinator knows, with a real bus, and a real database that says nothing for a while. */
+
+let network: Network;
+let bus: Bus;
+let book: PingBook;
+beforeAll(async () => {
+  network = await createNetwork();
+  const log = testLog();
+  const { url, coordinatorCredentials: credentials } = network.account;
+  bus = await connectBus({ url, credentials, name: 'test of the book', log });
+  book = await openPingBook({ sql: network.sql, bus, records: createPingRecords(bus), clock: systemClock, log, lookAgainMs: 1_000 });
+});
+afterAll(async () => {
+  await book?.close();
+  await bus?.close();
+  await network?.close();
+});
+
+const madeUp = (): string => pingFingerprint(newPingToken());
+
+describe('a heartbeat key', () => {
+  test('that nobody knows is unknown also while the database says nothing, and those that are known stay so', async () => {
+    const known = await addHeartbeat(network, {}, 3_600);
+    await eventually(async () => (await book.findKey(known.key)) !== undefined);
+    const silence = Promise.withResolvers<void>();
+    const begun = Promise.withResolvers<void>();
+    const holding = network.sql.begin(async (tx) => {
+      await tx`set local idle_in_transaction_session_timeout = 0`;
+      await tx`lock table beat_tokens in access exclusive mode`;
+      begun.resolve();
+      await silence.promise;
+    });
+    await begun.promise;
+    const flood = await Promise.all(Array.from({ length: 500 }, () => book.findKey(madeUp())));
+    expect(new Set(flood)).toEqual(new Set([undefined]));
+    expect(await book.findKey(madeUp())).toBeUndefined();
+    expect(await book.findKey(known.key)).toMatchObject({ monitor: known.monitor });
+    silence.resolve();
+    await holding;
+    const later = await addHeartbeat(network, {}, 3_600);
+    expect(await eventually(() => book.findKey(later.key))).toMatchObject({ monitor: later.monitor });
+  });
+});

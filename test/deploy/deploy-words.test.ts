@@ -1,0 +1,51 @@
+import { execFile } from 'node:child_process';
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, expect, test } from 'vitest';
+
+const home = mkdtempSync(join(tmpdir(), 'antipode-words-'));
+afterAll(() => rmSync(home, { recursive: true, force: true }));
+
+type Said = { readonly code: number | null; readonly out: string; readonly err: string };
+
+/** A program of the house without any service, and no environment but this. `code` is null when it had to be killed. */
+const runIn = (more: Readonly<Record<string, string>>, program: string, ...given: string[]): Promise<Said> =>
+  new Promise((resolve) => {
+    const env = { PATH: process.env.PATH, HOME: home, ANTIPODE_HOME: join(home, 'none'), ...more };
+    const options = { env, timeout: 30_000, killSignal: 'SIGKILL' } as const;
+    execFile(process.execPath, [join(import.meta.dirname, '../..', program), ...given], options, (error, out, err) =>
+      resolve({ code: error === null ? 0 : typeof error.code === 'number' ? error.code : null, out, err }),
+    );
+  });
+const run = (program: string, ...given: string[]): Promise<Said> => runIn({}, program, ...given);
+
+test.each([
+  ['deploy/local/local-operator.ts', ['--help'], 0, 'probe rotate', ''],
+  ['deploy/local/local-operator.ts', ['token', 'create', '--help'], 0, '--scope', ''],
+  ['deploy/local/local-operator.ts', ['probe', 'lst'], 2, '', 'Did you mean probe list?'],
+  ['deploy/local/local-operator.ts', ['probe', 'list'], 1, '', 'nothing runs on'],
+  ['deploy/local/local-start.ts', ['--help'], 0, 'npm start takes nothing', ''],
+  ['deploy/local/local-start.ts', ['--port=1'], 2, '', '"--port=1" is not understood'],
+  ['coordinator/main.ts', ['--version'], 0, 'api      1.', ''],
+  ['coordinator/main.ts', ['--help'], 0, 'serves, as its variables say', ''],
+  ['deploy/local/local-antipode-mcp.ts', ['--help'], 0, 'ANTIPODE_URL', ''],
+  ['deploy/local/local-antipode-mcp.ts', ['--version'], 0, 'antipode-mcp 0.', ''],
+  ['deploy/local/local-antipode-mcp.ts', ['--token'], 2, '', '"--token" is not understood'],
+  ['coordinator/main.ts', ['oprator', 'probe', 'list'], 2, '', '"oprator" is not understood'],
+])('%s %j needs no service to be answered', async (program, given, code, out, err) => {
+  const said = await run(program, ...given);
+  expect(said).toEqual({ code, out: expect.stringContaining(out), err: expect.stringContaining(err) });
+  if (code !== 0) expect(said.out).toBe('');
+});
+
+// Where Linux shows its processes nobody can make a folder, root included, and is told that there is none above it.
+test.runIf(existsSync('/proc/self')).each([
+  ['ANTIPODE_HOME', '/proc/none'],
+  ['ANTIPODE_HOME', '/proc/none/below'],
+  ['ANTIPODE_HOME', '/proc'],
+  ['ANTIPODE_CACHE', '/proc/none'],
+])('a start with %s=%s is refused at once, and says what to change', async (variable, folder) => {
+  const said = await runIn({ [variable]: folder }, 'deploy/local/local-start.ts');
+  expect(said).toEqual({ code: 1, out: '', err: `cannot write to ${folder}: choose another folder with ${variable}\n` });
+});

@@ -1,0 +1,52 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { createProbe } from '../../probe/app.ts';
+import { readConfig } from '../../probe/config.ts';
+import { readIfThere } from '../../probe/disk/disk.ts';
+import { newId } from '../../shared/base/ids.ts';
+import { createKey, keyFromSeed, mintUser, readJwt } from '../../shared/bus/bus-nkeys.ts';
+import { probeLimits, probePermissions } from '../../shared/bus/bus-probe-user.ts';
+import { eventually } from '../support/support-eventually.ts';
+import { createNetwork, type Network, testLog } from '../support/support-network.ts';
+
+let network: Network;
+let folder: string;
+const day = 86_400_000;
+
+beforeAll(async () => {
+  network = await createNetwork();
+  folder = await mkdtemp(join(tmpdir(), 'antipode-renewal-'));
+});
+afterAll(async () => {
+  await network?.close();
+  await rm(folder, { recursive: true, force: true });
+});
+
+test('a probe whose credentials have five days left gets new ones with its presence, is on the bus with them, and keeps them', async () => {
+  await network.startCoordinator();
+  const [probe, key, now] = [newId(), createKey('user'), Date.now()];
+  const keys = JSON.stringify([{ key: key.id, until: null }]);
+  await network.sql`insert into probes (id, name, continent, keys) values (${probe}, 'Old', 'Africa', ${keys}::text::jsonb)`;
+  const permissions = probePermissions(probe, 'Africa');
+  const account = keyFromSeed(network.account.accountSeed, 'account');
+  const user = { name: 'Old', user: key.id, account, permissions, limits: probeLimits, expiresAt: now + 5 * day };
+  const enrolled = {
+    ...{ probe, name: 'Old', continent: 'Africa', organisation: null, nats_url: network.account.url, nats_tls_first: false, nats_ca: null },
+    ...{ jwt: mintUser(user, now - 25 * day), base_url: '', anchors: [] },
+  };
+  const config = readConfig({ PROBE_IDENTITY: JSON.stringify({ v: 1, seed: key.seed, enrolled }), PROBE_DATA_DIR: folder });
+  const seen = async () => {
+    const [row] = await network.sql<{ last_seen_at: Date | null }[]>`select last_seen_at from probes where id = ${probe}`;
+    return row?.last_seen_at?.getTime() ?? 0;
+  };
+
+  const app = await createProbe(config, { log: testLog() });
+  const renewed = await eventually(() => readIfThere(join(folder, 'renewed.jwt')));
+  expect(readJwt(renewed).sub).toBe(key.id);
+  expect((readJwt(renewed).exp ?? 0) * 1_000).toBeGreaterThan(now + 29 * day);
+  const atRenewal = Date.now();
+  await eventually(async () => (await seen()) > atRenewal);
+  await app.close();
+});

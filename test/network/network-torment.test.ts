@@ -1,0 +1,21 @@
+import { expect, test } from 'vitest';
+import { hasBinaries } from '../support/support-services.ts';
+import { faultsOf } from './torment/torment-report.ts';
+import { runTorment } from './torment/torment-run.ts';
+
+/** A short run of `npm run torment`; the long ones are the operator's and the project's own. */
+
+test.runIf(hasBinaries())(
+  'whatever fails, what the probes saw is what the database holds, and nothing is told that was not',
+  async () => {
+    const told: string[] = [];
+    const report = await runTorment({ seed: 5, seconds: 15, restSeconds: 45, say: (line) => void told.push(line) });
+    // Until all of an open incident's dates are computed anew from what is handed over late, dates are looked at by the long runs alone.
+    const found = Object.entries(faultsOf({ ...report, dates: [] })).filter(([, list]) => list.length > 0);
+    expect(found, told.join('\n')).toEqual([]);
+    expect(report.balance.stored).toBeGreaterThan(100);
+    expect(report.pings.taken).toBeGreaterThan(20);
+    expect(Object.values(report.struck).reduce((sum, count) => sum + count)).toBeGreaterThan(0);
+  },
+  180_000,
+);

@@ -1,0 +1,32 @@
+/** For test files: what a spool gives, read as the bus and a reporter read it. */
+import type { Spool } from '../../../probe/spool/spool.ts';
+import type { Taken } from '../../../probe/spool/spool-texts-to-take.ts';
+import { newId } from '../../../shared/base/ids.ts';
+import { resultAt } from '../../../shared/bus/bus-batch.ts';
+import { readBatch } from '../../../shared/bus/bus-batch-form.ts';
+import { batchText } from '../../../shared/bus/bus-batch-text.ts';
+import type { Result } from '../../../shared/checks/checks-result.ts';
+
+/** What it gives, as whoever reads it on the bus takes it. */
+export const told = (taken: Taken | undefined): readonly Result[] => {
+  const head = { probe: newId(), generation: newId(), partition: 0, after: null };
+  const batch = readBatch(JSON.parse(batchText(2, head, taken?.texts ?? [])));
+  return batch?.monitors.map((_, place) => resultAt(batch, place)) ?? [];
+};
+
+/** All that waits in a partition, taken as a reporter takes it. */
+export const drain = async (spool: Spool, partition: number): Promise<{ seqs: number[]; ats: number[]; afters: (number | null)[] }> => {
+  const seqs: number[] = [];
+  const ats: number[] = [];
+  const afters: (number | null)[] = [];
+  for (let seq = 0; ; ) {
+    const taken = await spool.take(partition, seq);
+    if (!taken) return { seqs, ats, afters };
+    afters.push(taken.after);
+    for (const { seq, at } of told(taken)) {
+      seqs.push(seq);
+      ats.push(at);
+    }
+    seq = taken.last;
+  }
+};

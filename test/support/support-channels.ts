@@ -1,0 +1,15 @@
+/** For test files: the kinds of channels and their sender, as the server has them; they reach this machine. */
+
+import { createSecretsAtRest } from '../../coordinator/access/access-secrets-at-rest.ts';
+import { createTelling } from '../../coordinator/coordinator-telling.ts';
+import type { ChannelsPart } from '../../coordinator/operations/channels/operation-channel-needs.ts';
+import type { Sql } from '../../coordinator/store/store-database.ts';
+import { type Clock, systemClock } from '../../shared/base/clock.ts';
+import { createLog } from '../../shared/base/log.ts';
+
+export const testChannels = (sql: Sql, secretKey: string, clock: Clock = systemClock): ChannelsPart =>
+  createTelling({
+    ...{ sql, clock, log: createLog({ name: 'telling', level: 'silent' }), secrets: createSecretsAtRest(secretKey) },
+    config: { SECRET_KEY: secretKey, ALERT_ALLOW_CIDRS: ['127.0.0.0/8', '::1'] },
+    baseUrl: () => 'https://antipode.test',
+  }).channels;

@@ -1,0 +1,74 @@
+/** For test files: the people who stand in every test of access. */
+import { randomBytes } from 'node:crypto';
+import type { Caller } from '../../coordinator/access/access-caller.ts';
+import { createTokens } from '../../coordinator/access/access-tokens.ts';
+import type { Role, Scope } from '../../coordinator/domain/organisation.ts';
+import type { PlanName } from '../../coordinator/domain/plan-limits.ts';
+import type { Sql } from '../../coordinator/store/store-database.ts';
+import { insertOrganisation } from '../../coordinator/store/store-organisations.ts';
+import { insertToken } from '../../coordinator/store/store-tokens.ts';
+import { insertMember, insertUser } from '../../coordinator/store/store-users.ts';
+import { systemClock } from '../../shared/base/clock.ts';
+import { newId } from '../../shared/base/ids.ts';
+import { createLog } from '../../shared/base/log.ts';
+
+export const testSecretKey = 'a secret key for tests, longer than thirty-two characters';
+
+export type Person = {
+  readonly email: string;
+  readonly user: string;
+  readonly organisation: string;
+  readonly role: Role;
+  /** As the gate is called by a read-write token of this person. */
+  readonly caller: Caller;
+  /** API tokens of this person, as text. */
+  readonly read: string;
+  readonly readWrite: string;
+};
+
+/** One of each role; none of their passwords is known to anyone, because hashing them would only cost time here. */
+export type House = { readonly organisation: string; readonly name: string } & { readonly [role in Role]: Person };
+
+type Options = { readonly plan?: PlanName; readonly time_zone?: string; readonly name?: string };
+
+const tokenOf = async (sql: Sql, person: { organisation: string; user: string }, scope: Scope): Promise<{ id: string; token: string }> => {
+  const tokens = createTokens({ sql, secretKey: testSecretKey, clock: systemClock, log: createLog({ name: 'people', level: 'silent' }) });
+  const { token, fingerprint, shown } = await tokens.mint();
+  const id = newId();
+  await insertToken(sql, {
+    id,
+    ...person,
+    name: `${scope} of a test`,
+    scope,
+    fingerprint,
+    shown,
+    created_at: new Date(),
+    expires_at: null,
+  });
+  return { id, token };
+};
+
+const person = async (sql: Sql, organisation: Caller['organisation'], role: Role): Promise<Person> => {
+  const user = newId();
+  const email = `${role}-${randomBytes(6).toString('hex')}@example.org`;
+  await insertUser(sql, { id: user, email, password_hash: 'none' });
+  await insertMember(sql, organisation.id, user, role);
+  const of = { organisation: organisation.id, user };
+  const [read, readWrite] = [await tokenOf(sql, of, 'read'), await tokenOf(sql, of, 'read_write')];
+  const token = { id: readWrite.id, name: 'read_write of a test' };
+  const caller: Caller = { is: 'token', organisation, user, role, scope: 'read_write', token };
+  return { email, user, organisation: organisation.id, role, caller, read: read.token, readWrite: readWrite.token };
+};
+
+/** An organisation with an owner, an admin, a member and a viewer. */
+export const createHouse = async (sql: Sql, options: Options = {}): Promise<House> => {
+  const { plan = 'self_hosted', time_zone = 'UTC', name = `House ${randomBytes(4).toString('hex')}` } = options;
+  const organisation = { id: newId(), name, plan, time_zone };
+  await insertOrganisation(sql, organisation);
+  const of = (role: Role): Promise<Person> => person(sql, { ...organisation, ends_at: null }, role);
+  const [owner, admin, member, viewer] = [await of('owner'), await of('admin'), await of('member'), await of('viewer')];
+  return { organisation: organisation.id, name, owner, admin, member, viewer };
+};
+
+/** The same person with a token that may only read. */
+export const reading = ({ caller }: Person): Caller => ({ ...caller, scope: 'read' });
