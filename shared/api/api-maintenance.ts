@@ -5,7 +5,10 @@ import { nullableString, page, pageQuery } from './api-pagination.ts';
 
 /** A form that every clock can be written in. Others are taken as well, as ever: seconds since 1970, say. */
 const written = {
-  pattern: '^[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:[.][0-9]{1,9})?)?(?:Z|[+-][0-9]{2}:?[0-9]{2})?$',
+  pattern: [
+    '^[0-9]{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12][0-9]|3[01])[T ](?:[01][0-9]|2[0-3]):[0-5][0-9](?::[0-5][0-9](?:[.][0-9]{1,9})?)?',
+    '(?:Z|[+-](?:[01][0-9]|2[0-3]):?[0-5][0-9])?$',
+  ].join(''),
 };
 
 const local = { ...written, description: 'As 2026-11-24T02:00 a local time of the organisation; with Z or an offset an instant.' };

@@ -42,16 +42,18 @@ const refuse = (what: string): Refusal => new Refusal('hours_invalid', `hours: $
 
 const clock = /^([01]\d|2[0-3]):[0-5]\d$/;
 
-/** @throws Refusal `hours_invalid`, or `time_zone_invalid`. */
+/** Null without spans: at any hour. A zone is judged all the same. @throws Refusal `hours_invalid`, or `time_zone_invalid`. */
 export const hoursFrom = (
   given: {
     readonly zone: string | null;
     readonly spans: readonly { readonly days: readonly number[]; readonly from: string; readonly to: string }[];
   },
-  zone: string,
-): Hours => {
+  organisationZone: string,
+): Hours | null => {
   const { spans } = given;
-  if (spans.length === 0 || spans.length > 21) throw refuse('give 1 to 21 spans, each with days, from and to; null means at any hour.');
+  const zone = timeZoneFrom(given.zone ?? organisationZone);
+  if (spans.length === 0) return null;
+  if (spans.length > 21) throw refuse('give at most 21 spans, each with days, from and to; without spans it is told at any hour.');
   for (const { days, from, to } of spans) {
     if (days.length === 0 || days.some((day) => !Number.isInteger(day) || day < 1 || day > 7))
       throw refuse('days are numbers from 1 (Monday) to 7 (Sunday), at least one.');
@@ -59,7 +61,7 @@ export const hoursFrom = (
     if (from === to) throw refuse('from and to are the same; for the whole day give 00:00 and 24:00.');
   }
   return {
-    zone: timeZoneFrom(given.zone ?? zone),
+    zone,
     spans: spans.map(({ days, from, to }) => ({ days: [...new Set(days)].toSorted((a, b) => a - b), from, to })),
   };
 };

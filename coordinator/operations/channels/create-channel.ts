@@ -56,7 +56,7 @@ export const createChannel = async (context: InOrganisation, input: InputOf<type
     host: channels.host(input.kind, config),
     ...{ enabled: input.enabled, covers: input.covers, monitors: input.monitors, groups: input.groups, delay_s: delayFrom(input.delay_s) },
     reminder_s: reminderFrom(input.reminder_s ?? 0),
-    hours: input.hours === null || input.hours.spans.length === 0 ? null : hoursFrom(input.hours, organisation.time_zone),
+    hours: input.hours === null ? null : hoursFrom(input.hours, organisation.time_zone),
   });
   if (!isKnown) await askByMail(context, id, address);
   note({ after: { id, kind: input.kind, config: channels.shown(input.kind, config) } });

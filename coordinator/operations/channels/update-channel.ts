@@ -49,7 +49,7 @@ export const updateChannel = async (context: InOrganisation, input: InputOf<type
         delay_s: delayFrom(input.delay_s ?? before.delay_s),
       },
       reminder_s: reminderFrom(input.reminder_s ?? before.reminder_s ?? 0),
-      hours: input.hours === null ? before.hours : input.hours.spans.length === 0 ? null : hoursFrom(input.hours, organisation.time_zone),
+      hours: input.hours === null ? before.hours : hoursFrom(input.hours, organisation.time_zone),
       verified_at: isMoved ? (mustAsk ? null : new Date(now)) : before.verified_at,
     },
     new Date(now),

@@ -18,8 +18,11 @@ describe('rule 36: the hours of a channel', () => {
     expect(withinHours(hours, at(now))).toBe(at(expected));
   });
 
-  test('rule 36: what says no hours is refused in words', () => {
-    expect(() => hoursFrom({ zone: null, spans: [] }, 'UTC')).toThrow('give 1 to 21 spans');
+  test('rule 36: what says no hours is refused in words; without spans it is any hour, and a zone is judged all the same', () => {
+    const span = { days: [1], from: '09:00', to: '17:00' };
+    expect(hoursFrom({ zone: null, spans: [] }, 'UTC')).toBe(null);
+    expect(() => hoursFrom({ zone: 'Mars', spans: [] }, 'UTC')).toThrow('Mars');
+    expect(() => hoursFrom({ zone: null, spans: Array.from({ length: 22 }, () => span) }, 'UTC')).toThrow('give at most 21 spans');
     expect(() => hoursFrom({ zone: null, spans: [{ days: [8], from: '09:00', to: '17:00' }] }, 'UTC')).toThrow('1 (Monday) to 7 (Sunday)');
     expect(() => hoursFrom({ zone: null, spans: [{ days: [1], from: '9', to: '17:00' }] }, 'UTC')).toThrow('09:00');
     expect(() => hoursFrom({ zone: 'Mars', spans: [{ days: [1], from: '09:00', to: '17:00' }] }, 'UTC')).toThrow('Mars');

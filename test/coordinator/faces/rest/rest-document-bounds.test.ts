@@ -3,6 +3,8 @@ import { z } from 'zod';
 import { channelKinds } from '../../../../coordinator/alerts/channel-kinds.ts';
 import { apiDocument } from '../../../../coordinator/faces/rest/rest-openapi.ts';
 import { configKeys, kinds } from '../../../../shared/api/api-config-keys.ts';
+import { moment } from '../../../../shared/api/api-fields.ts';
+import { createMaintenanceWindow } from '../../../../shared/api/api-maintenance.ts';
 import { isRecord } from '../../../../shared/base/json-record.ts';
 
 /** Whoever sends something learns from the document alone how long, how large and how many it may be. */
@@ -194,6 +196,16 @@ test('every pattern is written with what all languages read: no octal zero, no \
   look(document);
   expect(patterns.size).toBeGreaterThan(30);
   expect([...patterns].filter((pattern) => /\\[0uUpPkbB]|["`]|\(\?(?!:)/.test(pattern))).toEqual([]);
+});
+
+test('of a time the document lets pass what is read as one, but for days that a month does not have', () => {
+  const { pattern } = createMaintenanceWindow.body?.shape.starts_at?.schema ?? {};
+  const said = new RegExp(String(pattern), 'u');
+  const taken = ['2026-11-24T02:00', '2026-11-24 02:00:30Z', '2026-11-24T23:59:59.999999999+23:59', '2026-11-24T02:00-0330'];
+  const refused = ['2026-00-01T00:00', '2026-13-01T00:00', '2026-01-00T00:00', '2026-01-32T00:00', '2026-01-01T24:00', '2026-01-01T00:60'];
+  const refusedToo = ['2026-01-01T00:00:60', '2026-01-01T00:00:00.', '2026-01-01T00:00+24:00', '2026-01-01T00:00+00:60'];
+  for (const text of [...taken, ...refused, ...refusedToo])
+    expect([text, said.test(text), moment().parse(text, []).ok]).toEqual([text, taken.includes(text), taken.includes(text)]);
 });
 
 test('nothing in the document has an empty description, whatever it is', () => {
