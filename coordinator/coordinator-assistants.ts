@@ -1,7 +1,7 @@
 import type { Clock } from '../shared/base/clock.ts';
 import type { AccountSecrets } from './access/access-account-secrets.ts';
+import { createAssistantKey } from './access/access-assistant-connections.ts';
 import { createAttempts } from './access/access-attempts.ts';
-import { createAssistantKey } from './access/access-connections.ts';
 import type { MasterKeys } from './access/access-master-keys.ts';
 import { createAssistantSecrets, createOauthRecords } from './access/access-oauth-records.ts';
 import type { OauthParts } from './faces/oauth/oauth-routes.ts';

@@ -3,7 +3,7 @@ import type { Log } from '../shared/base/log.ts';
 import { keyFromSeed } from '../shared/bus/bus-nkeys.ts';
 import { partitionOf } from '../shared/bus/bus-subjects.ts';
 import { type AccountSecrets, createAccountSecrets } from './access/access-account-secrets.ts';
-import { type Connections, createConnections } from './access/access-connections.ts';
+import { type Connections, createConnections } from './access/access-assistant-connections.ts';
 import { createSecretsAtRest, type SecretsAtRest } from './access/access-secrets-at-rest.ts';
 import { createSessions, type Sessions } from './access/access-sessions.ts';
 import { createTokens, type Tokens } from './access/access-tokens.ts';

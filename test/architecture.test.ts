@@ -45,7 +45,7 @@ const walls: Readonly<Record<string, readonly string[]>> = {
   'coordinator/faces': [...faceGround, 'coordinator/publishing/publishing-own-record.ts'],
   // Its page shows each operation as a command as well, and the numbers of each plan; its document what each kind of channel takes.
   'coordinator/faces/rest': [
-    ...['coordinator/domain/plan-limits.ts', 'coordinator/alerts/channel-kinds.ts', 'coordinator/alerts/kinds/channel-kind.ts'],
+    ...['coordinator/domain/plan-limits.ts', 'coordinator/alerts/alert-channel-kinds.ts', 'coordinator/alerts/kinds/channel-kind.ts'],
     ...['shared/client/client-command-table.ts', 'shared/client/client-help.ts', ...faceGround],
   ],
   // Strangers see nothing of the account's pages: no operation, no session; only how HTML is made, and what reads a cookie and an origin.

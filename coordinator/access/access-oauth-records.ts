@@ -2,7 +2,7 @@ import { createECDH, createHmac } from 'node:crypto';
 import type { Clock } from '../../shared/base/clock.ts';
 import type { Sql } from '../store/store-database.ts';
 import { consumeRecord, deleteRecord, endConnection, readRecord, writeRecord } from '../store/store-oauth-records.ts';
-import { recordFingerprint } from './access-connections.ts';
+import { recordFingerprint } from './access-assistant-connections.ts';
 
 type Payload = Readonly<Record<string, unknown>>;
 

@@ -6,7 +6,7 @@ import type { MintedToken } from '../access/access-tokens.ts';
 import type { PlanName } from '../domain/plan-limits.ts';
 import type { TextRecords } from '../outgoing/outgoing-dns-text-records.ts';
 import type { Queryable, Sql } from '../store/store-database.ts';
-import type { ShownMonitors } from '../store/store-shown-monitors.ts';
+import type { ShownMonitors } from '../store/store-remembered-monitors.ts';
 import type { ChannelsPart } from './channels/operation-channel-needs.ts';
 import type { Cursors } from './operation-cursors.ts';
 import type { ProbesPart } from './probes/operation-probe-needs.ts';

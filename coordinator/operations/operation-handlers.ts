@@ -76,7 +76,7 @@ import { inviteProbe, listProbeInvitations, revokeProbeInvitation } from './prob
 import { listCheckers } from './probes/list-checkers.ts';
 import { search } from './search/search-everything.ts';
 import { createToken } from './tokens/create-token.ts';
-import { disconnectAssistant, getConnection, listConnections } from './tokens/list-connections.ts';
+import { disconnectAssistant, getConnection, listConnections } from './tokens/list-assistant-connections.ts';
 import { getToken, listTokens } from './tokens/list-tokens.ts';
 import { revokeToken } from './tokens/revoke-token.ts';
 import { hearTrial } from './trials/hear-trial.ts';

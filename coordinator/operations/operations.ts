@@ -6,7 +6,7 @@ import type { SecretsAtRest } from '../access/access-secrets-at-rest.ts';
 import type { MintedToken } from '../access/access-tokens.ts';
 import { noTextRecords, type TextRecords } from '../outgoing/outgoing-dns-text-records.ts';
 import type { Sql } from '../store/store-database.ts';
-import { createShownMonitors } from '../store/store-shown-monitors.ts';
+import { createShownMonitors } from '../store/store-remembered-monitors.ts';
 import type { ChannelsPart } from './channels/operation-channel-needs.ts';
 import type { Door } from './operation-context.ts';
 import { createCursors } from './operation-cursors.ts';

@@ -2,7 +2,7 @@
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import Fastify from 'fastify';
 import { afterAll, beforeAll } from 'vitest';
-import { createConnections } from '../../coordinator/access/access-connections.ts';
+import { createConnections } from '../../coordinator/access/access-assistant-connections.ts';
 import { createRateLimiter } from '../../coordinator/access/access-rate-limit.ts';
 import type { Scope } from '../../coordinator/domain/organisation.ts';
 import { type AssistantParts, assistantRoutes } from '../../coordinator/faces/assistant/assistant-routes.ts';

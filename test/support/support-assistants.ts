@@ -1,8 +1,8 @@
 /** For test files: an assistant that is connected already, without the signing-in that leads to it. */
 import { randomBytes } from 'node:crypto';
-import { createAssistantKey, recordFingerprint, resourceOf } from '../../coordinator/access/access-connections.ts';
+import { createAssistantKey, recordFingerprint, resourceOf } from '../../coordinator/access/access-assistant-connections.ts';
 import type { Scope } from '../../coordinator/domain/organisation.ts';
-import { insertConnection } from '../../coordinator/store/store-connections.ts';
+import { insertConnection } from '../../coordinator/store/store-assistant-connections.ts';
 import type { Sql } from '../../coordinator/store/store-database.ts';
 import { newId } from '../../shared/base/ids.ts';
 import { type Person, testSecretKey } from './support-people.ts';

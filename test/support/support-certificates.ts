@@ -1,7 +1,7 @@
 import { createPublicKey, generateKeyPairSync, type KeyObject, randomBytes, sign } from 'node:crypto';
 import { isIPv4, isIPv6 } from 'node:net';
 import ip from 'ipaddr.js';
-import { bits, integer, octets, oid, sequence, set, tagged, text, time, yes } from './support-der.ts';
+import { bits, integer, octets, oid, sequence, set, tagged, text, time, yes } from './support-der-encoding.ts';
 
 /** A certificate with its key, made for a test; `chain` is what a server shows, the leaf first. */
 export type Minted = {

@@ -16,7 +16,7 @@ import { findPostgresPackage } from '../../deploy/local/local-postgres-binaries.
 import { findProcess } from '../../deploy/local/local-processes.ts';
 import type { Continent } from '../../shared/base/continents.ts';
 import { type BusIdentity, createBusIdentity } from '../../shared/bus/bus-identity.ts';
-import { needsEngine, type Way, wayToServices } from './support-services-way.ts';
+import { needsEngine, type Way, wayToServices } from './support-choice-of-services.ts';
 
 /** What a test file needs to know; plain data, so that it crosses into vitest's workers. */
 export type Services = {

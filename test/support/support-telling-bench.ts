@@ -1,9 +1,10 @@
 /** For test files: the parts that tell people, on a database of their own, with a clock that is moved by hand and a receiver that answers as it is told. */
+
+import { kindOf } from '../../coordinator/alerts/alert-channel-kinds.ts';
 import { createComposer } from '../../coordinator/alerts/alert-composer.ts';
 import { createCourier } from '../../coordinator/alerts/alert-courier.ts';
 import { createPlanner } from '../../coordinator/alerts/alert-planner.ts';
 import { createRescue } from '../../coordinator/alerts/alert-rescue.ts';
-import { kindOf } from '../../coordinator/alerts/channel-kinds.ts';
 import type { Answer, Outgoing } from '../../coordinator/alerts/kinds/channel-kind.ts';
 import type { Sql } from '../../coordinator/store/store-database.ts';
 import { newId } from '../../shared/base/ids.ts';

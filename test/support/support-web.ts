@@ -4,7 +4,7 @@ import { randomBytes } from 'node:crypto';
 import { request } from 'node:http';
 import Fastify from 'fastify';
 import { type AccountSecrets, createAccountSecrets } from '../../coordinator/access/access-account-secrets.ts';
-import { type Connections, createConnections } from '../../coordinator/access/access-connections.ts';
+import { type Connections, createConnections } from '../../coordinator/access/access-assistant-connections.ts';
 import { createRateLimiter } from '../../coordinator/access/access-rate-limit.ts';
 import { createSecretsAtRest } from '../../coordinator/access/access-secrets-at-rest.ts';
 import { sessionCookie } from '../../coordinator/access/access-session-cookie.ts';

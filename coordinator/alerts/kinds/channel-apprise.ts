@@ -1,7 +1,7 @@
-import { base, jsonPost, secretField, textField, urlField, value } from './channel-fields.ts';
-import { judgeHttp } from './channel-judging.ts';
+import { judgeHttp } from './channel-answers-judged.ts';
+import { base, jsonPost, secretField, textField, urlField, value } from './channel-common-fields.ts';
+import { cut, links, plainBody, subject, toneOf } from './channel-common-words.ts';
 import type { ChannelKind } from './channel-kind.ts';
-import { cut, links, plainBody, subject, toneOf } from './channel-words.ts';
 
 const types = { bad: 'failure', warning: 'warning', good: 'success', neutral: 'info' } as const;
 

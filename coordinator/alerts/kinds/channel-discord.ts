@@ -1,8 +1,8 @@
-import { jsonPost, secretUrlField, value } from './channel-fields.ts';
-import { judgeHttp, member } from './channel-judging.ts';
+import { judgeHttp, member } from './channel-answers-judged.ts';
+import { jsonPost, secretUrlField, value } from './channel-common-fields.ts';
+import { colours, facts, fitting, links, listed, others, title, toneOf } from './channel-common-words.ts';
 import type { ChannelKind } from './channel-kind.ts';
 import { cutFor, markdown } from './channel-markup.ts';
-import { colours, facts, fitting, links, listed, others, title, toneOf } from './channel-words.ts';
 
 export const discord: ChannelKind = {
   id: 'discord',

@@ -1,9 +1,9 @@
 import type { Told } from '../alert-told.ts';
-import { value } from './channel-fields.ts';
-import { judgeFailure, later, taken } from './channel-judging.ts';
+import { judgeFailure, later, taken } from './channel-answers-judged.ts';
+import { value } from './channel-common-fields.ts';
+import { clean, cut, facts, fitting, type Link, links, listed, others, subject, title, toneOf } from './channel-common-words.ts';
 import type { ChannelKind } from './channel-kind.ts';
 import { html } from './channel-markup.ts';
-import { clean, cut, facts, fitting, type Link, links, listed, others, subject, title, toneOf } from './channel-words.ts';
 
 /** More than a mailbox shows without a click, and far less than any refuses. */
 const mostLetters = 60_000;

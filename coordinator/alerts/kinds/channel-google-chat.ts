@@ -1,8 +1,8 @@
-import { jsonPost, secretUrlField, value } from './channel-fields.ts';
-import { judgeHttp, member } from './channel-judging.ts';
+import { judgeHttp, member } from './channel-answers-judged.ts';
+import { jsonPost, secretUrlField, value } from './channel-common-fields.ts';
+import { bytes, clean, colours, facts, fitting, links, listed, others, subject, title, toneOf } from './channel-common-words.ts';
 import type { ChannelKind } from './channel-kind.ts';
 import { cutFor, googleCard, googleText } from './channel-markup.ts';
-import { bytes, clean, colours, facts, fitting, links, listed, others, subject, title, toneOf } from './channel-words.ts';
 
 export const googleChat: ChannelKind = {
   id: 'google_chat',

@@ -1,7 +1,7 @@
-import { base, jsonPost, secretField, urlField, value } from './channel-fields.ts';
-import { judgeHttp, member } from './channel-judging.ts';
+import { judgeHttp, member } from './channel-answers-judged.ts';
+import { base, jsonPost, secretField, urlField, value } from './channel-common-fields.ts';
+import { cut, isUrgent, links, plainBody, subject } from './channel-common-words.ts';
 import type { ChannelKind } from './channel-kind.ts';
-import { cut, isUrgent, links, plainBody, subject } from './channel-words.ts';
 
 export const gotify: ChannelKind = {
   id: 'gotify',

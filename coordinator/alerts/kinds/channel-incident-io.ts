@@ -1,8 +1,8 @@
-import { jsonPost, secretField, urlField, value } from './channel-fields.ts';
-import { judgeHttp, member } from './channel-judging.ts';
+import { judgeHttp, member } from './channel-answers-judged.ts';
+import { jsonPost, secretField, urlField, value } from './channel-common-fields.ts';
+import { clean, cut, facts, fitting, links, listed, others, subject } from './channel-common-words.ts';
 import type { ChannelKind } from './channel-kind.ts';
 import { cutFor, markdown } from './channel-markup.ts';
-import { clean, cut, facts, fitting, links, listed, others, subject } from './channel-words.ts';
 
 export const incidentIo: ChannelKind = {
   id: 'incident_io',

@@ -2,7 +2,7 @@ import type { Told } from '../alert-told.ts';
 
 /**
  * What a kind of channel is. Form, masking, docs and the operator's command follow from its row, so that a kind is one file and one line in
- * `channel-kinds.ts`. All of it is pure: a message from what is told, a verdict from what was answered.
+ * `alert-channel-kinds.ts`. All of it is pure: a message from what is told, a verdict from what was answered.
  */
 
 /** What somebody fills in. */

@@ -1,4 +1,4 @@
-import { cut } from './channel-words.ts';
+import { cut } from './channel-common-words.ts';
 
 /** Escapes for the media: whatever a name says, it formats nothing, links nowhere and calls nobody. */
 

@@ -1,8 +1,8 @@
-import { base, secretField, textField, urlField, value } from './channel-fields.ts';
-import { judgeHttp, member } from './channel-judging.ts';
+import { judgeHttp, member } from './channel-answers-judged.ts';
+import { base, secretField, textField, urlField, value } from './channel-common-fields.ts';
+import { bytes, cut, facts, fitting, links, listed, others, plainBody, title } from './channel-common-words.ts';
 import type { ChannelKind } from './channel-kind.ts';
 import { cutFor, html } from './channel-markup.ts';
-import { bytes, cut, facts, fitting, links, listed, others, plainBody, title } from './channel-words.ts';
 
 export const matrix: ChannelKind = {
   id: 'matrix',

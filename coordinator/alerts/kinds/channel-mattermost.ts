@@ -1,8 +1,8 @@
-import { jsonPost, secretUrlField, value } from './channel-fields.ts';
-import { judgeHttp } from './channel-judging.ts';
+import { judgeHttp } from './channel-answers-judged.ts';
+import { jsonPost, secretUrlField, value } from './channel-common-fields.ts';
+import { colours, facts, fitting, links, listed, others, subject, title, toneOf } from './channel-common-words.ts';
 import type { ChannelKind } from './channel-kind.ts';
 import { cutFor, markdown, unmentioned } from './channel-markup.ts';
-import { colours, facts, fitting, links, listed, others, subject, title, toneOf } from './channel-words.ts';
 
 export const mattermost: ChannelKind = {
   id: 'mattermost',

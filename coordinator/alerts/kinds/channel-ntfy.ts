@@ -1,7 +1,7 @@
-import { base, choiceField, jsonPost, secretField, textField, urlField, value } from './channel-fields.ts';
-import { judgeHttp, member } from './channel-judging.ts';
+import { judgeHttp, member } from './channel-answers-judged.ts';
+import { base, choiceField, jsonPost, secretField, textField, urlField, value } from './channel-common-fields.ts';
+import { bytes, cut, isUrgent, plainBody, subject, toneOf } from './channel-common-words.ts';
 import type { ChannelKind } from './channel-kind.ts';
-import { bytes, cut, isUrgent, plainBody, subject, toneOf } from './channel-words.ts';
 
 const tags = { bad: 'red_circle', warning: 'warning', good: 'white_check_mark', neutral: 'information_source' } as const;
 

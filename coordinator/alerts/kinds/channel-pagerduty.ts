@@ -1,8 +1,8 @@
 import type { Told } from '../alert-told.ts';
-import { choiceField, jsonPost, secretField, value } from './channel-fields.ts';
-import { judgeHttp, member } from './channel-judging.ts';
+import { judgeHttp, member } from './channel-answers-judged.ts';
+import { choiceField, jsonPost, secretField, value } from './channel-common-fields.ts';
+import { clean, cut, facts, links, outcome, subject } from './channel-common-words.ts';
 import type { ChannelKind } from './channel-kind.ts';
-import { clean, cut, facts, links, outcome, subject } from './channel-words.ts';
 
 const most = 50;
 

@@ -1,7 +1,7 @@
-import { choiceField, formPost, secretField, textField, value } from './channel-fields.ts';
-import { judgeHttp, member } from './channel-judging.ts';
+import { judgeHttp, member } from './channel-answers-judged.ts';
+import { choiceField, formPost, secretField, textField, value } from './channel-common-fields.ts';
+import { cut, isUrgent, plainBody, subject } from './channel-common-words.ts';
 import type { ChannelKind } from './channel-kind.ts';
-import { cut, isUrgent, plainBody, subject } from './channel-words.ts';
 
 /** Characters as Pushover counts them: code points. */
 const characters = (text: string): number => [...text].length;

@@ -1,8 +1,8 @@
-import { jsonPost, secretUrlField, value } from './channel-fields.ts';
-import { judgeHttp } from './channel-judging.ts';
+import { judgeHttp } from './channel-answers-judged.ts';
+import { jsonPost, secretUrlField, value } from './channel-common-fields.ts';
+import { colours, cut, facts, fitting, links, listed, others, subject, title, toneOf } from './channel-common-words.ts';
 import type { ChannelKind } from './channel-kind.ts';
 import { cutFor, slack as escaped } from './channel-markup.ts';
-import { colours, cut, facts, fitting, links, listed, others, subject, title, toneOf } from './channel-words.ts';
 
 /** Text of others stands in plain_text blocks, where nothing is read as format or mention; only our own links are mrkdwn. */
 const plain = (text: string, most: number) => ({ type: 'plain_text', text: cut(text, most), emoji: false });

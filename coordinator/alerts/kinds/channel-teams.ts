@@ -1,7 +1,7 @@
-import { choiceField, jsonPost, secretUrlField, value } from './channel-fields.ts';
-import { judgeHttp } from './channel-judging.ts';
+import { judgeHttp } from './channel-answers-judged.ts';
+import { choiceField, jsonPost, secretUrlField, value } from './channel-common-fields.ts';
+import { bytes, cut, facts, fitting, links, listed, others, subject, title, toneOf } from './channel-common-words.ts';
 import type { ChannelKind } from './channel-kind.ts';
-import { bytes, cut, facts, fitting, links, listed, others, subject, title, toneOf } from './channel-words.ts';
 
 /** Text of others stands in text runs, which know no markdown. */
 const run = (text: string, more: { readonly [name: string]: unknown } = {}) => ({ type: 'TextRun', text, ...more });

@@ -1,8 +1,8 @@
-import { jsonPost, secretField, textField, value } from './channel-fields.ts';
-import { judgeHttp, member } from './channel-judging.ts';
+import { judgeHttp, member } from './channel-answers-judged.ts';
+import { jsonPost, secretField, textField, value } from './channel-common-fields.ts';
+import { facts, fitting, links, listed, others, title, toneOf } from './channel-common-words.ts';
 import type { ChannelKind } from './channel-kind.ts';
 import { cutFor, telegram as escaped } from './channel-markup.ts';
-import { facts, fitting, links, listed, others, title, toneOf } from './channel-words.ts';
 
 const marks = { bad: '🔴', warning: '🟠', good: '🟢', neutral: '⚪' } as const;
 

@@ -1,7 +1,7 @@
-import { basic, formPost, secretField, textField, value } from './channel-fields.ts';
-import { judgeHttp, member } from './channel-judging.ts';
+import { judgeHttp, member } from './channel-answers-judged.ts';
+import { basic, formPost, secretField, textField, value } from './channel-common-fields.ts';
+import { clean, cut, subject } from './channel-common-words.ts';
 import type { ChannelKind } from './channel-kind.ts';
-import { clean, cut, subject } from './channel-words.ts';
 
 /** The letters that fit 160 to a message (GSM 03.38); those of the second line count twice. */
 const single =

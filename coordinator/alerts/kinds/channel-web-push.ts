@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
-import { value } from './channel-fields.ts';
-import { judgeHttp } from './channel-judging.ts';
+import { judgeHttp } from './channel-answers-judged.ts';
+import { value } from './channel-common-fields.ts';
+import { bytes, cut, isUrgent, plainBody, subject } from './channel-common-words.ts';
 import type { ChannelKind, Field } from './channel-kind.ts';
-import { bytes, cut, isUrgent, plainBody, subject } from './channel-words.ts';
 
 const given = (label: string, pattern: RegExp): Field => ({
   label,

@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto';
 import type { Told } from '../alert-told.ts';
-import { secretField, urlField, value } from './channel-fields.ts';
-import { judgeHttp } from './channel-judging.ts';
+import { judgeHttp } from './channel-answers-judged.ts';
+import { secretField, urlField, value } from './channel-common-fields.ts';
 import type { ChannelKind } from './channel-kind.ts';
 
 /** The words of events as webhooks have them: a noun, a point, what happened. */

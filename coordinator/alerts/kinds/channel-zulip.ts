@@ -1,8 +1,8 @@
-import { base, basic, formPost, secretField, textField, urlField, value } from './channel-fields.ts';
-import { judgeHttp, member } from './channel-judging.ts';
+import { judgeHttp, member } from './channel-answers-judged.ts';
+import { base, basic, formPost, secretField, textField, urlField, value } from './channel-common-fields.ts';
+import { clean, cut, facts, fitting, links, listed, others, title, toneOf } from './channel-common-words.ts';
 import type { ChannelKind } from './channel-kind.ts';
 import { cutFor, zulip as escaped } from './channel-markup.ts';
-import { clean, cut, facts, fitting, links, listed, others, title, toneOf } from './channel-words.ts';
 
 const marks = { bad: ':red_circle:', warning: ':orange_circle:', good: ':green_circle:', neutral: ':white_circle:' } as const;
 

@@ -6,7 +6,7 @@ import { hostedTools } from '../../../shared/assistants/tool-list-hosted.ts';
 import { readingTools } from '../../../shared/assistants/tool-list-reading.ts';
 import { isRecord, memberOf } from '../../../shared/base/json-record.ts';
 import { Refusal } from '../../../shared/base/refusal.ts';
-import type { AssistantCaller } from '../../access/access-connections.ts';
+import type { AssistantCaller } from '../../access/access-assistant-connections.ts';
 import { isAllowed } from '../../operations/operation-may.ts';
 import { answerOf } from '../rest/rest-errors.ts';
 import type { Asking, AssistantParts } from './assistant-given.ts';

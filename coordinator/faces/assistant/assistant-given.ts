@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import type { Operation, RawInput } from '../../../shared/api/api-operation.ts';
-import type { AssistantCaller } from '../../access/access-connections.ts';
+import type { AssistantCaller } from '../../access/access-assistant-connections.ts';
 import type { Count } from '../../access/access-rate-limit.ts';
 import type { Answered } from '../../operations/operations.ts';
 

@@ -1,6 +1,6 @@
 import type { Configuration, Provider } from 'oidc-provider';
 import { isRecord } from '../../../shared/base/json-record.ts';
-import { resourceOf } from '../../access/access-connections.ts';
+import { resourceOf } from '../../access/access-assistant-connections.ts';
 import type { createAssistantSecrets, OauthRecords } from '../../access/access-oauth-records.ts';
 import { adapterFor } from './oauth-adapter.ts';
 import { keepOfClient, redirectFault } from './oauth-clients.ts';

@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify';
-import { resourceOf } from '../../access/access-connections.ts';
+import { resourceOf } from '../../access/access-assistant-connections.ts';
 
 /** What an assistant may be granted; the second includes the first. */
 export const assistantScopes = ['read', 'write'] as const;

@@ -1,9 +1,9 @@
 import type { InputOf, OutputOf } from '../../../shared/api/api-operation.ts';
-import { connectAssistant as operation } from '../../../shared/api/inner/inner-connections.ts';
+import { connectAssistant as operation } from '../../../shared/api/inner/inner-assistant-connections.ts';
 import { newId } from '../../../shared/base/ids.ts';
 import { Refusal } from '../../../shared/base/refusal.ts';
 import { mayWrite, roleFrom, scopeFrom } from '../../domain/organisation.ts';
-import { insertConnection } from '../../store/store-connections.ts';
+import { insertConnection } from '../../store/store-assistant-connections.ts';
 import { membershipsOf } from '../../store/store-users.ts';
 import type { Answer, ByPerson } from '../operation-context.ts';
 import { refuseWhileEnding } from '../operation-may.ts';

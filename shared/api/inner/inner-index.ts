@@ -8,10 +8,10 @@ import {
   unsubscribe,
 } from './inner-alert-links.ts';
 import { explainAlerts, listMessages, listTold, listWouldBeTold, muteAlerts, showMessage, showMute, unmuteAlerts } from './inner-alerts.ts';
+import { connectAssistant, disconnectAssistant, getConnection, listConnections } from './inner-assistant-connections.ts';
 import { getAuditChoices, listAudit } from './inner-audit.ts';
 import { askMailbox, getChannelChoices, listChannelKinds, testChannel, tryChannel } from './inner-channels.ts';
 import { createSignInLink, enter, finishSignIn, signIn } from './inner-coming-in.ts';
-import { connectAssistant, disconnectAssistant, getConnection, listConnections } from './inner-connections.ts';
 import { changeMonitors, countOpenIncidents, listDashboard } from './inner-dashboard.ts';
 import { listMonitorFigures } from './inner-figures.ts';
 import { listGroupStandings, listMonitorsOutside, showGroup } from './inner-groups.ts';

@@ -6,7 +6,7 @@ import {
   shownChannelConfig,
   splitChannelConfig,
 } from '../../../coordinator/alerts/alert-channel-config.ts';
-import { channelKinds, kindOf } from '../../../coordinator/alerts/channel-kinds.ts';
+import { channelKinds, kindOf } from '../../../coordinator/alerts/alert-channel-kinds.ts';
 import type { ChannelKind } from '../../../coordinator/alerts/kinds/channel-kind.ts';
 import { configs } from '../../support/support-told-and-configs.ts';
 

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { channelKinds } from '../../../coordinator/alerts/channel-kinds.ts';
+import { channelKinds } from '../../../coordinator/alerts/alert-channel-kinds.ts';
 import type { Field } from '../../../coordinator/alerts/kinds/channel-kind.ts';
 import { projectFolder } from '../../../deploy/node/places.mjs';
 
@@ -23,7 +23,7 @@ const document = (): string =>
     'What stands in `kind` and `config` of `POST /api/v1/channels`, `antipode channels create` and `npm run operator -- channel create`. The pages ask for',
     'it in a form. What is secret is stored encrypted and shown as `***`.',
     '',
-    'Made from the rows of `channel-kinds.ts`; `npm test -- test/coordinator/alerts/alert-kinds-document.test.ts -u` writes it anew.',
+    'Made from the rows of `alert-channel-kinds.ts`; `npm test -- test/coordinator/alerts/alert-kinds-document.test.ts -u` writes it anew.',
     '',
     '| `kind` | | `config` |',
     '|---|---|---|',

@@ -1,8 +1,8 @@
 import { createECDH } from 'node:crypto';
 import { Webhook } from 'standardwebhooks';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { channelKinds, kindOf } from '../../../coordinator/alerts/alert-channel-kinds.ts';
 import { createSender, type Sender } from '../../../coordinator/alerts/alert-sender.ts';
-import { channelKinds, kindOf } from '../../../coordinator/alerts/channel-kinds.ts';
 import type { Verdict } from '../../../coordinator/alerts/kinds/channel-kind.ts';
 import { systemClock } from '../../../shared/base/clock.ts';
 import { type Behaviour, breaksOff, hangs, openReceiver, type Receiver, redirected, says } from '../../support/support-message-receiver.ts';

@@ -8,7 +8,7 @@ import { type Html, html, type Part, query, safeUrl } from '../web-html.ts';
 import { icon } from '../web-icons.ts';
 import { heading, linkButton, notice } from '../web-layout.ts';
 import { type MembersRequest, type Page, type PageAnswer, seeOther, show } from '../web-page.ts';
-import { connectedAssistants } from './page-connections.ts';
+import { connectedAssistants } from './page-assistant-connections.ts';
 
 const { listTokens, getToken, createToken, revokeToken } = innerOperations;
 

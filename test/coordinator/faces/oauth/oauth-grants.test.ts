@@ -1,7 +1,7 @@
 import Fastify from 'fastify';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { createAccountSecrets } from '../../../../coordinator/access/access-account-secrets.ts';
-import { createAssistantKey } from '../../../../coordinator/access/access-connections.ts';
+import { createAssistantKey } from '../../../../coordinator/access/access-assistant-connections.ts';
 import { createAssistantSecrets } from '../../../../coordinator/access/access-oauth-records.ts';
 import { createAssistants } from '../../../../coordinator/coordinator-assistants.ts';
 import { oauthRoutes } from '../../../../coordinator/faces/oauth/oauth-routes.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { z } from 'zod';
-import { channelKinds } from '../../../../coordinator/alerts/channel-kinds.ts';
+import { channelKinds } from '../../../../coordinator/alerts/alert-channel-kinds.ts';
 import { apiDocument } from '../../../../coordinator/faces/rest/rest-openapi.ts';
 import { configKeys, kinds } from '../../../../shared/api/api-config-keys.ts';
 import { moment } from '../../../../shared/api/api-fields.ts';

@@ -4,10 +4,10 @@ import fc from 'fast-check';
 import { type DefaultTreeAdapterTypes, parseFragment } from 'parse5';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
+import { channelKinds, kindOf } from '../../../coordinator/alerts/alert-channel-kinds.ts';
 import type { Told } from '../../../coordinator/alerts/alert-told.ts';
-import { channelKinds, kindOf } from '../../../coordinator/alerts/channel-kinds.ts';
+import { clean } from '../../../coordinator/alerts/kinds/channel-common-words.ts';
 import type { Outgoing, OutgoingRequest } from '../../../coordinator/alerts/kinds/channel-kind.ts';
-import { clean } from '../../../coordinator/alerts/kinds/channel-words.ts';
 import { at, configs, hostileTold, monitorOf, overOf, toldOf } from '../../support/support-told-and-configs.ts';
 import { forms, mostBytes, schemas } from '../../support/support-vendor-bodies.ts';
 

@@ -3,9 +3,9 @@ import type {
   disconnectAssistant as disconnectOperation,
   getConnection as getOperation,
   listConnections as listOperation,
-} from '../../../shared/api/inner/inner-connections.ts';
+} from '../../../shared/api/inner/inner-assistant-connections.ts';
 import { mayManage, mayWrite } from '../../domain/organisation.ts';
-import { connectionPage, deleteConnection, type ListedConnection } from '../../store/store-connections.ts';
+import { connectionPage, deleteConnection, type ListedConnection } from '../../store/store-assistant-connections.ts';
 import type { Answer, InOrganisation } from '../operation-context.ts';
 import { afterAll, pageOf } from '../operation-cursors.ts';
 import { found } from '../operation-not-found.ts';

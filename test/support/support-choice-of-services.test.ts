@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { needsEngine, wayToServices } from './support-services-way.ts';
+import { needsEngine, wayToServices } from './support-choice-of-services.ts';
 
 const noNats = 'no nats-server 2.9 or newer could be found or fetched';
 

@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto';
 import type { Clock } from '../../shared/base/clock.ts';
 import type { Log } from '../../shared/base/log.ts';
 import { mayWrite } from '../domain/organisation.ts';
-import { connectionHolders, writeConnectionUses } from '../store/store-connections.ts';
+import { connectionHolders, writeConnectionUses } from '../store/store-assistant-connections.ts';
 import type { Sql } from '../store/store-database.ts';
 import type { Caller } from './access-caller.ts';
 import { createGatheredLookup } from './access-gathered-lookup.ts';

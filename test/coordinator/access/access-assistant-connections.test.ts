@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type Connections, createConnections } from '../../../coordinator/access/access-connections.ts';
+import { type Connections, createConnections } from '../../../coordinator/access/access-assistant-connections.ts';
 import { deleteMember, writeRole } from '../../../coordinator/store/store-users.ts';
 import { createLog } from '../../../shared/base/log.ts';
 import { connectAssistant } from '../../support/support-assistants.ts';

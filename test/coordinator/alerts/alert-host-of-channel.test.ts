@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { hostOf } from '../../../coordinator/alerts/alert-host.ts';
-import { channelKinds, kindOf } from '../../../coordinator/alerts/channel-kinds.ts';
+import { channelKinds, kindOf } from '../../../coordinator/alerts/alert-channel-kinds.ts';
+import { hostOf } from '../../../coordinator/alerts/alert-host-of-channel.ts';
 import { configs } from '../../support/support-told-and-configs.ts';
 
 /** By what a channel shares places on the way with others. */
