@@ -1,7 +1,6 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { dirname, join, relative, resolve } from 'node:path';
+import { basename, dirname, join, relative, resolve } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { z } from 'zod';
 
 /** The walls of the house, held by reading every import of every file, types included. */
 
@@ -99,25 +98,6 @@ const importsOf = (file: string): string[] =>
     relative(root, resolve(root, dirname(file), path ?? '')),
   );
 
-/** The npm packages that a file imports. */
-const packagesOf = (file: string): string[] =>
-  [
-    ...(source.get(file) ?? '').matchAll(/(?:^(?:import|export)\s(?:[^';]*?\sfrom\s)?|\bimport\()'((?:@[a-z-]+\/)?[a-z][a-z0-9.-]*)['/]/gm),
-  ].map(([, name]) => name ?? '');
-
-/** Packages that style sheets take files from. */
-const packagesOfStyles = readdirSync(join(root, 'coordinator/faces/web/assets'), { recursive: true, encoding: 'utf8' })
-  .filter((file) => file.endsWith('.css'))
-  .flatMap((file) => [
-    ...readFileSync(join(root, 'coordinator/faces/web/assets', file), 'utf8').matchAll(/url\(['"]((?:@[a-z-]+\/)?[a-z][a-z0-9.-]*)\//g),
-  ])
-  .map(([, name]) => name ?? '');
-
-const manifestShape = z.object({
-  dependencies: z.record(z.string(), z.string()),
-  devDependencies: z.record(z.string(), z.string()),
-});
-
 const roomOf = (file: string): string | undefined =>
   Object.keys(walls)
     .filter((room) => file.startsWith(`${room}/`))
@@ -127,6 +107,37 @@ const roomOf = (file: string): string | undefined =>
 const code = (file: string): string => (source.get(file) ?? '').replaceAll(/\/\*[\s\S]*?\*\/|\/\/.*$/gm, '');
 
 const isInside = (file: string, room: string): boolean => file === room || file.startsWith(`${room}/`);
+
+/** Folders that have no walls of their own, and the first word of whose files is their name all the same. */
+const furtherFolders =
+  'coordinator/domain/telling coordinator/faces/downloads coordinator/faces/enrolment coordinator/faces/oauth coordinator/faces/web shared/api/inner ' +
+  'deploy/bundle deploy/image deploy/local test/bench test/deploy/images test/network test/network/cluster test/network/hostile ' +
+  'test/network/torment test/simulation test/simulation/mutations test/support';
+
+/** The first words of names, by the nearest folder: its own name or the singular of it where nothing else is said. Empty: any plain noun. */
+const firstWords: Readonly<Record<string, string>> = {
+  ...Object.fromEntries(
+    [...Object.keys(walls), ...furtherFolders.split(' ')].map((room) => [room, `${basename(room).replace(/s$/, '')}s?`]),
+  ),
+  ...{ 'coordinator/domain': '', 'shared/base': '', coordinator: 'main|app|config|engine|coordinator', probe: 'main|app|config|probe' },
+  // An operation begins with its verb; what they share, with the word of the room.
+  ...{ 'coordinator/alerts': 'alert|alerter', 'coordinator/alerts/kinds': 'channel', 'coordinator/operations': '[a-z]+' },
+  ...{ 'coordinator/house': 'house|housekeeper', 'coordinator/mail': 'mail|mailer', 'coordinator/faces/pings': 'ping-face' },
+  ...{ 'coordinator/faces/status': 'status-(face|words)', 'coordinator/faces/web/pages': 'page', 'coordinator/faces/web/parts': 'part' },
+  ...{ 'coordinator/faces/web/assets': 'asset|script|passkeys|push', 'shared/assistants': 'tool', 'probe/checks': 'check|https|dns' },
+  ...{ 'probe/pings': 'receiver', 'test/client': 'foreign', 'test/deploy': 'deploy|local', 'test/pages': 'browser' },
+  ...{ 'test/probe/support': 'probe-support', 'test/coordinator/operations': 'operations?', 'test/coordinator/faces/web': 'web|page|part' },
+};
+
+/** A test goes by the words of the folder that it is about. */
+const firstWordsOf = (file: string): string => {
+  const nearest = (folder: string) =>
+    Object.keys(firstWords)
+      .filter((each) => isInside(folder, each))
+      .toSorted((a, b) => b.length - a.length)[0];
+  const folder = dirname(file);
+  return firstWords[nearest(folder) ?? nearest(folder.replace(/^test\//, '')) ?? ''] ?? '';
+};
 
 describe('the house', () => {
   test('has the rooms that the walls name, and no room without walls', () => {
@@ -241,36 +252,18 @@ describe('the house', () => {
     expect(names).toEqual(['alert-sender.ts', 'backup-heartbeat.ts', 'outgoing-client-documents.ts', 'outgoing-connection.ts']);
   });
 
-  test('lists the packages that it uses, and no others', () => {
-    const read = (file: string): unknown => JSON.parse(readFileSync(join(root, file), 'utf8'));
-    const { dependencies, devDependencies } = manifestShape.parse(read('package.json'));
-    const testFiles = files.filter((file) => isInside(file, 'test'));
-    const shipped = new Set([...files.filter((file) => !isInside(file, 'test')).flatMap(packagesOf), ...packagesOfStyles]);
-    const forTests = new Set(testFiles.flatMap(packagesOf));
-    expect([...shipped].toSorted()).toEqual(Object.keys(dependencies).toSorted());
-    expect([...forTests].filter((name) => !(name in dependencies || name in devDependencies))).toEqual([]);
-    // What is run as a program is named by its path; types serve the package that they are of.
-    const isUsed = (name: string) =>
-      ['typescript', '@biomejs/biome', '@types/node'].includes(name) ||
-      forTests.has(name) ||
-      shipped.has(name.replace('@types/', '')) ||
-      forTests.has(name.replace('@types/', '')) ||
-      testFiles.some((file) => source.get(file)?.includes(`node_modules/${name}/`));
-    expect(Object.keys(devDependencies).filter((name) => !isUsed(name))).toEqual([]);
-    // What only CI needs is installed apart, each program for the test that calls it by its path.
-    const tools = Object.keys(
-      z.object({ dependencies: manifestShape.shape.dependencies }).parse(read('test/tools/package.json')).dependencies,
-    );
-    const callsTool = (name: string) => testFiles.some((file) => source.get(file)?.includes(`judgingTool('${name}/`));
-    expect(tools.filter((name) => name in dependencies || name in devDependencies || !callsTool(name))).toEqual([]);
-  });
-
   test('has no attic', () => {
     expect(files.filter((file) => /(^|\/)(utils?|helpers?|lib|common|misc)(\/|\.ts$)/.test(file))).toEqual([]);
   });
 
-  test('names files in kebab-case', () => {
+  test('names files in kebab-case, with the word of their room first (.github/CONTRIBUTING.md), and no two alike', () => {
     expect(files.filter((file) => !/^[a-z0-9/.-]+$/.test(file))).toEqual([]);
+    const elsewhere = (file: string): boolean => !new RegExp(`^(${firstWordsOf(file) || '.*'})(-|\\.)`).test(basename(file));
+    expect(files.filter(elsewhere)).toEqual([]);
+    const alike = Map.groupBy(files, (file) => basename(file)).values();
+    expect([...alike].filter(({ length }) => length > 1).map(([file]) => file)).toEqual(
+      ['app', 'config', 'main'].map((name) => `coordinator/${name}.ts`),
+    );
   });
 
   test('hides no doubt about a type', () => {

@@ -2,7 +2,7 @@ import type { Bus } from '../../shared/bus/bus-nats.ts';
 import { partitionConsumer, pingsConsumer, streams } from '../../shared/bus/bus-streams.ts';
 import { type Part, readerOf } from '../house/house-movement-of-parts.ts';
 import type { Timing } from '../house/house-waiting-times.ts';
-import type { Partitions } from './partitions.ts';
+import type { Partitions } from './partition-shares.ts';
 
 /** The parts of a coordinator that are to go on: each partition of its own, and what it reads for it from the bus. */
 export const createPartitionMovement = (options: {

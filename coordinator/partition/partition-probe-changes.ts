@@ -1,6 +1,6 @@
 import type { Assignments } from '../probes/probes-assignments.ts';
 import type { Directory } from '../probes/probes-directory.ts';
-import type { Partitions } from './partitions.ts';
+import type { Partitions } from './partition-shares.ts';
 
 type Parts = {
   readonly directory: Directory;

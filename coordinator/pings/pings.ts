@@ -9,7 +9,7 @@ import { openPingSpool } from '../../shared/bus/bus-ping-spool.ts';
 import { probeConsumers, streams } from '../../shared/bus/bus-streams.ts';
 import { subjects } from '../../shared/bus/bus-subjects.ts';
 import type { Refusals } from '../house/house-refused-messages.ts';
-import type { Partitions } from '../partition/partitions.ts';
+import type { Partitions } from '../partition/partition-shares.ts';
 import type { Directory } from '../probes/probes-directory.ts';
 import type { Sql } from '../store/store-database.ts';
 import { createForwardedPings, type ForwardedPings } from './pings-forwarded.ts';
