@@ -8,8 +8,8 @@ const onOwnBusAlone: Readonly<Record<string, string>> = {
   faults: 'kills and wipes a bus of its own',
   'faults-disks': 'fills the disk of a bus of its own',
   'joining-elsewhere': 'has a bus of its own, with TLS first, in a network namespace',
-  recovered: 'sets database and bus back to another moment',
-  tls: 'has a bus of its own, with TLS',
+  'database-restored': 'sets database and bus back to another moment',
+  'bus-tls': 'has a bus of its own, with TLS',
   torment: 'kills, wipes and fills a bus of its own',
 };
 

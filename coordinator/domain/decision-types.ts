@@ -1,6 +1,6 @@
 import type { Continent } from '../../shared/base/continents.ts';
 import type { Roster } from '../../shared/checks/checks-assignment.ts';
-import type { Cause, Layer } from '../../shared/checks/checks-cause.ts';
+import type { Cause, Layer } from '../../shared/checks/checks-cause-types.ts';
 import type { Kind } from '../../shared/checks/checks-kinds.ts';
 import type { Evidence, Outcome, Phases, Result } from '../../shared/checks/checks-result.ts';
 import type { Rules } from './decision-rules.ts';

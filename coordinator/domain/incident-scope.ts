@@ -1,5 +1,5 @@
 import type { Continent } from '../../shared/base/continents.ts';
-import type { Cause, Layer } from '../../shared/checks/checks-cause.ts';
+import type { Cause, Layer } from '../../shared/checks/checks-cause-types.ts';
 import { causeLayer } from '../../shared/checks/checks-causes.ts';
 import type { Incident, Scope } from './decision-types.ts';
 

@@ -1,4 +1,4 @@
-import type { Cause } from '../../shared/checks/checks-cause.ts';
+import type { Cause } from '../../shared/checks/checks-cause-types.ts';
 import { causeSentence } from '../../shared/checks/checks-causes.ts';
 import type { Outcome } from '../../shared/checks/checks-result.ts';
 

@@ -1,7 +1,7 @@
 import type { Clock } from '../../shared/base/clock.ts';
 import type { Log } from '../../shared/base/log.ts';
 import type { AccountSecrets, SecretKind } from '../access/access-account-secrets.ts';
-import { leavingLink } from '../access/access-page-leaving.ts';
+import { leavingLink } from '../access/access-unsubscribe-links.ts';
 import { originOf } from '../domain/public-page.ts';
 import { linkLives } from '../domain/signed-in-session.ts';
 import { linkChannel } from '../store/store-channels.ts';

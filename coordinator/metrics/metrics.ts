@@ -3,12 +3,12 @@ import { collectDefaultMetrics, Gauge, Registry } from 'prom-client';
 import { ConfigurationFault } from '../../shared/base/env.ts';
 import { listenObstacle } from '../../shared/base/listen-obstacle.ts';
 import type { Log } from '../../shared/base/log.ts';
-import { createLive, type Live } from './metrics-live.ts';
+import { createLive, type Live } from './metrics-histograms.ts';
 import { createSeen, type Seen } from './metrics-seen.ts';
 
 export { type BusLook, createBusLook } from './metrics-bus.ts';
 export { type Certificates, createCertificates, ownPlaces } from './metrics-certificates.ts';
-export type { Live } from './metrics-live.ts';
+export type { Live } from './metrics-histograms.ts';
 export type { Seen } from './metrics-seen.ts';
 
 /** Figures for whoever looks after the installation, at a port of their own that the world never sees. Loaded only where somebody wants them. */

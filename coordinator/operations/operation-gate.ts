@@ -14,8 +14,8 @@ import { createOnce, type Manner, type Named, type Outcome, plainly } from './op
 import { organisationHandlers } from './operation-handlers.ts';
 import { personHandlers, visitorHandlers } from './operation-handlers-of-people.ts';
 import { installationHandlers, operatorHandlers } from './operation-handlers-of-the-operator.ts';
-import { refuseUnlessAllowed, refuseUnlessProven, refuseWhileEnding } from './operation-may.ts';
 import { notFound } from './operation-not-found.ts';
+import { refuseUnlessAllowed, refuseUnlessProven, refuseWhileEnding } from './operation-who-may.ts';
 
 /** The one way to every operation, for every face. */
 export type Gate = {

@@ -2,7 +2,7 @@ import type { Clock } from '../../shared/base/clock.ts';
 import { newId } from '../../shared/base/ids.ts';
 import type { AccountSecrets } from '../access/access-account-secrets.ts';
 import { type Attempts, hostOf } from '../access/access-attempts.ts';
-import { leaverOf } from '../access/access-page-leaving.ts';
+import { leaverOf } from '../access/access-unsubscribe-links.ts';
 import { emailFrom } from '../domain/organisation.ts';
 import type { PageLanguage } from '../domain/status-page.ts';
 import type { Sql } from '../store/store-database.ts';

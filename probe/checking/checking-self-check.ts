@@ -1,5 +1,5 @@
 import type { Assignment } from '../../shared/checks/checks-assignment.ts';
-import type { Layer } from '../../shared/checks/checks-cause.ts';
+import type { Layer } from '../../shared/checks/checks-cause-types.ts';
 import { causeLayer } from '../../shared/checks/checks-causes.ts';
 import type { Verdict } from '../../shared/checks/checks-result.ts';
 import type { Guard } from '../checks/check-guard.ts';

@@ -1,6 +1,6 @@
 import { performance } from 'node:perf_hooks';
-import { type Alarm, clearAlarm, setAlarm } from './check-alarms.ts';
 import { type Charged, chargedNow, chargedTo } from './check-own-fault.ts';
+import { type Alarm, clearAlarm, setAlarm } from './check-timers.ts';
 
 const nothing = (): void => undefined;
 

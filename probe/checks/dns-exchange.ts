@@ -2,9 +2,9 @@
 import { performance } from 'node:perf_hooks';
 import { codeOf } from '../../shared/base/error-code.ts';
 import type { Resolver, Transport } from '../../shared/checks/dns/checks-dns-config.ts';
-import { type Alarm, clearAlarm, setAlarm } from './check-alarms.ts';
 import type { CheckDeadline, Expiring } from './check-deadline.ts';
 import { chargedNow, chargedTo } from './check-own-fault.ts';
+import { type Alarm, clearAlarm, setAlarm } from './check-timers.ts';
 import { type DnsMessage, flagBits, type Question, readMessage, type Written } from './dns-message.ts';
 import type { Asker, Ticket } from './dns-slot.ts';
 import type { UdpSockets } from './dns-sockets.ts';

@@ -2,7 +2,7 @@ import { randomFillSync } from 'node:crypto';
 import { performance } from 'node:perf_hooks';
 import { createRecentCache } from '../../shared/base/recent-cache.ts';
 import type { Resolver } from '../../shared/checks/dns/checks-dns-config.ts';
-import { clearAlarm, newAlarm, setAlarm } from './check-alarms.ts';
+import { clearAlarm, newAlarm, setAlarm } from './check-timers.ts';
 import { createOpener, SocketPool } from './dns-pool.ts';
 import type { Asker, Ticket, UnderWay } from './dns-slot.ts';
 

@@ -1,4 +1,4 @@
-import type { CauseParams } from '../../shared/checks/checks-cause.ts';
+import type { CauseParams } from '../../shared/checks/checks-cause-types.ts';
 import type { Evidence, Json, Phases, Verdict } from '../../shared/checks/checks-result.ts';
 import type { DnsCause } from '../../shared/checks/dns/checks-dns-causes.ts';
 import type { DnsTerms } from '../../shared/checks/dns/checks-dns-config.ts';

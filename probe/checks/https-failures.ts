@@ -1,4 +1,4 @@
-import type { Cause } from '../../shared/checks/checks-cause.ts';
+import type { Cause } from '../../shared/checks/checks-cause-types.ts';
 import type { HttpsCause } from '../../shared/checks/https/checks-https-causes.ts';
 import { type HopFailure, type HttpsObservation, ownCodes, type TlsSeen } from './https-observation.ts';
 

@@ -1,4 +1,4 @@
-import type { Cause } from '../../shared/checks/checks-cause.ts';
+import type { Cause } from '../../shared/checks/checks-cause-types.ts';
 import type { Evidence, Json, Phases, Verdict } from '../../shared/checks/checks-result.ts';
 import type { HttpsCause } from '../../shared/checks/https/checks-https-causes.ts';
 import { atJsonPath } from '../../shared/checks/https/checks-https-json-path.ts';

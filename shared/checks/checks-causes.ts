@@ -1,4 +1,4 @@
-import type { Cause, CauseRow, Layer } from './checks-cause.ts';
+import type { Cause, CauseRow, Layer } from './checks-cause-types.ts';
 import { dnsCauses } from './dns/checks-dns-causes.ts';
 import { heartbeatCauses } from './heartbeat/checks-heartbeat-causes.ts';
 import { httpsCauses } from './https/checks-https-causes.ts';

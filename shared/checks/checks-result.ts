@@ -1,4 +1,4 @@
-import type { Cause } from './checks-cause.ts';
+import type { Cause } from './checks-cause-types.ts';
 
 /** `unknown` is the probe's own fault: it neither opens, confirms nor closes anything (rule 1). */
 export const outcomes = ['ok', 'fail', 'unknown'] as const;

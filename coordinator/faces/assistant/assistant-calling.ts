@@ -7,7 +7,7 @@ import { readingTools } from '../../../shared/assistants/tool-list-reading.ts';
 import { isRecord, memberOf } from '../../../shared/base/json-record.ts';
 import { Refusal } from '../../../shared/base/refusal.ts';
 import type { AssistantCaller } from '../../access/access-assistant-connections.ts';
-import { isAllowed } from '../../operations/operation-may.ts';
+import { isAllowed } from '../../operations/operation-who-may.ts';
 import { answerOf } from '../rest/rest-errors.ts';
 import type { Asking, AssistantParts } from './assistant-given.ts';
 

@@ -9,7 +9,7 @@ import type { Caller, Visitor } from '../../access/access-caller.ts';
 import { cookieNamed, sessionCookie } from '../../access/access-session-cookie.ts';
 import type { SignedIn } from '../../access/access-sessions.ts';
 import type { Answered } from '../../operations/operation-bind.ts';
-import { isAllowed } from '../../operations/operation-may.ts';
+import { isAllowed } from '../../operations/operation-who-may.ts';
 import { isAccountPath } from './web-account-paths.ts';
 import type { AssetStore } from './web-assets.ts';
 import { cookie, cookieOf } from './web-cookies.ts';

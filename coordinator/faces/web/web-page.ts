@@ -1,7 +1,7 @@
 import type { InputOf, Operation, OutputOf } from '../../../shared/api/api-operation.ts';
 import type { Caller, Visitor } from '../../access/access-caller.ts';
 import type { SignedIn } from '../../access/access-sessions.ts';
-import type { Asked } from '../../operations/operation-may.ts';
+import type { Asked } from '../../operations/operation-who-may.ts';
 import type { Form } from './web-form-data.ts';
 import type { Html } from './web-html.ts';
 import type { Instruments } from './web-instruments.ts';

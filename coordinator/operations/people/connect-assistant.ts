@@ -6,8 +6,8 @@ import { mayWrite, roleFrom, scopeFrom } from '../../domain/organisation.ts';
 import { insertConnection } from '../../store/store-assistant-connections.ts';
 import { membershipsOf } from '../../store/store-users.ts';
 import type { Answer, ByPerson } from '../operation-context.ts';
-import { refuseWhileEnding } from '../operation-may.ts';
 import { found } from '../operation-not-found.ts';
+import { refuseWhileEnding } from '../operation-who-may.ts';
 
 /** The answer of the consent page. What is given out under the connection is the affair of the signing-in; it bears the connection's id. */
 export const connectAssistant = async (

@@ -8,7 +8,7 @@ import { organisationById } from '../../store/store-organisations.ts';
 import { lockProbeInvitation, spendProbeInvitation } from '../../store/store-probe-invitations.ts';
 import { isProbeAlive, type NamedProbe, standingOfKey } from '../../store/store-probes.ts';
 import type { Answer, AtTheDoor, ByVisitor, Early } from '../operation-context.ts';
-import { refuseWhileEnding } from '../operation-may.ts';
+import { refuseWhileEnding } from '../operation-who-may.ts';
 
 /** From one host within a quarter of an hour: enough for whoever sets up many behind one address, far from what guessing needs. */
 const mostTries = 60;

@@ -1,4 +1,4 @@
-import type { CauseRow } from '../checks-cause.ts';
+import type { CauseRow } from '../checks-cause-types.ts';
 
 const seconds = (ms: string | number | undefined): string => `${Math.round(Number(ms ?? 0) / 100) / 10} s`;
 

@@ -1,4 +1,4 @@
-import type { CauseParams, CauseRow } from '../checks-cause.ts';
+import type { CauseParams, CauseRow } from '../checks-cause-types.ts';
 
 const units = [
   [86_400_000, 'day'],

@@ -1,4 +1,4 @@
-import type { Cause } from '../checks-cause.ts';
+import type { Cause } from '../checks-cause-types.ts';
 import type { PingTerms } from './checks-heartbeat-config.ts';
 import { nextDue, nextOccurrence } from './checks-heartbeat-schedule.ts';
 import type { Mark, Ping, PingState } from './checks-heartbeat-state.ts';

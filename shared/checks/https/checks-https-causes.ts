@@ -1,4 +1,4 @@
-import type { CauseParams, CauseRow } from '../checks-cause.ts';
+import type { CauseParams, CauseRow } from '../checks-cause-types.ts';
 
 /** A number of days as people say it. */
 const days = (count: string | number | undefined): string => (count === 1 ? '1 day' : `${count ?? 0} days`);

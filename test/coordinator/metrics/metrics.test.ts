@@ -2,7 +2,7 @@ import { Registry } from 'prom-client';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type App, createApp } from '../../../coordinator/app.ts';
 import { readConfig } from '../../../coordinator/config.ts';
-import { createLive } from '../../../coordinator/metrics/metrics-live.ts';
+import { createLive } from '../../../coordinator/metrics/metrics-histograms.ts';
 import { createSeen } from '../../../coordinator/metrics/metrics-seen.ts';
 import { emptyUnit, type Unit } from '../../../coordinator/store/store-decision-commit.ts';
 import { createLog } from '../../../shared/base/log.ts';

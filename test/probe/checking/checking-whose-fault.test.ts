@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { needsSelfCheck, reachedTarget, settle } from '../../../probe/checking/checking-self-check.ts';
-import type { Cause } from '../../../shared/checks/checks-cause.ts';
+import type { Cause } from '../../../shared/checks/checks-cause-types.ts';
 import { causeLayer, causeSentence } from '../../../shared/checks/checks-causes.ts';
 import { noPhases, type Outcome, type Verdict } from '../../../shared/checks/checks-result.ts';
 import { dnsCauses } from '../../../shared/checks/dns/checks-dns-causes.ts';

@@ -9,7 +9,7 @@ import { type Html, html } from '../web-html.ts';
 import { icon } from '../web-icons.ts';
 import { heading, linkButton, notice } from '../web-layout.ts';
 import { type MembersRequest, type Page, type PageAnswer, seeOther, show } from '../web-page.ts';
-import { leave, leavePage } from './page-leave.ts';
+import { leave, leavePage } from './page-leave-organisation.ts';
 import { memberActs } from './page-member-acts.ts';
 
 const { listMembers, listInvitations, inviteMember, withdrawInvitation, setMemberRole } = innerOperations;

@@ -1,6 +1,6 @@
 import { Refusal } from '../../../../shared/base/refusal.ts';
 import { setSessionCookie } from '../../../access/access-session-cookie.ts';
-import { isProvenNow } from '../../../operations/operation-may.ts';
+import { isProvenNow } from '../../../operations/operation-who-may.ts';
 import { type Html, html, type Part } from '../web-html.ts';
 import { linkButton } from '../web-layout.ts';
 import { type PageAnswer, type PageRequest, type PersonsRequest, type SeeOther, type Shown, seeOther, show } from '../web-page.ts';

@@ -1,5 +1,5 @@
 import { Refusal } from '../../../../shared/base/refusal.ts';
-import { type Asked, refuseWhileEnding } from '../../../operations/operation-may.ts';
+import { type Asked, refuseWhileEnding } from '../../../operations/operation-who-may.ts';
 import type { MembersRequest } from '../web-page.ts';
 
 /** Before a form whose work this reader may not do: who comes to its address is told so before anything is filled in. @throws Refusal. */

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Cause } from '../../shared/checks/checks-cause.ts';
+import type { Cause } from '../../shared/checks/checks-cause-types.ts';
 import { causeSentence } from '../../shared/checks/checks-causes.ts';
 import { incidentThat, isConfirmed, isResolved, seenFrom } from '../support/support-incidents.ts';
 import { createNetwork, type Network } from '../support/support-network.ts';
