@@ -1,4 +1,5 @@
 /** For test files: nats-servers of one's own, with TLS or as a cluster, on loopback. */
+import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { appendFile, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { connect as dial } from 'node:net';
@@ -30,6 +31,13 @@ export type OwnBus = {
   readonly nats: Services['nats'];
   readonly nodes: readonly BusNode[];
   readonly stop: () => Promise<void>;
+};
+
+/** So many ports, no two the same: each is asked for before anybody listens on another. */
+export const freePorts = async (count: number): Promise<readonly number[]> => {
+  const found = new Set<number>();
+  while (found.size < count) found.add(await freePort());
+  return [...found];
 };
 
 /** The tag that every server of a cluster bears. */
@@ -91,8 +99,10 @@ export const startOwnBus = async ({
 }: OwnBusOptions = {}): Promise<OwnBus> => {
   const folder = await mkdtemp(join(tmpdir(), 'antipode-own-bus-'));
   const binary = await obtainNatsServer(openCache(process.env, folder), process.env.PATH ?? '', () => undefined);
-  const ports = await Promise.all(Array.from({ length: count }, () => freePort()));
-  const routes = await Promise.all(Array.from({ length: count }, () => freePort()));
+  const taken = await freePorts(2 * count);
+  const [ports, routes] = [taken.slice(0, count), taken.slice(count)];
+  // A server of another run at an address of ours never becomes one of ours.
+  const cluster = `own-${randomBytes(4).toString('hex')}`;
   const nodes: (BusNode & { readonly stop: () => Promise<void> })[] = [];
   for (const [index, port] of ports.entries()) {
     const own = join(folder, `node-${index}`);
@@ -112,7 +122,7 @@ export const startOwnBus = async ({
       // The last server_name in the file is the one that counts. Not advertised: whoever comes through a relay is told no way past it.
       await appendFile(
         conf,
-        `server_name: node-${index}\nserver_tags: ["node:${index}", "${everyNode}"]\ncluster { name: own, listen: "127.0.0.1:${routes[index]}", routes: [${all}], no_advertise: true }\n`,
+        `server_name: node-${index}\nserver_tags: ["node:${index}", "${everyNode}"]\ncluster { name: ${cluster}, listen: "127.0.0.1:${routes[index]}", routes: [${all}], no_advertise: true }\n`,
       );
     }
     let child: Child | undefined;

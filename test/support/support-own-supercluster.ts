@@ -1,10 +1,9 @@
 /** For test files: nats-servers of one's own as a supercluster. */
 import { z } from 'zod';
-import { freePort } from '../../deploy/local/local-ports.ts';
 import { connectBus } from '../../shared/bus/bus-nats.ts';
 import { eventually } from './support-eventually.ts';
 import { testLog } from './support-network.ts';
-import { type BusNode, type OwnBus, startOwnBus } from './support-own-bus.ts';
+import { type BusNode, freePorts, type OwnBus, startOwnBus } from './support-own-bus.ts';
 
 export type Cluster = {
   readonly name: string;
@@ -43,7 +42,7 @@ const untilEachKeeps = async ({ nats }: OwnBus, plans: readonly ClusterPlan[]): 
 
 export const startSupercluster = async (plans: readonly ClusterPlan[]): Promise<Supercluster> => {
   const places = plans.flatMap(({ name, nodes }) => Array.from({ length: nodes }, (_, at) => ({ name, at })));
-  const gateways = await Promise.all(places.map(() => freePort()));
+  const gateways = await freePorts(places.length);
   const layout = (index: number, routes: readonly number[]): string => {
     const { name: own = '', at = 0 } = places[index] ?? {};
     const beside = routes.filter((_, other) => places[other]?.name === own).map((port) => `nats://127.0.0.1:${port}`);
