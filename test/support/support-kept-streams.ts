@@ -13,11 +13,19 @@ const onBus = async <Done>({ url, coordinatorCredentials }: TestAccount, work: (
   return await work(bus).finally(bus.close);
 };
 
-/** Whether no stream that is there lacks a server of those that are to keep it: another one may be taken away only then. */
-export const areWhole = (account: TestAccount): Promise<boolean> =>
-  onBus(account, async (bus) =>
-    (await Promise.all(names.map((name) => bus.streamState(name)))).every((state) => !state || state.missing === 0),
-  );
+/** In words, which streams lack how many of the servers that are to keep them. */
+const lacking = (account: TestAccount): Promise<readonly string[]> =>
+  onBus(account, async (bus) => {
+    const states = await Promise.all(names.map(async (name) => ({ name, missing: (await bus.streamState(name))?.missing ?? 0 })));
+    return states.filter(({ missing }) => missing > 0).map(({ name, missing }) => `${name} lacks ${missing}`);
+  });
+
+/** Whether no stream that is there lacks a server of those that are to keep it: another one may be taken away only then. @throws with what lacks. */
+export const areWhole = async (account: TestAccount): Promise<true> => {
+  const lacks = await lacking(account);
+  if (lacks.length > 0) throw new Error(lacks.join(', '));
+  return true;
+};
 
 /** A bus of several servers votes on everything in a stream, and on everything in its consumers, for as long as it is there. */
 export const deleteStreams = (account: TestAccount): Promise<void> =>
