@@ -32,7 +32,7 @@ import { restRoutes, restServerOptions, sayBeside } from './faces/rest/rest-rout
 import { soundUrl } from './faces/rest/rest-urls.ts';
 import { onOwnDomain, statusRoutes } from './faces/status/status-face-routes.ts';
 import { type Web, webRoutes } from './faces/web/web-routes.ts';
-import { createChanges } from './house/house-changes.ts';
+import { createChanges } from './house/house-changes-heard.ts';
 import { createDatabaseClock } from './house/house-database-clock.ts';
 import { createPatientTicker } from './house/house-patient-ticker.ts';
 import { type Timing, usualTiming } from './house/house-waiting-times.ts';

@@ -4,7 +4,7 @@ import { anchorOf } from '../shared/base/anchor.ts';
 import { readEnvironment } from '../shared/base/env.ts';
 import { postgresAddress } from '../shared/base/postgres-address.ts';
 import { parseCidr } from '../shared/base/public-addresses.ts';
-import { busFields } from '../shared/bus/bus-variables.ts';
+import { busFields } from '../shared/bus/bus-environment.ts';
 import { parseResolver } from '../shared/checks/dns/checks-dns-config.ts';
 import { recordReaders } from './domain/own-record.ts';
 import { planNames } from './domain/plan-limits.ts';

@@ -1,6 +1,6 @@
 import { apiVersion } from '../shared/api/api-version.ts';
 import { version } from '../shared/base/own-version.ts';
-import { newestBatch } from '../shared/bus/bus-batch-text.ts';
+import { newestBatch } from '../shared/bus/bus-batch-writing.ts';
 import { wireVersion } from '../shared/bus/bus-wire-version.ts';
 import { migrationNames } from './store/store-migration-files.ts';
 

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { z } from 'zod';
 import { ConfigurationFault, readEnvironment } from '../shared/base/env.ts';
 import { type ProbeCredentials, parseProbeCredentials } from '../shared/bus/bus-credentials.ts';
-import { entranceFields } from '../shared/bus/bus-variables.ts';
+import { entranceFields } from '../shared/bus/bus-environment.ts';
 import { unreadableRanges } from './checks/check-guard.ts';
 import { credentialsOf, type Identity, parseIdentity } from './joining/joining-identity.ts';
 

@@ -1,5 +1,5 @@
 import { type Batch, lastSeqOf, resultAt, seqAt, startAt, versionAt } from '../../shared/bus/bus-batch.ts';
-import { newestBatch } from '../../shared/bus/bus-batch-text.ts';
+import { newestBatch } from '../../shared/bus/bus-batch-writing.ts';
 import type { ReceiptMessage } from '../../shared/bus/bus-messages.ts';
 import { subjects } from '../../shared/bus/bus-subjects.ts';
 import type { Result } from '../../shared/checks/checks-result.ts';

@@ -1,4 +1,4 @@
-import { readBatch } from '../../shared/bus/bus-batch-form.ts';
+import { readBatch } from '../../shared/bus/bus-batch-reading.ts';
 import { strictJsonOf } from '../../shared/bus/bus-message-json.ts';
 import { isPassing } from '../store/store-database.ts';
 import { Fenced } from '../store/store-leases.ts';

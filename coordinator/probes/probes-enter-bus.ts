@@ -2,8 +2,8 @@ import type { End } from '../../shared/base/end-all.ts';
 import type { Log } from '../../shared/base/log.ts';
 import { pause } from '../../shared/base/retry.ts';
 import type { Entrance } from '../../shared/bus/bus-dialling.ts';
-import type { StreamKeeping } from '../../shared/bus/bus-management.ts';
 import { type Bus, connectBus } from '../../shared/bus/bus-nats.ts';
+import type { StreamKeeping } from '../../shared/bus/bus-stream-management.ts';
 import { ensureStreams } from './probes-bus-keeper.ts';
 
 export type BusPlace = {

@@ -3,7 +3,7 @@ import { isRecord } from '../../shared/base/json-record.ts';
 import type { Log } from '../../shared/base/log.ts';
 import { version } from '../../shared/base/own-version.ts';
 import { createRecentCache } from '../../shared/base/recent-cache.ts';
-import { newestBatch } from '../../shared/bus/bus-batch-text.ts';
+import { newestBatch } from '../../shared/bus/bus-batch-writing.ts';
 import { isRenewalDue } from '../../shared/bus/bus-enrolment.ts';
 import { jsonOf } from '../../shared/bus/bus-message-json.ts';
 import {

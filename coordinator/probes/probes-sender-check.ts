@@ -1,7 +1,7 @@
 import { continentToken } from '../../shared/base/continents.ts';
 import { isRecord } from '../../shared/base/json-record.ts';
 import { type Batch, seqAt } from '../../shared/bus/bus-batch.ts';
-import { readBatch } from '../../shared/bus/bus-batch-form.ts';
+import { readBatch } from '../../shared/bus/bus-batch-reading.ts';
 import { strictJsonOf } from '../../shared/bus/bus-message-json.ts';
 import type { Delivered } from '../../shared/bus/bus-nats.ts';
 import { isSignedBy, type Signed } from '../../shared/bus/bus-signature.ts';

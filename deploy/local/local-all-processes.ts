@@ -3,7 +3,7 @@
  * dismissed (stopped, the ones that use a database and a bus before those two).
  */
 import { lastLines } from './local-child.ts';
-import { keepRunning, type Part, type PartOptions } from './local-part.ts';
+import { keepRunning, type Part, type PartOptions } from './local-kept-part.ts';
 
 export type Processes = {
   readonly start: (options: Omit<PartOptions, 'onChange'>) => Part;

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { readEnvironment } from '../../shared/base/env.ts';
 import { postgresAddress } from '../../shared/base/postgres-address.ts';
 import type { Entrance } from '../../shared/bus/bus-dialling.ts';
-import { busFields } from '../../shared/bus/bus-variables.ts';
+import { busFields } from '../../shared/bus/bus-environment.ts';
 import { type BusEnvironment, busVariables } from './local-environments.ts';
 
 const variables = z.object({

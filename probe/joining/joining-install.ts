@@ -6,7 +6,7 @@ import { readIfThere, replaceFile } from '../disk/disk.ts';
 import { exits, JoinFault } from './joining-enrol.ts';
 import { identityIn, type Room, type Say } from './joining-join.ts';
 import { settingIn, withSettings } from './joining-settings.ts';
-import { unitText } from './joining-unit.ts';
+import { unitText } from './joining-systemd-unit.ts';
 
 /** Where a probe that systemd runs has its things. */
 const etcFolder = '/etc/antipode-probe';

@@ -1,6 +1,6 @@
 import type { Clock } from '../../shared/base/clock.ts';
 import { backoff } from '../../shared/base/retry.ts';
-import type { Headers } from '../../shared/bus/bus-message.ts';
+import type { Headers } from '../../shared/bus/bus-incoming-message.ts';
 import { forwardedPingsReply, mostForwardedPings } from '../../shared/bus/bus-messages.ts';
 import type { Key } from '../../shared/bus/bus-nkeys.ts';
 import type { PingForwarding } from '../../shared/bus/bus-ping-intake.ts';

@@ -1,5 +1,5 @@
 import type { Clock } from '../../shared/base/clock.ts';
-import { formFor, newestBatch } from '../../shared/bus/bus-batch-text.ts';
+import { formFor, newestBatch } from '../../shared/bus/bus-batch-writing.ts';
 import type { PresenceReply, ReceiptMessage } from '../../shared/bus/bus-messages.ts';
 import type { Bus } from '../../shared/bus/bus-nats.ts';
 import type { Result } from '../../shared/checks/checks-result.ts';

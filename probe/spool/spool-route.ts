@@ -1,4 +1,4 @@
-import { type BatchVersion, formFor } from '../../shared/bus/bus-batch-text.ts';
+import { type BatchVersion, formFor } from '../../shared/bus/bus-batch-writing.ts';
 
 /**
  * How far one partition is handed over; pure: what is to be done about it is the reporter's.

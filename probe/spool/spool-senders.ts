@@ -1,7 +1,7 @@
 import { createPump, type Pump } from '../../shared/actor/actor-pump.ts';
 import type { Continent } from '../../shared/base/continents.ts';
 import type { Log } from '../../shared/base/log.ts';
-import { batchText } from '../../shared/bus/bus-batch-text.ts';
+import { batchText } from '../../shared/bus/bus-batch-writing.ts';
 import type { Bus } from '../../shared/bus/bus-nats.ts';
 import type { Key } from '../../shared/bus/bus-nkeys.ts';
 import { signaturesOf } from '../../shared/bus/bus-signature.ts';

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import type { Clock } from '../../shared/base/clock.ts';
 import type { Log } from '../../shared/base/log.ts';
-import { passText, wholeText } from '../../shared/bus/bus-batch-text.ts';
+import { passText, wholeText } from '../../shared/bus/bus-batch-writing.ts';
 import { partitionCount, partitionOf } from '../../shared/bus/bus-subjects.ts';
 import type { Result } from '../../shared/checks/checks-result.ts';
 import { atSharedTick } from '../presence/presence-shared-tick.ts';

@@ -85,7 +85,7 @@ export const batchMessage = z.object({
 
 /**
  * The same in a third of the bytes. Of a plain pass (nobody asked for it, and it has nothing to show) only its monitor and its numbers stand
- * there, in the order of bus-batch.ts; bus-batch-form.ts holds how many these are and between what bounds. Both lists are in order of seq.
+ * there, in the order of bus-batch.ts; bus-batch-reading.ts holds how many these are and between what bounds. Both lists are in order of seq.
  */
 export const denseBatchMessage = z.object({
   v: z.literal(2),

@@ -1,12 +1,12 @@
 import { headers as createHeaders, type MsgHdrs, type NatsConnection, nuid, PermissionViolationError } from '@nats-io/transport-node';
 import type { Log } from '../base/log.ts';
-import { readAnswer } from './bus-answer.ts';
 import { createDialLog, type DialLog } from './bus-dial-log.ts';
 import { dialOnce, dialPatiently, type Entrance } from './bus-dialling.ts';
-import { createManagement, type Management, publishAck, type StreamKeeping } from './bus-management.ts';
-import type { BusStatus, Headers, Message, Subscription } from './bus-message.ts';
+import type { BusStatus, Headers, Message, Subscription } from './bus-incoming-message.ts';
+import { readAnswer } from './bus-jetstream-answer.ts';
 import { type Connection, type Delivered, type Pull, type PullOptions, startPull } from './bus-pull.ts';
-import { createStoring } from './bus-storing.ts';
+import { createManagement, type Management, publishAck, type StreamKeeping } from './bus-stream-management.ts';
+import { createStoring } from './bus-stream-storing.ts';
 
 /**
  * The one way to the bus. With `bus-dialling.ts` the only file that imports its client.

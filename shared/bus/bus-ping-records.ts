@@ -1,6 +1,6 @@
 import { backoff, pause } from '../base/retry.ts';
 import { mergePings, type PingState } from '../checks/heartbeat/checks-heartbeat-state.ts';
-import { BusRefusal } from './bus-answer.ts';
+import { BusRefusal } from './bus-jetstream-answer.ts';
 import { jsonOf } from './bus-message-json.ts';
 import { pingStateMessage } from './bus-messages.ts';
 import type { Bus } from './bus-nats.ts';

@@ -1,6 +1,6 @@
 import type { Log } from '../base/log.ts';
 import { backoff, pause } from '../base/retry.ts';
-import type { BusStatus, Message, Subscription } from './bus-message.ts';
+import type { BusStatus, Message, Subscription } from './bus-incoming-message.ts';
 
 /**
  * Takes the messages of a durable pull consumer by long polls: needs the right to ask for the next message and its own inbox, nothing more.

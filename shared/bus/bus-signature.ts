@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import { createRecentCache } from '../base/recent-cache.ts';
-import type { Headers, Message } from './bus-message.ts';
+import type { Headers, Message } from './bus-incoming-message.ts';
 import { type Key, verify } from './bus-nkeys.ts';
 
 /**

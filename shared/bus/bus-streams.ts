@@ -1,4 +1,4 @@
-import type { ConsumerOptions, StreamOptions } from './bus-management.ts';
+import type { ConsumerOptions, StreamOptions } from './bus-stream-management.ts';
 import { subjects } from './bus-subjects.ts';
 
 /** The streams of the bus. Only what nats-server 2.9 knows. */

@@ -19,7 +19,7 @@ import { restServerOptions, sayBeside } from '../../coordinator/faces/rest/rest-
 import { soundUrl } from '../../coordinator/faces/rest/rest-urls.ts';
 import { onOwnDomain, statusRoutes } from '../../coordinator/faces/status/status-face-routes.ts';
 import { type WebParts, webRoutes } from '../../coordinator/faces/web/web-routes.ts';
-import { createChanges } from '../../coordinator/house/house-changes.ts';
+import { createChanges } from '../../coordinator/house/house-changes-heard.ts';
 import type { Door } from '../../coordinator/operations/operation-context.ts';
 import { createOperations, type Gate } from '../../coordinator/operations/operations.ts';
 import { noTrials, type TrialsPart } from '../../coordinator/operations/trials/operation-trial-needs.ts';

@@ -6,7 +6,7 @@ import { assistantsChapter, beginning, clientChapter } from './rest-docs-chapter
 import { docsScript } from './rest-docs-script.ts';
 import { docsStyle } from './rest-docs-style.ts';
 import { escapeHtml, prose } from './rest-docs-text.ts';
-import { onceChapter } from './rest-once-docs.ts';
+import { onceChapter } from './rest-idempotency-docs.ts';
 import { type ApiDocument, type OperationEntry, type Parameter, type Response, responseIn } from './rest-openapi.ts';
 import { plansChapter } from './rest-plans-docs.ts';
 

@@ -9,8 +9,8 @@ import { configComponents, withConfigSchemas } from './rest-config-schemas.ts';
 import { told, toldObject } from './rest-document-words.ts';
 import { examples, validationExample } from './rest-examples.ts';
 import { figuresOperation, figuresSuccess } from './rest-figures-docs.ts';
-import { replayedHeader } from './rest-once.ts';
-import { apartByKey, keyParameter, replayed, whileInUse } from './rest-once-docs.ts';
+import { apartByKey, keyParameter, replayed, whileInUse } from './rest-idempotency-docs.ts';
+import { replayedHeader } from './rest-idempotency-key.ts';
 import { hasPlace } from './rest-place-of-made.ts';
 import { meaningOf, statusOfCode } from './rest-refusal-words.ts';
 

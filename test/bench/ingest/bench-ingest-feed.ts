@@ -1,6 +1,6 @@
 import type { Continent } from '../../../shared/base/continents.ts';
 import { newId } from '../../../shared/base/ids.ts';
-import { batchText, newestBatch, passText } from '../../../shared/bus/bus-batch-text.ts';
+import { batchText, newestBatch, passText } from '../../../shared/bus/bus-batch-writing.ts';
 import { parseProbeCredentials } from '../../../shared/bus/bus-credentials.ts';
 import type { Bus } from '../../../shared/bus/bus-nats.ts';
 import { keyFromSeed, parseCredentials } from '../../../shared/bus/bus-nkeys.ts';

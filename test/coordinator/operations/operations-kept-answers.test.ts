@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { mostKeptOfOrganisation } from '../../../coordinator/domain/kept-answer.ts';
-import { onceChapter } from '../../../coordinator/faces/rest/rest-once-docs.ts';
+import { onceChapter } from '../../../coordinator/faces/rest/rest-idempotency-docs.ts';
 import { lightenKeptAnswers } from '../../../coordinator/store/store-kept-answers.ts';
 import { createGroup } from '../../../shared/api/api-groups.ts';
 import { rawInput } from '../../../shared/api/api-operation.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { createDurables, type Durable } from '../../../coordinator/probes/probes-durables.ts';
-import { BusRefusal } from '../../../shared/bus/bus-answer.ts';
+import { BusRefusal } from '../../../shared/bus/bus-jetstream-answer.ts';
 import { probeConsumers } from '../../../shared/bus/bus-streams.ts';
 
 /** Durables of probes on a bus of three servers, of which one may be gone: what lies with it nobody answers for. */

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { createStreamGrowth } from '../../../coordinator/probes/probes-stream-growth.ts';
-import { createManagement } from '../../../shared/bus/bus-management.ts';
+import { createManagement } from '../../../shared/bus/bus-stream-management.ts';
 import { streams } from '../../../shared/bus/bus-streams.ts';
 
 /** Streams that wanted three replicas of servers that were not together yet. */

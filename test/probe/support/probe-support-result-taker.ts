@@ -1,7 +1,7 @@
 import { memberOf } from '../../../shared/base/json-record.ts';
 import { lastSeqOf, resultAt } from '../../../shared/bus/bus-batch.ts';
-import { readBatch } from '../../../shared/bus/bus-batch-form.ts';
-import { newestBatch } from '../../../shared/bus/bus-batch-text.ts';
+import { readBatch } from '../../../shared/bus/bus-batch-reading.ts';
+import { newestBatch } from '../../../shared/bus/bus-batch-writing.ts';
 import { batchMessage } from '../../../shared/bus/bus-messages.ts';
 import type { Bus } from '../../../shared/bus/bus-nats.ts';
 import { isSignedBy } from '../../../shared/bus/bus-signature.ts';

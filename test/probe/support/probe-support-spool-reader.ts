@@ -3,8 +3,8 @@ import type { Spool } from '../../../probe/spool/spool.ts';
 import type { Taken } from '../../../probe/spool/spool-texts-to-take.ts';
 import { newId } from '../../../shared/base/ids.ts';
 import { resultAt } from '../../../shared/bus/bus-batch.ts';
-import { readBatch } from '../../../shared/bus/bus-batch-form.ts';
-import { batchText } from '../../../shared/bus/bus-batch-text.ts';
+import { readBatch } from '../../../shared/bus/bus-batch-reading.ts';
+import { batchText } from '../../../shared/bus/bus-batch-writing.ts';
 import type { Result } from '../../../shared/checks/checks-result.ts';
 
 /** What it gives, as whoever reads it on the bus takes it. */

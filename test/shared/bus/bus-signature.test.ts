@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { Headers, Message } from '../../../shared/bus/bus-message.ts';
+import type { Headers, Message } from '../../../shared/bus/bus-incoming-message.ts';
 import { createKey } from '../../../shared/bus/bus-nkeys.ts';
 import { isSignedBy, signatureOf, signaturesOf } from '../../../shared/bus/bus-signature.ts';
 

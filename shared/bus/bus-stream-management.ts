@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { pause } from '../base/retry.ts';
-import { BusRefusal, readAnswer } from './bus-answer.ts';
+import { BusRefusal, readAnswer } from './bus-jetstream-answer.ts';
 
 /** JetStream's own protocol: requests with JSON, spoken directly so that no more rights and no newer server are needed than we use. */
 export type Request = (subject: string, data: string, timeoutMs: number) => Promise<{ readonly data: Uint8Array }>;

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { newId } from '../../../shared/base/ids.ts';
 import { type Batch, resultAt } from '../../../shared/bus/bus-batch.ts';
-import { readBatch } from '../../../shared/bus/bus-batch-form.ts';
+import { readBatch } from '../../../shared/bus/bus-batch-reading.ts';
 import { batchMessage, denseBatchMessage, resultMessage } from '../../../shared/bus/bus-messages.ts';
 
 const result = (more: object = {}) => ({

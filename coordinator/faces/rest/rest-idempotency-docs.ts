@@ -1,5 +1,5 @@
 import { copyable } from './rest-docs-calls.ts';
-import { keyHeader, keyPattern, mostKeyCharacters } from './rest-once.ts';
+import { keyHeader, keyPattern, mostKeyCharacters } from './rest-idempotency-key.ts';
 import { meaningOf } from './rest-refusal-words.ts';
 
 /** What the document and its page say of calls that are done once, however often they are sent. */

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { keyFault } from '../../../../coordinator/faces/rest/rest-once.ts';
+import { keyFault } from '../../../../coordinator/faces/rest/rest-idempotency-key.ts';
 import { apiDocument, responseIn } from '../../../../coordinator/faces/rest/rest-openapi.ts';
 import type { Named, Outcome } from '../../../../coordinator/operations/operations.ts';
 import { restOperations } from '../../../../shared/api/api-index.ts';

@@ -2,8 +2,8 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { newId } from '../../../shared/base/ids.ts';
 import { resultAt } from '../../../shared/bus/bus-batch.ts';
-import { readBatch } from '../../../shared/bus/bus-batch-form.ts';
-import { type BatchVersion, batchText, formFor, newestBatch, passText, wholeText } from '../../../shared/bus/bus-batch-text.ts';
+import { readBatch } from '../../../shared/bus/bus-batch-reading.ts';
+import { type BatchVersion, batchText, formFor, newestBatch, passText, wholeText } from '../../../shared/bus/bus-batch-writing.ts';
 import { batchMessage } from '../../../shared/bus/bus-messages.ts';
 import type { Result } from '../../../shared/checks/checks-result.ts';
 
