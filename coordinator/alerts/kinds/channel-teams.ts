@@ -17,7 +17,7 @@ export const teams: ChannelKind = {
     url: secretUrlField(
       'Workflow address',
       'Teams → the channel → … → Workflows → “Send webhook alerts to a channel”: the long address. Old connectors (webhook.office.com) are no more.',
-      /^https:\/\/[a-z0-9.\-]+\.(?:logic\.azure\.(?:com|us|cn)|api\.powerplatform\.(?:com|us|cn)|api\.gov\.powerplatform\.microsoft\.us|powerautomate\.(?:com|us|cn))(?::443)?\/\S{10,1500}$/v,
+      /^https:\/\/[a-z0-9.\-]+\.(?:logic\.azure\.(?:com|us|cn)|api\.powerplatform\.(?:com|us|cn)|api\.gov\.powerplatform\.microsoft\.us|powerautomate\.(?:com|us|cn))(?::443)?\/\S{10,1000}\S{0,500}$/v,
       'must be the address of a workflow (logic.azure.com or api.powerplatform.com); connectors of webhook.office.com are no more: make a workflow instead',
     ),
     form: choiceField('What the workflow expects', 'Most take a message; a flow that posts its input as a card takes the card alone.', [

@@ -196,6 +196,8 @@ test('every pattern is written with what all languages read: no octal zero, no \
   look(document);
   expect(patterns.size).toBeGreaterThan(30);
   expect([...patterns].filter((pattern) => /\\[0uUpPkbB]|["`]|\(\?(?!:)/.test(pattern))).toEqual([]);
+  // Go repeats nothing more than a thousand times.
+  expect([...patterns].filter((pattern) => [...pattern.matchAll(/\d{4,}/g)].some(([count]) => Number(count) > 1_000))).toEqual([]);
 });
 
 test('of a time the document lets pass what is read as one, but for days that a month does not have', () => {
