@@ -27,3 +27,19 @@ test('there is each test that the RUNBOOK and the READMEs name', () => {
   expect(missing).toEqual([]);
   expect(named('deploy/RUNBOOK.md').length).toBeGreaterThan(30);
 });
+
+test('there is each file that the READMEs name', () => {
+  const bases = new Set(all.map((file) => basename(file)));
+  const pages = texts.filter((text) => basename(text) === 'README.md');
+  const namedIn = (text: string): string[] =>
+    [...readFileSync(join(root, text), 'utf8').matchAll(/`([\w./-]*[\w-]{2}\.ts)`/g)].map(([, file = '']) => file);
+  expect(pages.flatMap(namedIn).length).toBeGreaterThan(80);
+  const missing = (file: string): boolean => !bases.has(basename(file));
+  expect(
+    pages.flatMap((text) =>
+      namedIn(text)
+        .filter(missing)
+        .map((file) => `${text}: ${file}`),
+    ),
+  ).toEqual([]);
+});
