@@ -98,9 +98,15 @@ describe.concurrent('a monitor', () => {
   test('whose target is edited during an outage is checked at the new one; the incident closes and says why', async () => {
     const { monitor } = await watchBroken();
     const other = await network.startTarget();
+    const answers = Promise.withResolvers<void>();
+    other.answer({ is: 'by', answer: (_request, response) => void answers.promise.then(() => response.writeHead(200).end('fine')) });
     await network.editMonitor(monitor, { target: other.url() });
     const closed = await incidentThat(network.sql, monitor, isResolved);
     expect(closed.note).toBe('what is checked was changed');
+    // A look that is not answered ends after ten seconds, and fails.
+    expect((await statusOf(monitor)).status).toBe('pending');
+    answers.resolve();
+    await eventually(async () => (await statusOf(monitor)).status === 'up');
     await eventually(() => other.hits.length >= 2);
     expect((await incidentsOf(network.sql, monitor)).filter(({ resolved_at }) => resolved_at === null)).toEqual([]);
   });

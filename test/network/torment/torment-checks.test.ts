@@ -161,6 +161,11 @@ describe('floods', () => {
     expect(floods(every(140, 1_070), [], 3_000).length).toBeGreaterThan(5);
   });
 
+  test('are found in a single second, too', () => {
+    expect(floods([...every(3_000, 30), ...every(10, 17)], [], 3_000)).toEqual([]);
+    expect(floods([...every(3_000, 30), ...every(10, 21)], [], 3_000)[0]).toContain('in the 1 s before');
+  });
+
   test('are more where partitions change hands, for each owner has a budget of his own', () => {
     const twice = every(300, 50);
     expect(floods(twice, [], 3_000)).not.toEqual([]);
