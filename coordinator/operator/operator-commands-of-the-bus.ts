@@ -1,8 +1,9 @@
-import { lstat, mkdir, writeFile } from 'node:fs/promises';
+import { lstat, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { parseEnv } from 'node:util';
 import { UsageFault } from '../../shared/base/command-line.ts';
 import { codeOf } from '../../shared/base/error-code.ts';
-import { type SetupFile, setUpBus } from '../../shared/bus/bus-setup.ts';
+import { newSetupKeys, type SetupFile, type SetupKeys, setUpBus, setupKeysIn } from '../../shared/bus/bus-setup.ts';
 import type { Given, LoneCommand } from './operator-command.ts';
 import { required } from './operator-command-parts.ts';
 
@@ -53,6 +54,15 @@ const write = async (folder: string, files: readonly SetupFile[]): Promise<void>
 /** Each behind its name, as it is: to be cut apart at these lines. */
 const asOne = (files: readonly SetupFile[]): string => files.map(({ file, text }) => `# ======== ${file}\n${text}`).join('\n');
 
+const keysIn = async (file: string): Promise<SetupKeys> => {
+  const settings = parseEnv(await readFile(file, 'utf8'));
+  try {
+    return setupKeysIn(settings);
+  } catch (error) {
+    throw new UsageFault(`--keys: ${file} does not hold the keys of a bus. ${error instanceof Error ? error.message : String(error)}`);
+  }
+};
+
 const init: LoneCommand['alone'] = async (given) => {
   const nodes = given.get('nodes') ?? '1';
   if (nodes !== '1' && nodes !== '3') throw new UsageFault('--nodes must be 1 or 3: two machines decide nothing when one is gone.');
@@ -63,7 +73,8 @@ const init: LoneCommand['alone'] = async (given) => {
     certificate: given.get('certificate') ?? '/etc/nats/certificate.pem',
     key: given.get('key') ?? '/etc/nats/key.pem',
   };
-  const files = setUpBus(plan, Date.now());
+  const kept = given.get('keys');
+  const files = setUpBus(plan, kept === undefined ? newSetupKeys(Date.now()) : await keysIn(kept));
   const folder = given.get('folder');
   if (folder === undefined) return { result: { files }, text: () => asOne(files) };
   await write(folder, files);
@@ -83,6 +94,7 @@ export const commandsOfTheBus: readonly LoneCommand[] = [
       data: { what: 'the folder of its data; default /var/lib/nats' },
       certificate: { what: 'its certificate; default /etc/nats/certificate.pem' },
       key: { what: "the certificate's key; default /etc/nats/key.pem" },
+      keys: { what: 'make no new bus, but write this one down again: its coordinator.env, or what "keys import" gave back' },
       folder: { what: 'write the files here, for nobody else to read; default print them' },
     },
     alone: init,

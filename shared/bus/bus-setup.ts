@@ -3,7 +3,10 @@
  * the first word, and streams on every machine. Pure, except for the keys, which are made once and for all.
  */
 import { randomBytes } from 'node:crypto';
-import { type BusIdentity, createBusIdentity } from './bus-identity.ts';
+import { z } from 'zod';
+import { readEnvironment } from '../base/env.ts';
+import { busFields } from './bus-environment.ts';
+import { type BusIdentity, busIdentityOf, createBusIdentity } from './bus-identity.ts';
 import { leastServers } from './bus-server-version.ts';
 
 export type BusPlan = {
@@ -18,6 +21,9 @@ export type BusPlan = {
   readonly certificate: string;
   readonly key: string;
 };
+
+/** What is made once: the bus's own keys, and those that secrets in the database lie under. */
+export type SetupKeys = { readonly identity: BusIdentity; readonly secretKey: string; readonly secretKeyPrevious?: string | undefined };
 
 export type SetupFile = { readonly file: string; readonly text: string };
 
@@ -58,7 +64,7 @@ write_deadline: "5s"
 # Whom it lets in: who was signed below this operator. No monitoring port, no leaf nodes, no websocket.
 operator: ${identity.operatorJwt}
 system_account: ${identity.systemAccount}
-resolver { type: full, dir: ${quoted(`${data}/accounts`)}, allow_delete: true, interval: "2m" }
+resolver { type: full, dir: ${quoted(`${data}/accounts`)}, allow_delete: true, interval: "10s" }
 resolver_preload {
   ${identity.systemAccount}: ${identity.systemJwt}
   ${identity.account}: ${identity.accountJwt}
@@ -72,7 +78,7 @@ const inOneLine = (credentials: string): string => credentials.trim().replaceAll
 
 const settingsOf = (
   { addresses }: BusPlan,
-  identity: BusIdentity,
+  { identity, secretKey, secretKeyPrevious }: SetupKeys,
 ): string => `# The coordinators' settings, for all of them the same. Mode 600: whoever has this file can be the bus. Keep a copy that is not on these machines.
 # Read by systemd (EnvironmentFile), docker and podman (--env-file), and node --env-file; no value is in quotes.
 
@@ -82,8 +88,8 @@ BASE_URL=
 #NATS_CA_FILE=/etc/antipode/bus-authority.pem
 
 # What secrets in the database lie under. Without it no backup can be opened.
-SECRET_KEY=${randomBytes(32).toString('base64url')}
-
+SECRET_KEY=${secretKey}
+${secretKeyPrevious === undefined ? '' : `SECRET_KEY_PREVIOUS=${secretKeyPrevious}\n`}
 NATS_URL=${addresses.join(',')}
 NATS_TLS_FIRST=true
 NATS_REPLICAS=${addresses.length}
@@ -94,13 +100,34 @@ NATS_CREDENTIALS=${inOneLine(identity.coordinatorCredentials)}
 NATS_SYSTEM_CREDENTIALS=${inOneLine(identity.systemCredentials)}
 `;
 
-/** The files of a new bus. Every call makes another one: its keys are made here and kept nowhere else. */
-export const setUpBus = (plan: BusPlan, now: number): readonly SetupFile[] => {
-  const identity = createBusIdentity(now);
+/** Of a new bus: every call makes another one, and they are kept nowhere else than in its files. */
+export const newSetupKeys = (now: number): SetupKeys => ({
+  identity: createBusIdentity(now),
+  secretKey: randomBytes(32).toString('base64url'),
+});
+
+const { NATS_OPERATOR_SEED, NATS_ACCOUNT_SEED, NATS_CREDENTIALS, NATS_SYSTEM_CREDENTIALS } = busFields;
+const keptKeys = z.object({
+  ...{ NATS_OPERATOR_SEED, NATS_ACCOUNT_SEED, NATS_CREDENTIALS, NATS_SYSTEM_CREDENTIALS },
+  ...{ SECRET_KEY: z.string(), SECRET_KEY_PREVIOUS: z.string().optional() },
+});
+
+/** Those of a bus that there was, from the coordinators' settings. @throws when one is missing, or they are of different buses. */
+export const setupKeysIn = (settings: Readonly<Record<string, string | undefined>>): SetupKeys => {
+  const kept = readEnvironment(keptKeys, settings);
+  const identity = busIdentityOf({
+    ...{ operatorSeed: kept.NATS_OPERATOR_SEED, accountSeed: kept.NATS_ACCOUNT_SEED },
+    ...{ coordinatorCredentials: kept.NATS_CREDENTIALS, systemCredentials: kept.NATS_SYSTEM_CREDENTIALS },
+  });
+  return { identity, secretKey: kept.SECRET_KEY, secretKeyPrevious: kept.SECRET_KEY_PREVIOUS };
+};
+
+/** The files of a bus. */
+export const setUpBus = (plan: BusPlan, keys: SetupKeys): readonly SetupFile[] => {
   // In an address of a route: letters and digits alone.
   const password = randomBytes(24).toString('hex');
   return [
-    ...plan.addresses.map((_, index) => ({ file: `nats-${index + 1}.conf`, text: configurationOf(plan, identity, index, password) })),
-    { file: 'coordinator.env', text: settingsOf(plan, identity) },
+    ...plan.addresses.map((_, index) => ({ file: `nats-${index + 1}.conf`, text: configurationOf(plan, keys.identity, index, password) })),
+    { file: 'coordinator.env', text: settingsOf(plan, keys) },
   ];
 };

@@ -84,6 +84,29 @@ test('files are for their owner alone, and are never written over: the keys of a
   expect(await readFile(join(at, 'coordinator.env'), 'utf8')).toBe(before);
 });
 
+test('a bus that was lost is written down again from its keys, on other machines; from keys that do not belong together nothing is', async () => {
+  const [at, other] = [join(folder, 'lost'), join(folder, 'other')];
+  for (const each of [at, other]) expect((await run('bus', 'init', '--url', 'tls://bus.example.org', '--folder', each)).code).toBe(0);
+  const kept = await readFile(join(at, 'coordinator.env'), 'utf8');
+  const again = ['bus', 'init', '--nodes', '3', '--url', 'tls://a.example,tls://b.example,tls://c.example', '--json', '--keys'] as const;
+  const { files } = filesShape.parse(JSON.parse((await run(...again, join(at, 'coordinator.env'))).out));
+  const whomItLetsIn = (text: string) => text.split('\n').filter((line) => /^(operator:|system_account:| {2}A)/.test(line));
+  const before = whomItLetsIn(await readFile(join(at, 'nats-1.conf'), 'utf8'));
+  expect(before).toHaveLength(4);
+  for (const { text } of files.slice(0, 3)) expect(whomItLetsIn(text)).toEqual(before);
+  expect(parseEnv(files[3]?.text ?? '')).toEqual({
+    ...parseEnv(kept),
+    ...{ NATS_URL: 'tls://a.example:443,tls://b.example:443,tls://c.example:443', NATS_REPLICAS: '3' },
+  });
+
+  const mixed = join(folder, 'mixed.env');
+  const seed = parseEnv(await readFile(join(other, 'coordinator.env'), 'utf8')).NATS_ACCOUNT_SEED;
+  await writeFile(mixed, kept.replace(/^NATS_ACCOUNT_SEED=.*$/m, `NATS_ACCOUNT_SEED=${seed}`));
+  expect(await run(...again, mixed)).toMatchObject({ code: 2, out: '', err: expect.stringContaining('of another account') });
+  await writeFile(mixed, 'SECRET_KEY=\n');
+  expect(await run(...again, mixed)).toMatchObject({ code: 2, out: '', err: expect.stringContaining('NATS_OPERATOR_SEED: is not set') });
+});
+
 const replicasShape = z.object({ config: z.object({ num_replicas: z.number() }) });
 
 /** TLS before the greeting is known to servers from 2.10 on. */
