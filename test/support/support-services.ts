@@ -19,6 +19,9 @@ export const bringServices = (services: Services): void => {
 /** Those that the tests of this file are to use. */
 export const servicesHere = (): Services => ofThisFile ?? inject('services');
 
+/** Of a bus of several servers one may be away: what it carries then stands for some ten seconds, until another leads. */
+export const mayBusStandStill = (): boolean => servicesHere().nats.settings !== undefined;
+
 /** Whether this machine has the servers as programs; a run on containers has not, and tests of the programs themselves have nothing to test. */
 export const hasBinaries = (): boolean => inject('services').from === 'binaries';
 
