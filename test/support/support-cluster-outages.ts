@@ -70,7 +70,9 @@ export const nothingLostDoubledOrFalse = async (network: Network, { target, moni
     expect(rows.filter(({ outcome }) => outcome !== 2).length).toBeLessThanOrEqual(hits.length);
   }
   // What was not handed over yet when it was missed fills its gap when it is.
-  const gaps = () => sql<{ began_at: Date; ended_at: Date | null }[]>`select began_at, ended_at from ledger where monitor_id = ${steady} and kind = 'unknown'
+  const gaps = () => sql<
+    { began_at: Date; ended_at: Date | null }[]
+  >`select began_at, ended_at from ledger where monitor_id = ${steady} and kind = 'unknown'
     and began_at > (select created_at + interval '30 seconds' from monitors where id = ${steady})`;
   await eventually(async () => (await gaps()).every(({ ended_at }) => ended_at !== null), 60_000);
   // With the checks that came meanwhile: a gap in which there were some is false, one without is a standstill of whoever checks.
