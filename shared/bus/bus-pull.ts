@@ -54,6 +54,8 @@ export type Connection = {
 const expiresMs = 30_000;
 const heartbeatMs = 5_000;
 const silentMs = 2 * heartbeatMs + 500;
+/** So long, once it is to stop, what the bus was asked before may still be answered. */
+const lastAnswerMs = 1_000;
 
 /** $JS.ACK.<stream>.<consumer>.<deliveries>.<seq>.<consumer seq>.<ns since the epoch>.<pending>; a domain and account may stand before the stream. */
 const deliveredOf = (connection: Connection, { message, reply }: Answer): Delivered => {
@@ -129,10 +131,24 @@ export const startPull = (connection: Connection, options: PullOptions): Pull =>
     connection.publish(`$JS.API.CONSUMER.MSG.NEXT.${options.stream}.${options.consumer}`, JSON.stringify(body), `${inbox}.${poll}`);
   };
 
+  /** Whoever stops it does not wait for a bus that does not answer. */
+  const unlessStopped = async (work: Promise<void> | undefined): Promise<void> => {
+    const { promise: given, resolve: giveUp } = Promise.withResolvers<void>();
+    let lastWait: NodeJS.Timeout | undefined;
+    const hurry = () => {
+      lastWait = setTimeout(giveUp, lastAnswerMs);
+    };
+    signal.addEventListener('abort', hurry);
+    await Promise.race([work, given]).finally(() => {
+      signal.removeEventListener('abort', hurry);
+      clearTimeout(lastWait);
+    });
+  };
+
   const begin = async (): Promise<void> => {
     begun = true;
     try {
-      await options.onBegin?.();
+      await unlessStopped(options.onBegin?.());
     } catch (error) {
       log.warn({ err: error, consumer: options.consumer }, 'what another asks for could not be ended');
     }
@@ -144,7 +160,7 @@ export const startPull = (connection: Connection, options: PullOptions): Pull =>
       if (missing) {
         missing = false;
         try {
-          await options.onMissing?.();
+          await unlessStopped(options.onMissing?.());
         } catch (error) {
           log.warn({ err: error, consumer: options.consumer }, 'the consumer is missing and could not be made');
         }

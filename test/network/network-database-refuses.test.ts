@@ -4,6 +4,7 @@ import { addHeartbeat, call, ping, pingsWritten } from '../support/support-heart
 import { incidentsOf, incidentThat, isConfirmed, isResolved, seenFrom } from '../support/support-incidents.ts';
 import { createNetwork, type Network } from '../support/support-network.ts';
 import { refuseWrites } from '../support/support-refusing-database.ts';
+import { mayBusStandStill } from '../support/support-services.ts';
 import { broken, fine, type Target } from '../support/support-targets.ts';
 
 /** A database whose disk is full answers every question and takes nothing. */
@@ -78,7 +79,9 @@ describe('while the database refuses writes', () => {
     expect((await call(url, `${heartbeat.token}/fail`)).status).toBe(200);
     expect((await call(url, heartbeat.token)).status).toBe(200);
     await pingsWritten(network.sql, heartbeat.monitor, 2);
-    expect(await incidentsOf(network.sql, heartbeat.monitor)).toEqual([]);
+    // Where the bus stands between the two calls, a probe sees the /fail as the last word, and says so: alone, it confirms nothing.
+    const known = await incidentsOf(network.sql, heartbeat.monitor);
+    expect(mayBusStandStill() ? known.filter(isConfirmed) : known).toEqual([]);
     await takeAgain();
     const found = await incidentThat(network.sql, heartbeat.monitor, isResolved, 20_000);
     const [, failed, made] = await pingsWritten(network.sql, heartbeat.monitor, 3);

@@ -31,3 +31,47 @@ test('a pull that is stopped while it begins asks for nothing, and ends without 
   await stopped;
   expect(asked).toEqual([]);
 });
+
+test('a pull that is stopped while nobody answers what it begins with ends all the same', async () => {
+  const begins = Promise.withResolvers<void>();
+  const pull = startPull(
+    connectionThat(() => undefined),
+    {
+      ...{ stream: 'S', consumer: 'C', batch: 1 },
+      onBegin: () => {
+        begins.resolve();
+        return new Promise<void>(() => undefined);
+      },
+      onMessages: async () => undefined,
+    },
+  );
+  await begins.promise;
+  expect(await pull.stop().then(() => 'ended')).toBe('ended');
+});
+
+test('a pull that is stopped while nobody answers that its consumer be made ends all the same', async () => {
+  const misses = Promise.withResolvers<void>();
+  let hear: Parameters<Connection['listen']>[1] | undefined;
+  const pull = startPull(
+    {
+      ...connectionThat((_, __, inbox) => {
+        const message = { subject: inbox ?? '', data: new Uint8Array(), header: () => undefined, respond: () => false };
+        setImmediate(() => hear?.({ message, reply: '', status: 503, description: 'No Responders' }));
+      }),
+      listen: (_, handler) => {
+        hear = handler;
+        return { stop: () => undefined };
+      },
+    },
+    {
+      ...{ stream: 'S', consumer: 'C', batch: 1 },
+      onMissing: () => {
+        misses.resolve();
+        return new Promise<void>(() => undefined);
+      },
+      onMessages: async () => undefined,
+    },
+  );
+  await misses.promise;
+  expect(await pull.stop().then(() => 'ended')).toBe('ended');
+});
