@@ -96,7 +96,9 @@ describe.concurrent('an incident', () => {
     target.answer(broken, ['Europe', 'North America']);
     const confirmed = await incidentThat(network.sql, monitor, isConfirmed, 40_000);
     const [lonely, second] = await incidentsOf(network.sql, monitor);
-    expect(lonely).toMatchObject({ confirmed_at: null, note: 'seen from one continent only' });
+    expect(lonely?.confirmed_at).toBeNull();
+    // Where this process had no turn for long, the one that failed was not observed meanwhile.
+    expect(['seen from one continent only', 'no longer observed']).toContain(lonely?.note);
     expect(second?.id).toBe(confirmed.id);
     expect(new Set([confirmed.seen_continent, confirmed.confirmed_continent])).toEqual(new Set(['Europe', 'North America']));
   });
