@@ -13,12 +13,19 @@ const onOwnBusAlone: Readonly<Record<string, string>> = {
   torment: 'kills, wipes and fills a bus of its own',
 };
 
+/** What cannot run where a server is killed, with the reason. */
+const notWhileKilling: Readonly<Record<string, string>> = {
+  'version-before': 'starts the version before, which ends at its start when nobody leads the streams in that moment',
+};
+
+const left = (name: BusForm): readonly string[] => Object.keys({ ...onOwnBusAlone, ...(name === 'three' ? notWhileKilling : {}) });
+
 const onForm = (name: BusForm) => ({
   extends: true as const,
   test: {
     name,
     include: ['test/network/*.test.ts'],
-    exclude: [...configDefaults.exclude, ...Object.keys(onOwnBusAlone).map((file) => `test/network/network-${file}.test.ts`)],
+    exclude: [...configDefaults.exclude, ...left(name).map((file) => `test/network/network-${file}.test.ts`)],
     setupFiles: ['test/support/support-bus-forms-setup.ts'],
     provide: { busForm: name },
   },
@@ -26,8 +33,15 @@ const onForm = (name: BusForm) => ({
 
 /**
  * `npm run test:cluster`: the tests of networks on buses of several servers (`three`: one of which is killed every while; `supercluster`), and
- * those that are about such buses alone (`apart`). Not every file has been run on every form yet. Longer than CI has time for, so that it is run by hand; one file after the other, for each has up to
- * five servers, three coordinators and three probes.
+ * those that are about such buses alone (`apart`). Which files have been run on which form is said below. Longer than CI has time for, so that it
+ * is run by hand; one file after the other, for each has up to five servers, three coordinators and three probes.
+ *
+ * Passed on `three`: absence, after-glitch, after-glitch-limited, after-glitch-private, alerts-after-absence, batch-forms, bus-away, clock-differs,
+ * coordinators-together, database-silent, first-look, incidents, monitor-secrets, trials, uncheckable. Failed in one test each: coordinators (a
+ * coordinator left with 1; mended, not run again since), database-refuses (mended, not run again since), refused-senders (a revoked probe came back
+ * while a server was away; not known why), heartbeats-outages (two tests, on a full machine). looks-after-change passed, and could not close.
+ * Passed on `supercluster`: absence, batch-forms, coordinators, doubted-place, first-look, heartbeats, incidents. Failed: heartbeats-outages (three
+ * tests, on a full machine). No other file was run to its end on that form.
  */
 export default defineConfig({
   test: {
