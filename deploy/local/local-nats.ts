@@ -33,13 +33,15 @@ export const natsConfiguration = ({ version, folder, identity, host, port }: Nat
   // Streams reserve their bounds against this number: by default three quarters of the free disk, so that a small disk refused a start, and
   // a run of tests its thirtieth account. The bounds of the streams themselves are what keeps the disk.
   const store = 'max_file_store: 1TB';
+  // A server of several that was away when a probe was revoked lets it in until it has asked the others: two minutes, if they were not told otherwise.
+  const interval = 'interval: "10s"';
   return `# Written anew by every start.
 host: ${host}
 port: ${port}
 server_name: antipode-local
 operator: ${identity.operatorJwt}
 system_account: ${identity.systemAccount}
-resolver { type: full, dir: ${path('accounts')}, allow_delete: true, interval: "2m" }
+resolver { type: full, dir: ${path('accounts')}, allow_delete: true, ${interval} }
 resolver_preload {
   ${identity.systemAccount}: ${identity.systemJwt}
   ${identity.account}: ${identity.accountJwt}
