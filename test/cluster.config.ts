@@ -37,11 +37,12 @@ const onForm = (name: BusForm) => ({
  * is run by hand; one file after the other, for each has up to five servers, three coordinators and three probes.
  *
  * Passed on `three`: absence, after-glitch, after-glitch-limited, after-glitch-private, alerts-after-absence, batch-forms, bus-away, clock-differs,
- * coordinators-together, database-silent, first-look, incidents, monitor-secrets, trials, uncheckable. Failed in one test each: coordinators (a
- * coordinator left with 1; mended, not run again since), database-refuses (mended, not run again since), refused-senders (a revoked probe came back
- * through a server that had been away; mended, not run again since), heartbeats-outages (two tests, on a full machine). looks-after-change passed, and could not close.
- * Passed on `supercluster`: absence, batch-forms, coordinators, coordinators-together, database-silent, doubted-place, first-look, heartbeats, incidents. Failed: heartbeats-outages (three
- * tests, on a full machine). No other file was run to its end on that form.
+ * coordinators (each of its tests, in two runs), coordinators-together, database-refuses, database-silent, first-look, incidents, monitor-secrets,
+ * refused-senders (the last of its tests, in a run before), tombstones, trials, uncheckable. Failed: heartbeats-outages (two tests, on a full machine; not
+ * known why). looks-after-change passed, and could not close.
+ * Passed on `supercluster`: absence, batch-forms, bus-away, coordinators, coordinators-together, database-refuses, database-silent, doubted-place,
+ * first-look, heartbeats, incidents. Failed: heartbeats-outages (three tests, on a full machine; not known why).
+ * Every other file has not been run to its end on that form.
  */
 export default defineConfig({
   test: {
