@@ -189,6 +189,15 @@ export const connectBus = async (options: BusOptions): Promise<Bus> => {
       log.warn({ err: why, stream }, 'the bus would not give a stream its replicas or its place; it stays as it is'),
   });
 
+  /** A server that goes away meanwhile ends the sending and not the connection, which would be made anew. */
+  const close = async (): Promise<void> => {
+    if (nc.isClosed()) return;
+    if (status === 'connected') {
+      await nc.drain().catch((error: unknown) => log.warn({ err: error }, 'the bus went away before it had all that waited'));
+    }
+    if (!nc.isClosed()) await nc.close();
+  };
+  let closing: Promise<void> | undefined;
   return {
     ...management,
     isConnected: () => status === 'connected',
@@ -205,10 +214,9 @@ export const connectBus = async (options: BusOptions): Promise<Bus> => {
     pull: (pullOptions) => startPull(toConnection, pullOptions),
     flush: () => nc.flush(),
     reconnect: () => nc.reconnect(),
-    close: async () => {
-      if (nc.isClosed()) return;
-      if (status === 'connected') await nc.drain();
-      else await nc.close();
+    close: () => {
+      closing ??= close();
+      return closing;
     },
   };
 };

@@ -1,9 +1,11 @@
 import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type Bus, connectBus, type Delivered } from '../../../shared/bus/bus-nats.ts';
+import { type Bus, type BusStatus, connectBus, type Delivered } from '../../../shared/bus/bus-nats.ts';
 import { partitionConsumer, streams } from '../../../shared/bus/bus-streams.ts';
 import { createBusOfProbe } from '../../probe/support/probe-support-bus-of-probe.ts';
+import { eventually } from '../../support/support-eventually.ts';
 import { createAccount } from '../../support/support-services.ts';
+import { createTcpProxy } from '../../support/support-tcp-proxy.ts';
 
 const log = pino({ level: 'silent' });
 let bus: Bus;
@@ -37,6 +39,22 @@ describe('the bus', () => {
     expect(text((await bus.request('question', 'hello', { headers: { Mood: 'fine' } })).data)).toBe('hello! fine');
     listening.stop();
     await expect(bus.request('question', 'anyone?')).rejects.toThrow();
+  });
+
+  test('closes well although the server goes away while it sends what waits', async ({ onTestFinished }) => {
+    const account = await createAccount();
+    const proxy = await createTcpProxy(account.url);
+    onTestFinished(proxy.close);
+    const leaving = await connectBus({ url: proxy.url, credentials: account.coordinatorCredentials, name: 'leaving', log });
+    leaving.subscribe('question', () => undefined);
+    await leaving.flush();
+    const said: BusStatus[] = [];
+    leaving.onStatus((status) => said.push(status));
+    proxy.delay(60_000);
+    const closing = leaving.close();
+    proxy.reset();
+    await expect(closing).resolves.toBeUndefined();
+    await eventually(() => said.at(-1) === 'closed');
   });
 
   test('keeps the last value of a subject, and forgets a purged one', async () => {
