@@ -52,6 +52,9 @@ const statusOf = async (monitor: string): Promise<{ status: string; uptime: { pe
   return JSON.parse(await answer.text());
 };
 
+/** Asked seldom: a token has so many calls a minute. */
+const untilUp = (monitor: string): Promise<boolean> => eventually(async () => (await statusOf(monitor)).status === 'up', 30_000, 250);
+
 describe.concurrent('a monitor', () => {
   test('of an hour is looked at as soon as it is made, changed or resumed, once each', async () => {
     const [known, first, second] = [await network.startTarget(), await network.startTarget(), await network.startTarget()];
@@ -59,7 +62,7 @@ describe.concurrent('a monitor', () => {
     await eventually(() => new Set(known.hits.map(({ continent }) => continent)).size === 2);
     const monitor = await network.addMonitor({ target: first.url(), interval_s: 3_600 });
     await eventually(async () => (await resultsOf(network.sql, monitor)).length === 1);
-    await eventually(async () => (await statusOf(monitor)).status === 'up');
+    await untilUp(monitor);
     await network.editMonitor(monitor, { target: second.url() });
     await eventually(() => second.hits.length > 0);
     await network.pauseMonitor(monitor, true);
@@ -106,7 +109,7 @@ describe.concurrent('a monitor', () => {
     // A look that is not answered ends after ten seconds, and fails.
     expect((await statusOf(monitor)).status).toBe('pending');
     answers.resolve();
-    await eventually(async () => (await statusOf(monitor)).status === 'up');
+    await untilUp(monitor);
     await eventually(() => other.hits.length >= 2);
     expect((await incidentsOf(network.sql, monitor)).filter(({ resolved_at }) => resolved_at === null)).toEqual([]);
   });
@@ -124,20 +127,24 @@ describe.concurrent('a monitor', () => {
   ])('%s is pending until somebody has looked again, which is at once, and that time is unknown', async (_, change) => {
     const first = await network.startTarget();
     const monitor = await network.addMonitor({ target: first.url(), interval_s: 3_600 });
-    await eventually(async () => (await statusOf(monitor)).status === 'up');
+    await untilUp(monitor);
     const other = await network.startTarget();
     const answers = Promise.withResolvers<void>();
     other.answer({ is: 'by', answer: (_request, response) => void answers.promise.then(() => response.writeHead(200).end('fine')) });
     await change(monitor, other);
     const seen = [await statusOf(monitor)];
-    await eventually(async () => {
-      seen.push(await statusOf(monitor));
-      return other.hits.length > 0;
-    });
+    await eventually(
+      async () => {
+        seen.push(await statusOf(monitor));
+        return other.hits.length > 0;
+      },
+      30_000,
+      250,
+    );
     seen.push(await statusOf(monitor));
     expect([...new Set(seen.map(({ status }) => status))]).toEqual(['pending']);
     answers.resolve();
-    await eventually(async () => (await statusOf(monitor)).status === 'up');
+    await untilUp(monitor);
     const gaps = await network.sql<{ lasted: number }[]>`
       select extract(epoch from ended_at - began_at)::float8 as lasted from ledger
       where monitor_id = ${monitor} and kind = 'unknown' order by began_at`;
