@@ -2,7 +2,7 @@
  * A bus of one's own, written down: a configuration of nats-server for each of its machines, and the coordinators' settings. Operator mode, TLS before
  * the first word, and streams on every machine. Pure, except for the keys, which are made once and for all.
  */
-import { randomBytes } from 'node:crypto';
+import { createHmac, randomBytes } from 'node:crypto';
 import { z } from 'zod';
 import { readEnvironment } from '../base/env.ts';
 import { busFields } from './bus-environment.ts';
@@ -122,10 +122,16 @@ export const setupKeysIn = (settings: Readonly<Record<string, string | undefined
   return { identity, secretKey: kept.SECRET_KEY, secretKeyPrevious: kept.SECRET_KEY_PREVIOUS };
 };
 
+/**
+ * What the machines of a bus show one another. It follows from the bus's keys: a machine that was lost and written down again finds the others,
+ * which still have theirs from before. Letters and digits alone, as it stands in addresses of routes.
+ */
+const routesPasswordOf = ({ accountSeed }: BusIdentity): string =>
+  createHmac('sha256', accountSeed).update('antipode: routes between the machines of a bus').digest('hex').slice(0, 48);
+
 /** The files of a bus. */
 export const setUpBus = (plan: BusPlan, keys: SetupKeys): readonly SetupFile[] => {
-  // In an address of a route: letters and digits alone.
-  const password = randomBytes(24).toString('hex');
+  const password = routesPasswordOf(keys.identity);
   return [
     ...plan.addresses.map((_, index) => ({ file: `nats-${index + 1}.conf`, text: configurationOf(plan, keys.identity, index, password) })),
     { file: 'coordinator.env', text: settingsOf(plan, keys) },

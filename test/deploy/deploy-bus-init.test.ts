@@ -99,6 +99,15 @@ test('a bus that was lost is written down again from its keys, on other machines
     ...{ NATS_URL: 'tls://a.example:443,tls://b.example:443,tls://c.example:443', NATS_REPLICAS: '3' },
   });
 
+  // One machine of three was lost: what is printed for it goes to the other two, which still have what was printed before.
+  const printed = async (keys: string) => filesShape.parse(JSON.parse((await run(...again, join(keys, 'coordinator.env'))).out)).files;
+  expect(await printed(at)).toEqual(files);
+  const passwords = (text: string) =>
+    new Set([...text.matchAll(/(?:password: "|route:\/\/antipode:)(\w+)/g)].map(([, password]) => password));
+  const ofThisBus = passwords(files.map(({ text }) => text).join(''));
+  const ofAnother = passwords((await printed(other)).map(({ text }) => text).join(''));
+  expect([ofThisBus.size, ofAnother.size, new Set([...ofThisBus, ...ofAnother]).size]).toEqual([1, 1, 2]);
+
   const mixed = join(folder, 'mixed.env');
   const seed = parseEnv(await readFile(join(other, 'coordinator.env'), 'utf8')).NATS_ACCOUNT_SEED;
   await writeFile(mixed, kept.replace(/^NATS_ACCOUNT_SEED=.*$/m, `NATS_ACCOUNT_SEED=${seed}`));
