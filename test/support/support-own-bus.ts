@@ -87,6 +87,8 @@ export type OwnBusOptions = {
   readonly nodes?: number;
   /** What stands in the configuration of each server instead of one cluster of all of them, by its index and the ports for routes. */
   readonly layout?: (index: number, routes: readonly number[]) => string;
+  /** In what order its servers are started, if not all at once. */
+  readonly begin?: (bus: Pick<OwnBus, 'nats' | 'nodes'>) => Promise<void>;
   /** Whom it lets in, if not only its own. */
   readonly identity?: BusIdentity;
 };
@@ -95,6 +97,7 @@ export const startOwnBus = async ({
   tls,
   nodes: count = 1,
   layout,
+  begin,
   identity = createBusIdentity(Date.now()),
 }: OwnBusOptions = {}): Promise<OwnBus> => {
   const folder = await mkdtemp(join(tmpdir(), 'antipode-own-bus-'));
@@ -147,13 +150,16 @@ export const startOwnBus = async ({
       stop: async () => void (await child?.stop(5_000)),
     });
   }
-  await Promise.all(nodes.map(({ start }) => start()));
   const stop = async (): Promise<void> => {
     await Promise.all(nodes.map((node) => node.stop()));
     await rm(folder, { recursive: true, force: true });
   };
   const scheme = tls && tls.way !== 'optional' ? 'tls' : 'nats';
   const nats = { url: ports.map((port) => `${scheme}://127.0.0.1:${port}`).join(','), version: binary.version, identity };
-  if (count > 1 && !layout) await untilAllKeep(nats, count).catch(async (error: unknown) => Promise.reject(await stop().then(() => error)));
+  const startAll = async (): Promise<void> => {
+    await Promise.all(nodes.map(({ start }) => start()));
+    if (count > 1 && !layout) await untilAllKeep(nats, count);
+  };
+  await (begin ? begin({ nats, nodes }) : startAll()).catch(async (error: unknown) => Promise.reject(await stop().then(() => error)));
   return { nats, nodes, stop };
 };
