@@ -11,6 +11,7 @@ import { addHeartbeat, type Heartbeat, pingsWritten } from '../support/support-h
 import { incidentsOf, incidentThat, isConfirmed, isResolved } from '../support/support-incidents.ts';
 import { createNetwork, type MadeProbe, type Network } from '../support/support-network.ts';
 import { createHouse } from '../support/support-people.ts';
+import { mayBusStandStill } from '../support/support-services.ts';
 import { createTcpProxy, type TcpProxy } from '../support/support-tcp-proxy.ts';
 
 /** What anybody may say at the address where cut-off ping receivers bring their pings: what is not theirs is refused, counted, and changes nothing. */
@@ -84,9 +85,21 @@ const becomesRefused = async (probe: string, reason: string, times = 1): Promise
   expect(isRefused, `refused as ${reason}`).toBe(true);
 };
 
-const doneOf = ({ status, text }: Answer): string[] => {
-  expect(status).toBe(200);
-  return JSON.parse(text).done;
+/** At the first try; where a bus may stand still, as often as a ping receiver tries. */
+const isSoon = (ask: () => Promise<boolean>): Promise<boolean> => (mayBusStandStill() ? eventually(ask, 60_000, 500) : ask());
+
+/** The pings that are done for. */
+const doneOf = async (made: MadeProbe, pings: readonly PingMessage[]): Promise<Set<string>> => {
+  const done = new Set<string>();
+  const left = (): PingMessage[] => pings.filter(({ id }) => !done.has(id));
+  await isSoon(async () => {
+    const { status, text } = await bring(made, left());
+    if (mayBusStandStill() && status === 503) return false;
+    expect(status, text).toBe(200);
+    for (const id of JSON.parse(text).done) done.add(id);
+    return left().length === 0;
+  });
+  return done;
 };
 
 describe('kept pings', () => {
@@ -106,7 +119,7 @@ describe('kept pings', () => {
   test('are on the bus before the answer, taken by whom we know the probe to be, and of whom we know the key to be', async () => {
     const heartbeat = await addHeartbeat(network, {}, 3_600);
     const pings = [pingOf(heartbeat, { ear: 'somebody else', body: 'kept' }), pingOf(heartbeat, { kind: 'start', at: Date.now() })];
-    expect(new Set(doneOf(await bring(europe, pings)))).toEqual(new Set(pings.map(({ id }) => id)));
+    expect(await doneOf(europe, pings)).toEqual(new Set(pings.map(({ id }) => id)));
     const written = await pingsWritten(network.sql, heartbeat.monitor, 2);
     expect(written).toMatchObject([
       { kind: 'success', body: 'kept', ear: 'europe' },
@@ -119,18 +132,18 @@ describe('kept pings', () => {
     const heartbeat = await addHeartbeat(network, {}, 3_600);
     const at = Date.now();
     const [bad, good] = [pingOf(heartbeat, { kind: 'fail', at }), pingOf(heartbeat, { at: at + 1 })];
-    expect(doneOf(await bring(europe, [bad]))).toEqual([bad.id]);
+    expect(await doneOf(europe, [bad])).toEqual(new Set([bad.id]));
     await incidentThat(network.sql, heartbeat.monitor, isConfirmed);
-    expect(doneOf(await bring(europe, [good]))).toEqual([good.id]);
+    expect(await doneOf(europe, [good])).toEqual(new Set([good.id]));
     const over = await incidentThat(network.sql, heartbeat.monitor, isResolved);
-    for (const pings of [[bad], [bad, good], [good, bad, bad]]) doneOf(await bring(europe, pings));
+    for (const pings of [[bad], [bad, good], [good, bad, bad]]) await doneOf(europe, pings);
     const voice = await speakAs(europe);
     for (const ping of [bad, good])
       await eventually(() => voice.bus.store(subjects.ping('Europe', partitionOf(heartbeat.monitor), heartbeat.key), JSON.stringify(ping)));
     await voice.close();
     // One more that comes behind all these has been worked on: so have they.
     const last = pingOf(heartbeat, { kind: 'log', at: at + 2 });
-    doneOf(await bring(europe, [last]));
+    await doneOf(europe, [last]);
     expect((await pingsWritten(network.sql, heartbeat.monitor, 3)).map(({ kind }) => kind)).toEqual(['fail', 'success', 'log']);
     expect(await incidentsOf(network.sql, heartbeat.monitor)).toEqual([over]);
   });
@@ -149,7 +162,7 @@ describe('kept pings', () => {
     ];
     expect(answers).toEqual(answers.map(() => ({ status: 401, text: 'Refused: not_signed' })));
     await becomesRefused(europe.id, 'not_signed', before + answers.length);
-    expect((await send(europe.id, body, right)).status).toBe(200);
+    expect(await isSoon(async () => (await send(europe.id, body, right)).status === 200)).toBe(true);
     expect(await pingsWritten(network.sql, heartbeat.monitor, 1)).toHaveLength(1);
   });
 
@@ -210,10 +223,10 @@ describe('kept pings', () => {
     const foreign = await network.makeProbe('Asia', 'foreign', house.organisation);
     const heartbeat = await addHeartbeat(network, {}, 3_600);
     const theirs = pingOf(heartbeat, { kind: 'fail' });
-    expect(doneOf(await bring(foreign, [theirs]))).toEqual([theirs.id]);
+    expect(await doneOf(foreign, [theirs])).toEqual(new Set([theirs.id]));
     const made = pingOf({ key: 'a'.repeat(64) });
     const ours = pingOf(heartbeat);
-    expect(new Set(doneOf(await bring(own, [made, ours])))).toEqual(new Set([made.id, ours.id]));
+    expect(await doneOf(own, [made, ours])).toEqual(new Set([made.id, ours.id]));
     for (const { id } of [own, foreign]) await becomesRefused(id, 'not_its_monitor');
     expect(await pingsWritten(network.sql, heartbeat.monitor, 1)).toMatchObject([{ kind: 'success', ear: 'own' }]);
     expect(await incidentsOf(network.sql, heartbeat.monitor)).toEqual([]);
@@ -223,17 +236,17 @@ describe('kept pings', () => {
     const heartbeat = await addHeartbeat(network, {}, 3_600);
     const before = await network.makeProbe('Oceania');
     const after = await network.rotateProbe(before);
-    for (const made of [before, after]) expect((await bring(made, [pingOf(heartbeat)])).status).toBe(200);
+    for (const made of [before, after]) expect(await doneOf(made, [pingOf(heartbeat)])).toHaveProperty('size', 1);
     await network.sql`update probes set keys = (select jsonb_agg(k || '{"until": 1}') from jsonb_array_elements(keys) k where k ->> 'until' is not null)
       || (select jsonb_agg(k) from jsonb_array_elements(keys) k where k ->> 'until' is null) where id = ${before.id}`;
     await eventually(async () => (await bring(before, [pingOf(heartbeat)])).status === 401);
-    expect((await bring(after, [pingOf(heartbeat)])).status).toBe(200);
+    expect(await doneOf(after, [pingOf(heartbeat)])).toHaveProperty('size', 1);
     expect((await pingsWritten(network.sql, heartbeat.monitor, 3)).length).toBeGreaterThanOrEqual(3);
   });
 
   test('dated by a clock that is a day ahead count as of when they came', async () => {
     const heartbeat = await addHeartbeat(network, {}, 3_600);
-    doneOf(await bring(europe, [pingOf(heartbeat, { at: Date.now() + 86_400_000 })]));
+    await doneOf(europe, [pingOf(heartbeat, { at: Date.now() + 86_400_000 })]);
     const [written] = await pingsWritten(network.sql, heartbeat.monitor, 1);
     expect(Math.abs(Number(written?.at) - Date.now())).toBeLessThan(60_000);
   });
