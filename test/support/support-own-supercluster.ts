@@ -42,8 +42,8 @@ const untilKeeps = async ({ url, identity }: Services['nats'], { name, nodes }: 
 };
 
 /**
- * Starts one cluster after the other. The first is to be the majority of all servers, so that it finds a leader alone: where servers of several
- * clusters begin in the same second, one may lead that never counts another of them, and lays no stream on it for as long as it leads (10005).
+ * Starts one cluster after the other. The first is to be as many servers as elect a leader of all: it counts whoever voted. Where servers of
+ * several clusters begin in the same second, it may never count one of them, and lays no stream on that one for as long as it leads (10005).
  */
 export const startSupercluster = async (plans: readonly ClusterPlan[]): Promise<Supercluster> => {
   const places = plans.flatMap(({ name, nodes }) => Array.from({ length: nodes }, (_, at) => ({ name, at })));
