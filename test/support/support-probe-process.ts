@@ -7,6 +7,8 @@ import type { MadeProbe } from './support-network.ts';
 type Options = {
   /** In a network namespace of its own that has nothing in it: every connection fails, to targets, anchors and bus alike. */
   readonly withoutNetwork?: boolean;
+  /** In this one. */
+  readonly netns?: string;
   readonly environment?: Readonly<Record<string, string>>;
 };
 
@@ -19,16 +21,23 @@ export const canCutNetwork = (): boolean => {
   return can;
 };
 
+const inside = ({ withoutNetwork = false, netns }: Options): readonly string[] => {
+  if (netns !== undefined) return ['ip', 'netns', 'exec', netns];
+  return withoutNetwork ? ['unshare', '--net'] : [];
+};
+
 /** Settles when it is checking. */
-export const startProbeProcess = (made: MadeProbe, { withoutNetwork = false, environment = {} }: Options = {}): Promise<ChildProgram> =>
-  startChildProgram(
-    withoutNetwork ? ['unshare', '--net', process.execPath, main] : [process.execPath, main],
+export const startProbeProcess = (made: MadeProbe, options: Options = {}): Promise<ChildProgram> => {
+  const [first = process.execPath, ...rest] = [...inside(options), process.execPath, main];
+  return startChildProgram(
+    [first, ...rest],
     {
       PROBE_CREDENTIALS: made.credentials,
       PROBE_DATA_DIR: made.folder,
       PROBE_ALLOW_CIDRS: '127.0.0.0/8,::1/128',
       LOG_LEVEL: 'info',
-      ...environment,
+      ...options.environment,
     },
     (output) => output.includes('"msg":"checking"'),
   );
+};

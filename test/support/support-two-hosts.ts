@@ -31,22 +31,25 @@ export type TwoHosts = {
 const ip = (...args: readonly string[]): boolean => spawnSync('ip', args).status === 0;
 
 const name = `aw${process.pid}`;
-const netOf = `10.214.${process.pid % 250}`;
-const hosts = [
-  { netns: `${name}a`, address: `${netOf}.2` },
-  { netns: `${name}b`, address: `${netOf}.3` },
-] as const;
+/** `public`: those of a block that counts as public, and that its owner announces to nobody. */
+const nets = { private: `10.214.${process.pid % 250}`, public: `25.214.${process.pid % 250}` } as const;
+type Net = keyof typeof nets;
+
+const hostsIn = (net: Net): readonly [Host, Host] => [
+  { netns: `${name}a`, address: `${nets[net]}.2` },
+  { netns: `${name}b`, address: `${nets[net]}.3` },
+];
 
 const remove = (): void => {
-  for (const { netns } of hosts) ip('netns', 'del', netns);
+  for (const { netns } of hostsIn('private')) ip('netns', 'del', netns);
   ip('link', 'del', name);
 };
 
-const make = (): boolean =>
+const make = (net: Net): boolean =>
   ip('link', 'add', name, 'type', 'bridge') &&
-  ip('addr', 'add', `${netOf}.1/24`, 'dev', name) &&
+  ip('addr', 'add', `${nets[net]}.1/24`, 'dev', name) &&
   ip('link', 'set', name, 'up') &&
-  hosts.every(
+  hostsIn(net).every(
     ({ netns, address }) =>
       ip('netns', 'add', netns) &&
       ip('link', 'add', `${netns}0`, 'type', 'veth', 'peer', 'name', `${netns}1`) &&
@@ -55,21 +58,22 @@ const make = (): boolean =>
       ip('-n', netns, 'addr', 'add', `${address}/24`, 'dev', `${netns}1`) &&
       ip('-n', netns, 'link', 'set', `${netns}1`, 'up') &&
       ip('-n', netns, 'link', 'set', 'lo', 'up') &&
-      ip('-n', netns, 'route', 'add', 'default', 'via', `${netOf}.1`),
+      ip('-n', netns, 'route', 'add', 'default', 'via', `${nets[net]}.1`),
   );
 
 /** Whether this machine lets us make them. Says loudly when it does not. */
 export const canMakeTwoHosts = (): boolean => {
-  const can = process.platform === 'linux' && make();
+  const can = process.platform === 'linux' && make('private');
   remove();
   if (!can) process.stderr.write('SKIPPED: two hosts of their own need ip netns and a bridge (root, on Linux)\n');
   return can;
 };
 
 /** `names`: which of the two stands behind a name. */
-export const makeTwoHosts = async (names: Readonly<Record<string, 0 | 1>> = {}): Promise<TwoHosts> => {
-  if (!make()) throw new Error('the two hosts could not be made');
-  const here = `${netOf}.1`;
+export const makeTwoHosts = async (names: Readonly<Record<string, 0 | 1>> = {}, net: Net = 'private'): Promise<TwoHosts> => {
+  if (!make(net)) throw new Error('the two hosts could not be made');
+  const here = `${nets[net]}.1`;
+  const hosts = hostsIn(net);
   const servers: { readonly close: () => unknown }[] = [];
   const sockets = new Set<Socket>();
 
