@@ -31,11 +31,12 @@ const untilKeeps = async ({ url, identity }: Services['nats'], { name, nodes }: 
     if (!refused && isDoneAt !== undefined) throw new Error(`${name}: ${subject}: it may have been there again`);
     return true;
   };
-  const trial = { name: 'TRIAL', subjects: ['trial'], num_replicas: nodes, placement: { cluster: name } };
+  // One of its own for each: what was asked for in vain may be done later than its end was asked for.
+  const trial = { name: `TRIAL_${name}`, subjects: [`trial.${name}`], num_replicas: nodes, placement: { cluster: name } };
   try {
-    await eventually(() => ask('CREATE.TRIAL', JSON.stringify(trial)), 60_000);
+    await eventually(() => ask(`CREATE.${trial.name}`, JSON.stringify(trial)), 60_000);
     // What was not answered in time may have been done all the same.
-    await eventually(() => ask('DELETE.TRIAL', '', notFound), 60_000);
+    await eventually(() => ask(`DELETE.${trial.name}`, '', notFound), 60_000);
   } finally {
     await bus.close();
   }
