@@ -23,6 +23,7 @@ import { type Engine, startEngine } from './engine.ts';
 import { assistantRoutes } from './faces/assistant/assistant-routes.ts';
 import { downloadRoutes } from './faces/downloads/download-routes.ts';
 import { enrolmentRoute } from './faces/enrolment/enrolment-route.ts';
+import { createForwarded } from './faces/face-forwarded.ts';
 import { type Health, healthRoutes } from './faces/face-health.ts';
 import { oauthRoutes } from './faces/oauth/oauth-routes.ts';
 import { forwardedPingsRoute } from './faces/pings/ping-face-forwarded.ts';
@@ -118,9 +119,11 @@ export const createApp = (config: Config, overrides: Overrides = {}): App => {
       return asking(...asked);
     };
   };
+  const forwarded = createForwarded(config.TRUSTED_PROXIES, log);
   const web: FastifyInstance = fastify({
-    ...{ ...restServerOptions, logger: false, forceCloseConnections: 'idle' },
+    ...{ ...restServerOptions, logger: false, forceCloseConnections: 'idle', trustProxy: forwarded.trustProxy },
     rewriteUrl: (request) => {
+      forwarded.tidy(request);
       const url = soundUrl(request.url ?? '/');
       return onOwnDomain(publishing, baseUrl, request.headers.host, url) ?? url;
     },

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { anchorOf } from '../shared/base/anchor.ts';
 import { readEnvironment } from '../shared/base/env.ts';
 import { postgresAddress } from '../shared/base/postgres-address.ts';
-import { parseCidr } from '../shared/base/public-addresses.ts';
+import { parseCidr, unmapped } from '../shared/base/public-addresses.ts';
 import { busFields } from '../shared/bus/bus-environment.ts';
 import { parseResolver } from '../shared/checks/dns/checks-dns-config.ts';
 import { recordReaders } from './domain/own-record.ts';
@@ -20,6 +20,17 @@ const isPrivateKey = (pem: string): boolean => {
   } catch {
     return false; // Whatever is wrong with it: it is no key, and its words could repeat it.
   }
+};
+
+/** As the server knows them by name. */
+const proxyNames = ['loopback', 'linklocal', 'uniquelocal'];
+
+const isProxyRange = (text: string): boolean => proxyNames.includes(text) || parseCidr(text) !== undefined;
+
+/** Everybody's word would count: an address that a caller makes up for each try. */
+const isEverybody = (text: string): boolean => {
+  const [network, bits] = parseCidr(text) ?? [];
+  return bits === 0 || (bits !== undefined && bits <= 96 && network !== undefined && unmapped(network) !== network);
 };
 
 /** The variables that the coordinator reads; each also as NAME_FILE, as secrets are mounted. */
@@ -69,6 +80,16 @@ const variables = z.object({
       (origins) => origins.every((origin) => origin === '*' || (URL.canParse(origin) && new URL(origin).origin === origin)),
       'must be origins such as https://app.example.org, several with commas, or *',
     ),
+  /** The proxies that stand before us: whom they pass on (X-Forwarded-For) is who asks. Nobody else's word on that counts. */
+  TRUSTED_PROXIES: z
+    .string()
+    .default('')
+    .transform((text) => text.split(',').flatMap((range) => range.trim() || []))
+    .refine(
+      (ranges) => ranges.every(isProxyRange),
+      `must be the addresses or CIDR ranges of your proxies, or ${proxyNames.join(', ')}, several with commas`,
+    )
+    .refine((ranges) => !ranges.some(isEverybody), 'must not be everybody (/0), who could then claim any address; name your proxies alone'),
   RATE_LIMIT_PER_MINUTE: z.coerce.number().int().min(1).default(120),
   /** host:port, several with commas, that probes reach to vouch for themselves; without it the coordinator's own address. */
   PROBE_ANCHORS: z

@@ -86,6 +86,8 @@ const settingsOf = (
 DATABASE_URL=
 BASE_URL=
 #NATS_CA_FILE=/etc/antipode/bus-authority.pem
+# The proxies before the coordinators, which must write X-Forwarded-For; the unit for systemd and the compose file name the one on their own machine.
+#TRUSTED_PROXIES=loopback
 
 # What secrets in the database lie under. Without it no backup can be opened.
 SECRET_KEY=${secretKey}

@@ -1,4 +1,5 @@
 import { generateKeyPairSync } from 'node:crypto';
+import { fastify } from 'fastify';
 import { expect, test } from 'vitest';
 import { readConfig } from '../../coordinator/config.ts';
 import { busEnvironment } from '../../deploy/local/local-environments.ts';
@@ -113,4 +114,19 @@ test('pages of other origins may call the API only where they are named', () => 
   expect(origins('*')).toEqual(['*']);
   for (const wrong of ['app.example.org', 'https://app.example.org/', 'https://app.example.org/x'])
     expect(faults({ CORS_ORIGINS: wrong }), wrong).toContain('CORS_ORIGINS: must be origins');
+});
+
+test('proxies are named by address, range or name; a slip of the pen, or everybody, does not start', () => {
+  const trusted = (text: string) => readConfig({ ...whole, TRUSTED_PROXIES: text }).TRUSTED_PROXIES;
+  expect(readConfig(whole).TRUSTED_PROXIES).toEqual([]);
+  const every = ['loopback', 'linklocal', 'uniquelocal', '192.0.2.7', '10.0.0.0/8', '2001:db8::/32', '::1', '::ffff:10.0.0.0/104'];
+  expect(trusted(every.join(' , '))).toEqual(every);
+  // What is taken here is taken by the server, too.
+  expect(() => fastify({ trustProxy: every })).not.toThrow();
+  for (const wrong of ['localhost', 'proxy.example', '10.0.0.0/33', '10.0.0.0/', 'true', '1', 'loopback 10.0.0.1'])
+    expect(faults({ TRUSTED_PROXIES: wrong }), wrong).toContain(
+      'TRUSTED_PROXIES: must be the addresses or CIDR ranges of your proxies, or loopback, linklocal, uniquelocal, several with commas',
+    );
+  for (const everybody of ['0.0.0.0/0', '::/0', '::ffff:0:0/96', 'loopback,0.0.0.0/0'])
+    expect(faults({ TRUSTED_PROXIES: everybody }), everybody).toContain('TRUSTED_PROXIES: must not be everybody (/0)');
 });

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { copyFile, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { copyFile, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -93,11 +93,19 @@ describe.skipIf(compose === undefined)('as docker compose reads them', () => {
       expect(one?.environment).toMatchObject({ BASE_URL: settings.BASE_URL });
       expect(one?.environment.DATABASE_URL).toBe(`postgres://antipode:${database?.environment.POSTGRES_PASSWORD}@database:5432/antipode`);
     }
+    expect(coordinator?.environment.TRUSTED_PROXIES).toBe('uniquelocal');
     expect(bus?.networks.default?.aliases).toEqual([settings.BUS_HOST]);
     const open = Object.values(services).flatMap(({ ports }) =>
       ports.map(({ host_ip, published }) => `${host_ip ?? 'everywhere'}:${published}`),
     );
     expect(open.toSorted()).toEqual(['127.0.0.1:8080', 'everywhere:4443']);
+  });
+
+  test('who has a proxy elsewhere says so in the file of settings', async () => {
+    const file = join(copy, 'elsewhere.env');
+    await writeFile(file, `${await readFile(join(copy, 'bus/coordinator.env'), 'utf8')}TRUSTED_PROXIES=192.0.2.7\n`);
+    const said = await config({}, '--env-file', file, '-f', join(copy, 'compose.yaml'));
+    expect(shape.parse(JSON.parse(said.out)).services.coordinator?.environment.TRUSTED_PROXIES).toBe('192.0.2.7');
   });
 
   test('one that lacks a value says where it stands', async () => {
