@@ -57,7 +57,7 @@ const configurationOf = (plan: BusPlan, identity: BusIdentity, index: number, pa
 # Start: nats-server -c nats-${index + 1}.conf, as a user of its own that may write ${data}.
 server_name: nats-${index + 1}
 listen: ${quoted(`${listen}:${portOf(addresses[index] ?? '')}`)}
-# TLS before the first word. The certificate names the host of ${addresses[index]}; after its renewal: nats-server --signal reload.
+# TLS before the first word. The certificate names the host of ${addresses[index]}; after its renewal: start nats-server again, one machine after the other.
 tls { cert_file: ${quoted(certificate)}, key_file: ${quoted(key)}, handshake_first: true }
 max_connections: 10000
 write_deadline: "5s"
