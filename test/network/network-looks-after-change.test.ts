@@ -4,6 +4,7 @@ import { eventually } from '../support/support-eventually.ts';
 import { alertsOf, incidentsOf, incidentThat, isConfirmed, isResolved, resultsOf, seenFrom } from '../support/support-incidents.ts';
 import { createNetwork, type Network } from '../support/support-network.ts';
 import { type Standstill, watchStandstill } from '../support/support-process-standstill.ts';
+import { mayBusStandStill } from '../support/support-services.ts';
 import { broken, fine, type Target } from '../support/support-targets.ts';
 
 /** What people do to monitors while they are checked, and monitors that few may check. */
@@ -198,9 +199,14 @@ describe.concurrent('a monitor', () => {
   test('that fails from one continent all the time has 100 % uptime, one unconfirmed incident and no alert', async () => {
     const target = await network.startTarget();
     target.answer(broken, ['Asia']);
-    const monitor = await network.addMonitor({ target: target.url(), interval_s: 1 });
-    await eventually(async () => (await resultsOf(network.sql, monitor)).filter(({ outcome }) => outcome === 1).length >= 5, 40_000);
-    expect(await incidentsOf(network.sql, monitor)).toMatchObject([{ confirmed_at: null, resolved_at: null, seen_continent: 'Asia' }]);
+    // Two turns without a failure make an end of it: with turns of a second, a short standstill is that long.
+    const monitor = await network.addMonitor({ target: target.url(), interval_s: 3 });
+    await eventually(async () => (await resultsOf(network.sql, monitor)).filter(({ outcome }) => outcome === 1).length >= 4, 60_000);
+    const known = await incidentsOf(network.sql, monitor);
+    // Where a bus stood still for a while, one may have ended as no longer observed before the next failure came through.
+    const asExpected = { confirmed_at: null, seen_continent: 'Asia' };
+    expect(known).toMatchObject(mayBusStandStill() ? known.map(() => asExpected) : [asExpected]);
+    expect(known.at(-1)?.resolved_at).toBeNull();
     expect(await alertsOf(network.sql, monitor)).toEqual([]);
     expect(await statusOf(monitor)).toMatchObject({ status: 'verifying', uptime: { percent: 100, down_seconds: 0 } });
   });
