@@ -7,6 +7,8 @@ import type { Present } from '../probes/probes-presence.ts';
 /** A probe as this coordinator knows it. A private one is named by its id: what its organisation calls it is theirs. */
 export type SeenProbe = {
   readonly name: string;
+  /** Whose it is. That of an organisation is no word on whether a continent still confirms for the others. */
+  readonly of: 'public' | 'private';
   readonly continent: string;
   readonly state: 'well' | 'lost' | 'quarantined';
   /** What it last said of itself; undefined when it was not heard by this coordinator. */
@@ -34,6 +36,7 @@ export const seenProbes = ({ roster, directory, presentOf }: Parts): readonly Se
     const message = healthy ? presentOf(id)?.message : undefined;
     return {
       name: organisation === null ? (directory.byId(id)?.name ?? id) : id,
+      of: organisation === null ? 'public' : 'private',
       continent,
       state: healthy ? (quarantined ? 'quarantined' : 'well') : 'lost',
       said: message && {

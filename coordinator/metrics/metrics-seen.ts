@@ -45,7 +45,7 @@ export const createSeen = (registry: Registry): ((seen: Seen) => void) => {
   const bus = gauge('bus_connected', 'Whether this coordinator is on the bus');
   const streams = gauge('streams_led', 'Whether every stream of the bus has a leader');
   const partitions = gauge('partitions_owned', 'Partitions that this coordinator works on');
-  const probes = gauge('probes', 'Probes, by continent and how they are', ['continent', 'state']);
+  const probes = gauge('probes', 'Probes, by whose they are, continent and how they are', ['of', 'continent', 'state']);
   const ofProbe = {
     waiting: gauge('probe_spool_results', 'Results that a probe keeps and has not handed over', ['probe']),
     bytes: gauge('probe_spool_bytes', 'Bytes that they take on its disk', ['probe']),
@@ -91,8 +91,8 @@ export const createSeen = (registry: Registry): ((seen: Seen) => void) => {
     streams.set(Number(seen.streams));
     partitions.set(seen.partitions);
     for (const one of changing) one.reset();
-    for (const { name: probe, continent, state, said } of seen.probes) {
-      probes.inc({ continent, state });
+    for (const { name: probe, of, continent, state, said } of seen.probes) {
+      probes.inc({ of, continent, state });
       if (said === undefined) continue;
       ofProbe.waiting.set({ probe }, said.waiting);
       ofProbe.bytes.set({ probe }, said.bytes);

@@ -96,14 +96,14 @@ describe('what is counted as it happens', () => {
       },
       disk: { size: 100, free: 20 },
       certificates: [{ of: 'web', server: 'antipode.example:443', endsAt: 5_000 }],
-      probes: [{ name: 'Oslo', continent: 'Europe', state: 'well', said }],
+      probes: [{ name: 'Oslo', of: 'public', continent: 'Europe', state: 'well', said }],
       stored: [{ name: 'notices', label: 'probe_twice', value: 1 }],
     });
     const before = await registry.metrics();
     expect(figureOf(before, 'antipode_probe_clock_offset_seconds', 'probe="Oslo"')).toBe(-0.25);
     expect(figureOf(before, 'antipode_probe_results_dropped_total', 'probe="Oslo"')).toBe(5);
     expect(figureOf(before, 'antipode_probe_checks_total', 'probe="Oslo",kind="https",outcome="fail"')).toBe(2);
-    show({ ...seen, probes: [{ name: 'Oslo', continent: 'Europe', state: 'well', said }] });
+    show({ ...seen, probes: [{ name: 'Oslo', of: 'public', continent: 'Europe', state: 'well', said }] });
     // What a probe counts is told as it says it, however often it is asked for.
     expect(figureOf(await registry.metrics(), 'antipode_probe_checks_total', 'outcome="ok"')).toBe(40);
     expect(figureOf(before, 'antipode_notices_open', 'kind="probe_twice"')).toBe(1);
@@ -113,7 +113,12 @@ describe('what is counted as it happens', () => {
     expect(figureOf(before, 'antipode_jetstream_limit_bytes', 'server="nats-1"')).toBe(100);
     expect(figureOf(before, 'antipode_data_free_bytes')).toBe(20);
     expect(figureOf(before, 'antipode_certificate_expiry_timestamp_seconds', 'of="web"')).toBe(5);
-    show({ ...seen, database: false, stored: undefined, probes: [{ name: 'Oslo', continent: 'Europe', state: 'lost', said: undefined }] });
+    show({
+      ...seen,
+      database: false,
+      stored: undefined,
+      probes: [{ name: 'Oslo', of: 'public', continent: 'Europe', state: 'lost', said: undefined }],
+    });
     const after = await registry.metrics();
     expect(figureOf(after, 'antipode_probes', 'state="lost"')).toBe(1);
     expect(figureOf(after, 'antipode_probe_spool_results', 'probe="Oslo"')).toBeUndefined();
