@@ -128,7 +128,8 @@ const main = async (): Promise<void> => {
     return;
   }
   if (kind === '--arm64') return makeForArm64(folder);
-  const builder = ['podman', 'docker'].find((program) => spawnSync(program, ['info']).status === 0);
+  // Where both are, the one that the compose files are typed with: neither sees the other's images.
+  const builder = ['docker', 'podman'].find((program) => spawnSync(program, ['info']).status === 0);
   for (const name of imageNames) {
     const place = join(folder, name);
     await makeImage(name, place);

@@ -40,6 +40,13 @@ test.each([
     for (const line of ['read_only: true', 'cap_drop: [ALL]', "security_opt: ['no-new-privileges:true']"]) expect(service).toContain(line);
 });
 
+test('a probe is asked for its health as its image can be asked, without a shell', () => {
+  const [, asked = ''] = /^ {6}test: \[CMD, (.*)\]$/m.exec(read('probe.yaml')) ?? [];
+  const image = readFileSync(join(import.meta.dirname, '../../deploy/image/Dockerfile'), 'utf8');
+  const [, entry = '[]'] = /^ENTRYPOINT (.*)$/m.exec(image) ?? [];
+  expect(asked.split(', ')).toEqual([...z.array(z.string()).parse(JSON.parse(entry)), 'health']);
+});
+
 test('what it says to make is where it looks for it, and no commit takes it along', () => {
   const text = read('compose.yaml');
   const [, made = ''] = /bus init [^\n]*--folder (\S+)/.exec(text) ?? [];

@@ -142,6 +142,9 @@ describe.runIf(engine !== undefined)('compose.yaml and probe.yaml', () => {
     await well(built.run('kill', '--signal', 'INT', alone));
     await joining.exited;
     await well(runProgram(typed(['-f', 'probe.yaml', 'up', '-d'], beside)));
+    const [, asked = ''] = /test: \[CMD, (.*)\]\n/.exec(await readFile(join(place, 'probe.yaml'), 'utf8')) ?? [];
+    const health = ['-f', 'probe.yaml', 'exec', '-T', 'probe', ...asked.split(', ')];
+    await eventually(async () => (await runProgram(typed(health, beside))).code === 0, 60_000);
 
     const target = await two.target();
     const ask = async (path: string, more: readonly string[] = []): Promise<unknown> => {
