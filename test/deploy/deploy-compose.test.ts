@@ -115,6 +115,15 @@ describe.skipIf(compose === undefined)('as docker compose reads them', () => {
     expect(shape.parse(JSON.parse(said.out)).services.coordinator?.environment.TRUSTED_PROXIES).toBe('192.0.2.7');
   });
 
+  test('figures, once their lines are uncommented, are there for the other containers alone', async () => {
+    const file = join(copy, 'figures.yaml');
+    await writeFile(file, read('compose.yaml').replaceAll(/^ {6}# (METRICS_)/gm, '      $1'));
+    const said = await config({}, '--env-file', join(copy, 'bus/coordinator.env'), '-f', file);
+    const { coordinator } = shape.parse(JSON.parse(said.out)).services;
+    expect(coordinator?.environment).toMatchObject({ METRICS_PORT: '9464', METRICS_HOST: '0.0.0.0' });
+    expect(coordinator?.ports.map(({ target }) => target)).toEqual([8080]);
+  });
+
   test('one that lacks a value says where it stands', async () => {
     await writeFile(join(copy, 'none.env'), '');
     const said = await config({}, '--env-file', join(copy, 'none.env'), '-f', join(copy, 'compose.yaml'));
