@@ -119,7 +119,14 @@ test('a bus that was lost is written down again from its keys, on other machines
 const replicasShape = z.object({ config: z.object({ num_replicas: z.number() }) });
 
 /** TLS before the greeting is known to servers from 2.10 on. */
-const isNewEnough = (): boolean => hasBinaries() && (inject('services').nats.version[1] >= 10 || inject('services').nats.version[0] > 2);
+const isNewEnough = (): boolean => {
+  if (!hasBinaries()) return false; // Said there.
+  const [major, minor] = inject('services').nats.version;
+  const is = major > 2 || (major === 2 && minor >= 10);
+  if (!is)
+    process.stderr.write('SKIPPED: servers with what bus init prints for them take TLS first, which needs nats-server 2.10 or newer\n');
+  return is;
+};
 
 describe.runIf(isNewEnough())('three servers with what was printed for them', () => {
   test('form one bus with TLS first, which a coordinator enters with the settings that were printed beside', async () => {

@@ -22,8 +22,20 @@ export const servicesHere = (): Services => ofThisFile ?? inject('services');
 /** Of a bus of several servers one may be away: what it carries then stands for some ten seconds, until another leads. */
 export const mayBusStandStill = (): boolean => servicesHere().nats.settings !== undefined;
 
+/** Said once for each file. */
+let isSaid = false;
+
 /** Whether this machine has the servers as programs; a run on containers has not, and tests of the programs themselves have nothing to test. */
-export const hasBinaries = (): boolean => inject('services').from === 'binaries';
+export const hasBinaries = (): boolean => {
+  const has = inject('services').from === 'binaries';
+  if (!has && !isSaid) {
+    isSaid = true;
+    process.stderr.write(
+      'SKIPPED: tests of this file need nats-server and Postgres as programs on this machine; these are in containers\n',
+    );
+  }
+  return has;
+};
 
 export type TestDatabase = { readonly url: string; readonly drop: () => Promise<void> };
 
