@@ -1,4 +1,4 @@
-import { apiVersion } from '../shared/api/api-version.ts';
+import { apiRevision, apiVersion } from '../shared/api/api-version.ts';
 import { version } from '../shared/base/own-version.ts';
 import { newestBatch } from '../shared/bus/bus-batch-writing.ts';
 import { wireVersion } from '../shared/bus/bus-wire-version.ts';
@@ -8,6 +8,8 @@ export type Versions = {
   readonly program: string;
   /** Of the API's document. */
   readonly api: string;
+  /** What was added to that document since, counted: `x-revision` in it. */
+  readonly api_revision: number;
   /** Of the messages on the bus, and of the newest form of results that this coordinator reads. */
   readonly wire: number;
   readonly batches: number;
@@ -19,6 +21,7 @@ export type Versions = {
 export const versions = (): Versions => ({
   program: version,
   api: apiVersion,
+  api_revision: apiRevision,
   wire: wireVersion,
   batches: newestBatch,
   schema: migrationNames().at(-1)?.slice(0, 3) ?? 'none',

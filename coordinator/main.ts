@@ -70,7 +70,7 @@ const usage =
 const told = async (): Promise<string> => {
   const { versions } = await import('./coordinator-versions.ts');
   return Object.entries(versions())
-    .map(([what, version]) => `${what.padEnd(8)} ${version}\n`)
+    .map(([what, version]) => `${what.padEnd(12)} ${version}\n`)
     .join('');
 };
 

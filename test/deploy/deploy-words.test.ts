@@ -3,6 +3,7 @@ import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
+import { apiRevision } from '../../shared/api/api-version.ts';
 
 const home = mkdtempSync(join(tmpdir(), 'antipode-words-'));
 afterAll(() => rmSync(home, { recursive: true, force: true }));
@@ -27,7 +28,8 @@ test.each([
   ['deploy/local/local-operator.ts', ['probe', 'list'], 1, '', 'nothing runs on'],
   ['deploy/local/local-start.ts', ['--help'], 0, 'npm start takes nothing', ''],
   ['deploy/local/local-start.ts', ['--port=1'], 2, '', '"--port=1" is not understood'],
-  ['coordinator/main.ts', ['--version'], 0, 'api      1.', ''],
+  ['coordinator/main.ts', ['--version'], 0, 'api          1.', ''],
+  ['coordinator/main.ts', ['--version'], 0, `api_revision ${apiRevision}\n`, ''],
   ['coordinator/main.ts', ['--help'], 0, 'serves, as its variables say', ''],
   ['deploy/local/local-antipode-mcp.ts', ['--help'], 0, 'ANTIPODE_URL', ''],
   ['deploy/local/local-antipode-mcp.ts', ['--version'], 0, 'antipode-mcp 0.', ''],
