@@ -57,7 +57,10 @@ export const refuseWithoutRoot = (): void => {
   refuseHome(process.execPath);
 };
 
-const runs = (...args: readonly string[]): boolean => spawnSync('systemctl', args, { stdio: 'inherit' }).status === 0;
+/** A service that runs already has its identity, its settings and its program from before: it is begun anew. */
+const starting = ['daemon-reload', 'enable antipode-probe', 'restart antipode-probe'];
+
+const runs = (words: string): boolean => spawnSync('systemctl', words.split(' '), { stdio: 'inherit' }).status === 0;
 
 /**
  * Writes the unit and starts it where systemd runs. A service hears nothing of the shell that joins: the settings that this one has stand in its file from
@@ -86,6 +89,6 @@ export const install = async (say: Say, settings: Readonly<Record<string, string
       () => true,
       () => false,
     ));
-  if (isSystemd && runs('daemon-reload') && runs('enable', '--now', 'antipode-probe')) say('It runs: systemctl status antipode-probe');
-  else say('Start it: systemctl daemon-reload && systemctl enable --now antipode-probe');
+  if (isSystemd && starting.every(runs)) say('It runs: systemctl status antipode-probe');
+  else say(`Start it: ${starting.map((words) => `systemctl ${words}`).join(' && ')}`);
 };

@@ -166,6 +166,8 @@ describe('antipode-probe.mjs join', () => {
     const environmentFile = join(folder, 'etc/antipode-probe/environment');
     expect(written.out).toContain(`Taken from this shell into ${environmentFile}: PROBE_ALLOW_CIDRS, PROBE_SPOOL_MB`);
     expect(parseEnv(await readFile(environmentFile, 'utf8'))).toEqual({ PROBE_ALLOW_CIDRS: '127.0.0.0/8', PROBE_SPOOL_MB: '64' });
+    // A service that runs already would go on as whom it was begun.
+    expect(written.out).toContain('systemctl restart antipode-probe\n');
     // It is found from anywhere, and judged by what the service goes by.
     const found = await runProgram([process.execPath, program, 'check', '--root', folder], { env: { PATH: environment.PATH } });
     expect(found).toMatchObject({ code: 0, err: '' });
