@@ -2,6 +2,7 @@ import type { Clock } from '../../shared/base/clock.ts';
 import type { Log } from '../../shared/base/log.ts';
 import type { Sql } from '../store/store-database.ts';
 import { forgetWindows, settleWindows } from '../store/store-rate-windows.ts';
+import { hostOf } from './access-attempts.ts';
 
 export type Count = {
   readonly allowed: boolean;
@@ -9,6 +10,9 @@ export type Count = {
   /** Whole seconds until the window is over, at least 1. */
   readonly reset: number;
 };
+
+/** Whom a call counts on that has no token. */
+export const subjectOfAddress = (address: string): string => `address:${hostOf(address)}`;
 
 export type RateLimiter = {
   /** Counts a call of a subject (a token, an address) and says whether it may pass; waits only where the share of this coordinator is used up. */

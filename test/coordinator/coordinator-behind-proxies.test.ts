@@ -64,16 +64,17 @@ test('whoever is no proxy of ours is counted as itself, whatever address it make
   expect(await enrol(stranger, '203.0.113.200')).toBe(tooMany);
 });
 
-test.each(['/api/v1/openapi.json', '/mcp'])('calls of %s without a token are counted by the same address', async (path) => {
+test.each(['/api/v1/openapi.json', '/mcp'])('calls of %s without a token are counted by the same host', async (path) => {
   const left = async (from: string): Promise<number> =>
     Number((await ask(proxy, { path, headers: { 'x-forwarded-for': from } })).headers['ratelimit-remaining']);
   // Again with other addresses where a minute ends in between.
   let round = 0;
   await eventually(async () => {
     round += 1;
-    const [one, other] = [`2001:db8:${path.length}:${round}::1`, `2001:db8:${path.length}:${round}::2`];
+    // A host has a whole /64 of addresses.
+    const [one, same, other] = [`2001:db8:${path.length}:${round}::1`, `2001:db8:${path.length}:${round}::2`, `2001:db8:f${round}::1`];
     const before = await left(one);
-    return before > 1 && (await left(one)) === before - 1 && (await left(other)) === before;
+    return before > 1 && (await left(same)) === before - 1 && (await left(other)) === before;
   });
 });
 

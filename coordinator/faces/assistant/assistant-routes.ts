@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { newId } from '../../../shared/base/ids.ts';
 import { memberOf } from '../../../shared/base/json-record.ts';
 import { Refusal } from '../../../shared/base/refusal.ts';
-import type { Count } from '../../access/access-rate-limit.ts';
+import { type Count, subjectOfAddress } from '../../access/access-rate-limit.ts';
 import { challengeOf } from '../oauth/oauth-resource.ts';
 import { bodyLimit } from '../rest/rest-body.ts';
 import { answerOf } from '../rest/rest-errors.ts';
@@ -48,7 +48,7 @@ const identify = async (parts: AssistantParts, request: FastifyRequest, reply: F
   const token = bearerOf(request.headers.authorization);
   const caller = token === undefined ? undefined : await parts.callerOf(token, request.ip);
   if (token === undefined || caller === undefined) {
-    noteCount(reply, await parts.limiter.count(`address:${request.ip}`));
+    noteCount(reply, await parts.limiter.count(subjectOfAddress(request.ip)));
     throw token === undefined ? missing() : invalid();
   }
   const again = async () => {

@@ -1,7 +1,7 @@
 import type { FastifyReply } from 'fastify';
 import { newId } from '../../../shared/base/ids.ts';
 import { Refusal } from '../../../shared/base/refusal.ts';
-import type { Count } from '../../access/access-rate-limit.ts';
+import { type Count, subjectOfAddress } from '../../access/access-rate-limit.ts';
 import type { RestParts, TokenCaller } from './rest-given.ts';
 
 const tooMany = new Refusal('rate_limited', 'Too many calls; wait as long as Retry-After says.');
@@ -23,7 +23,7 @@ export const countAddress = async (
   { limiter }: Pick<RestParts<TokenCaller>, 'limiter'>,
   address: string,
   reply: FastifyReply,
-): Promise<void> => noteCount(reply, await limiter.count(`address:${address}`));
+): Promise<void> => noteCount(reply, await limiter.count(subjectOfAddress(address)));
 
 /** What is asked beside the API: the answer has a name and tells how the count of the address stands. It counts as nothing and is never refused. */
 export type SayBeside = (address: string, reply: FastifyReply) => void;
@@ -32,7 +32,7 @@ export const sayBeside =
   ({ look }: Pick<RestParts<TokenCaller>['limiter'], 'look'>): SayBeside =>
   (address, reply) => {
     reply.header('x-request-id', newId());
-    say(reply, look(`address:${address}`));
+    say(reply, look(subjectOfAddress(address)));
   };
 
 /**
