@@ -10,6 +10,7 @@ const onOwnBusAlone: Readonly<Record<string, string>> = {
   'joining-elsewhere': 'has a bus of its own, with TLS first, in a network namespace',
   'database-restored': 'sets database and bus back to another moment',
   'bus-tls': 'has a bus of its own, with TLS',
+  'measured-place': 'has a bus of its own, that two network namespaces reach',
   torment: 'kills, wipes and fills a bus of its own',
 };
 
