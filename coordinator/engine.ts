@@ -295,6 +295,6 @@ const putTogether = async (options: EngineOptions, ends: End[]): Promise<Engine>
     takeForwardedPings: pings.takeKept,
     health: () =>
       standingOf({ sql, bus, movement, streamWatch, roster, entrances: [nats.entrance.url, nats.publicUrl ?? nats.entrance.url] }),
-    close: () => endAll(ends),
+    close: () => endAll([...ends, bus.hurry, system.hurry]),
   };
 };

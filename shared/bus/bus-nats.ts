@@ -36,6 +36,8 @@ export type Bus = Management & {
   readonly flush: () => Promise<void>;
   /** Enters anew, as one does with renewed credentials; what waits is sent then. */
   readonly reconnect: () => Promise<void>;
+  /** Before it is closed: from now on no answer is waited for longer than a second, so that whoever ends is not kept by a bus that is silent. */
+  readonly hurry: () => void;
   /** Sends what waits, ends the subscriptions and closes. */
   readonly close: () => Promise<void>;
 };
@@ -54,6 +56,9 @@ export type BusOptions = Entrance & {
   /** Ends the waiting for the first connection. */
   readonly signal?: AbortSignal;
 };
+
+/** So long, once we end, what the bus was asked may still be answered. */
+const lastAnswerMs = 1_000;
 
 const headersOf = (of: Headers | undefined): { headers: MsgHdrs } | Record<never, never> => {
   if (of === undefined) return {};
@@ -174,7 +179,7 @@ export const connectBus = async (options: BusOptions): Promise<Bus> => {
   watch().catch((error: unknown) => log.error({ err: error }, 'the status of the bus can no longer be followed'));
   void nc.closed().then((error) => {
     if (error) log.error({ err: error }, 'the connection to the bus is closed');
-    storing.close();
+    storing.close('the connection was closed');
     change('closed');
   });
 
@@ -183,7 +188,24 @@ export const connectBus = async (options: BusOptions): Promise<Bus> => {
     return { stop: () => void listeners.delete(listener) };
   };
   const toConnection = connectionFor(nc, inboxPrefix, log, onStatus);
-  const management = createManagement(async (subject, data, timeout) => nc.request(subject, data, { timeout }), {
+  let mostMs = Number.POSITIVE_INFINITY;
+  const giveUps = new Set<(why: Error) => void>();
+  /** The answer, unless we end meanwhile. */
+  const ask = async (subject: string, data: Uint8Array | string, timeoutMs: number, headers?: Headers) => {
+    const given = Promise.withResolvers<never>();
+    giveUps.add(given.reject);
+    const answer = nc.request(subject, data, { timeout: Math.min(timeoutMs, mostMs), ...headersOf(headers) });
+    return await Promise.race([answer, given.promise]).finally(() => giveUps.delete(given.reject));
+  };
+  const hurry = (): void => {
+    mostMs = lastAnswerMs;
+    const giveUp = () => {
+      for (const reject of giveUps) reject(new Error('we ended before the bus answered'));
+      storing.close('we ended');
+    };
+    setTimeout(giveUp, lastAnswerMs).unref();
+  };
+  const management = createManagement(ask, {
     keeping: options.keeping,
     onRefused: (stream, why) =>
       log.warn({ err: why, stream }, 'the bus would not give a stream its replicas or its place; it stays as it is'),
@@ -205,15 +227,15 @@ export const connectBus = async (options: BusOptions): Promise<Bus> => {
     onStatus,
     publish: (subject, data, headers) => nc.publish(subject, data, headersOf(headers)),
     subscribe: (subject, handler) => subscribe(nc, log, subject, handler),
-    request: async (subject, data, { timeoutMs = 2_000, headers } = {}) =>
-      messageOf(await nc.request(subject, data, { timeout: timeoutMs, ...headersOf(headers) })),
+    request: async (subject, data, { timeoutMs = 2_000, headers } = {}) => messageOf(await ask(subject, data, timeoutMs, headers)),
     store: (subject, data, { timeoutMs = 5_000, headers, id } = {}) => {
       const all = headersOf(id === undefined ? headers : { ...headers, 'Nats-Msg-Id': id });
-      return storing.store(subject, timeoutMs, (reply) => nc.publish(subject, data, { reply, ...all }));
+      return storing.store(subject, Math.min(timeoutMs, mostMs), (reply) => nc.publish(subject, data, { reply, ...all }));
     },
     pull: (pullOptions) => startPull(toConnection, pullOptions),
     flush: () => nc.flush(),
     reconnect: () => nc.reconnect(),
+    hurry,
     close: () => {
       closing ??= close();
       return closing;

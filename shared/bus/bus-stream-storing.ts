@@ -9,7 +9,8 @@ export type Storing<Answer> = {
   readonly store: (subject: string, timeoutMs: number, send: (reply: string) => void) => Promise<Answer>;
   /** The server said that we may not publish there. */
   readonly forbid: (subject: string, error: Error) => void;
-  readonly close: () => void;
+  /** Gives up all that is under way. */
+  readonly close: (why: string) => void;
 };
 
 export type StoringParts<Answer> = {
@@ -102,10 +103,10 @@ export const createStoring = <Answer>({ inbox, listen, read }: StoringParts<Answ
         (one) => one.subject === subject,
         () => error,
       ),
-    close: () =>
+    close: (why) =>
       refuseAll(
         () => true,
-        ({ subject }) => new Error(`the connection was closed before the bus said that it stored ${subject}`),
+        ({ subject }) => new Error(`${why} before the bus said that it stored ${subject}`),
       ),
   };
 };

@@ -57,6 +57,29 @@ describe('the bus', () => {
     await eventually(() => said.at(-1) === 'closed');
   });
 
+  test('that is to end soon waits no longer for answers, whether they were asked for before or after', async ({ onTestFinished }) => {
+    const account = await createAccount();
+    const leaving = await connectBus({ url: account.url, credentials: account.coordinatorCredentials, name: 'leaving', log });
+    onTestFinished(leaving.close);
+    let heard = 0;
+    for (const subject of ['silent', 'silent.stream'])
+      leaving.subscribe(subject, () => {
+        heard += 1;
+      });
+    const hour = { timeoutMs: 3_600_000 };
+    const ask = () => Promise.allSettled([leaving.request('silent', '', hour), leaving.store('silent.stream', '', hour)]);
+    const before = ask();
+    await eventually(() => heard === 2);
+    leaving.hurry();
+    const answers = [...(await before), ...(await ask())];
+    expect(answers.map((answer) => answer.status === 'rejected' && String(answer.reason))).toEqual([
+      'Error: we ended before the bus answered',
+      'Error: we ended before the bus said that it stored silent.stream',
+      'TimeoutError: timeout',
+      'Error: the bus did not say in time that it stored silent.stream',
+    ]);
+  });
+
   test('keeps the last value of a subject, and forgets a purged one', async () => {
     await bus.store('assign.europe.m1', 'old');
     await bus.store('assign.europe.m1', 'new');
