@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { eventually } from '../support/support-eventually.ts';
 import { alertsOf, incidentsOf, incidentThat, isConfirmed, isResolved, resultsOf, seenFrom } from '../support/support-incidents.ts';
 import { createNetwork, type Network } from '../support/support-network.ts';
+import { mayBusStandStill } from '../support/support-services.ts';
 import { broken, fine, type Target } from '../support/support-targets.ts';
 
 /** Several coordinators, equal, as processes: one is killed, frozen and thawed, replaced. */
@@ -55,7 +56,8 @@ describe('several coordinators', () => {
     expect(await second.stop(), second.output()).toBe(0);
     await eventually(async () => (await shares()).join() === '32');
     await nothingLostNothingDoubled(all);
-    expect(third.output()).not.toContain('"level":50');
+    // Where nobody leads the streams for a while, that is an error which it tells.
+    if (!mayBusStandStill()) expect(third.output()).not.toContain('"level":50');
   });
 
   test('take over from one that was killed, and an outage in that time is confirmed once', async () => {
