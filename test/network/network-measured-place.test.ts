@@ -8,8 +8,8 @@ import { hasBinaries, servicesHere } from '../support/support-services.ts';
 import { canMakeTwoHosts, makeTwoHosts, type TwoHosts } from '../support/support-two-hosts.ts';
 
 /**
- * Rule 16 with every part real: two hosts at public addresses, on a wire of some microseconds with this machine, where the probes of Europe and Africa
- * are. So near to both, no host is in Oceania; one in Asia may be, for Asia touches both.
+ * Rule 16 with every part real: two hosts at public addresses, on a wire of some microseconds with this machine, where the probes of three continents
+ * are. So near to them no host is in Antarctica; one in Asia may be, for Asia touches two and is the third.
  */
 describe.runIf(hasBinaries() && canMakeTwoHosts())('a host at a public address', () => {
   const running: ChildProgram[] = [];
@@ -40,23 +40,28 @@ describe.runIf(hasBinaries() && canMakeTwoHosts())('a host at a public address',
 
   test('that is too near to two continents for its own is doubted, and the operator is told by how much', async () => {
     const { sql } = network;
-    const [suva, delhi] = [await network.makeProbe('Oceania', 'Suva'), await network.makeProbe('Asia', 'Delhi')];
-    await startOn(0, suva);
+    const [vostok, delhi] = [await network.makeProbe('Antarctica', 'Vostok'), await network.makeProbe('Asia', 'Delhi')];
+    await startOn(0, vostok);
     await startOn(1, delhi);
-    for (const continent of ['Europe', 'Africa'] as const) await network.startProbe(await network.makeProbe(continent, continent));
-    // It looks for the first time when it has heard of all of them; else after a minute.
-    await network.startCoordinator({ timing: { lookAgainMs: 4_000 } });
-
-    const notice = await eventually(async () => {
-      const [found] = await sql<
-        { subject: string; message: string }[]
-      >`select subject, message from notices where kind = 'continent_doubted'`;
+    for (const continent of ['Europe', 'North America', 'Asia'] as const)
+      await network.startProbe(await network.makeProbe(continent, continent));
+    const told = async () => {
+      const [found] = await sql<{ subject: string; message: string }[]>`
+        select subject, message from notices where kind = 'continent_doubted'`;
       return found;
-    }, 150_000);
-    expect(notice.subject).toBe(suva.id);
-    expect(notice.message).toMatch(
-      /^The probe Suva cannot be in Oceania: It answers (Europe \(Europe\)|Africa \(Africa\)) in \d+ ms and (Europe \(Europe\)|Africa \(Africa\)) in \d+ ms: /,
+    };
+    // Of a place that is not doubted the next look is in an hour: where this machine was too busy for a short way, another coordinator looks.
+    for (let time = 0; time < 4 && !(await told()); time += 1) {
+      // It looks first when it has heard of all of them.
+      const coordinator = await network.startCoordinator({ timing: { lookAgainMs: 4_000 } });
+      await eventually(told, 40_000).catch(() => undefined);
+      await coordinator.close();
+    }
+    const notice = await told();
+    expect(notice?.subject).toBe(vostok.id);
+    expect(notice?.message).toMatch(
+      /^The probe Vostok cannot be in Antarctica: It answers [\w ]+ \([\w ]+\) in \d+ ms and .+: no host in Antarctica can be so near/,
     );
-    expect(await sql`select name from probes where doubted_at is not null`).toEqual([{ name: 'Suva' }]);
+    expect(await sql`select name from probes where doubted_at is not null`).toEqual([{ name: 'Vostok' }]);
   });
 });
