@@ -139,8 +139,9 @@ describe('an organisation whose days are over', () => {
   });
 
   test('is finished by another when one is killed between two bites, and nothing is done twice', async () => {
-    const at = new Date(Date.now() + 7 * day);
-    const house = await ending(Date.now());
+    const now = Date.now();
+    const at = new Date(now + 7 * day);
+    const house = await ending(now);
     const step = () => inTransaction(sql, (transaction) => endOrganisation(transaction, house.organisation, at, bite));
     const states: string[] = [];
     for (let state = ''; state !== 'gone'; ) {
