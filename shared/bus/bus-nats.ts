@@ -4,7 +4,7 @@ import { createDialLog, type DialLog } from './bus-dial-log.ts';
 import { dialOnce, dialPatiently, type Entrance } from './bus-dialling.ts';
 import type { BusStatus, Headers, Message, Subscription } from './bus-incoming-message.ts';
 import { readAnswer } from './bus-jetstream-answer.ts';
-import { type Connection, type Delivered, type Pull, type PullOptions, startPull } from './bus-pull.ts';
+import { type Connection, type Delivered, lastAnswerMs, type Pull, type PullOptions, startPull } from './bus-pull.ts';
 import { createManagement, type Management, publishAck, type StreamKeeping } from './bus-stream-management.ts';
 import { createStoring } from './bus-stream-storing.ts';
 
@@ -56,9 +56,6 @@ export type BusOptions = Entrance & {
   /** Ends the waiting for the first connection. */
   readonly signal?: AbortSignal;
 };
-
-/** So long, once we end, what the bus was asked may still be answered. */
-const lastAnswerMs = 1_000;
 
 const headersOf = (of: Headers | undefined): { headers: MsgHdrs } | Record<never, never> => {
   if (of === undefined) return {};
@@ -179,7 +176,7 @@ export const connectBus = async (options: BusOptions): Promise<Bus> => {
   watch().catch((error: unknown) => log.error({ err: error }, 'the status of the bus can no longer be followed'));
   void nc.closed().then((error) => {
     if (error) log.error({ err: error }, 'the connection to the bus is closed');
-    storing.close('the connection was closed');
+    storing.giveUp('the connection was closed');
     change('closed');
   });
 
@@ -201,7 +198,7 @@ export const connectBus = async (options: BusOptions): Promise<Bus> => {
     mostMs = lastAnswerMs;
     const giveUp = () => {
       for (const reject of giveUps) reject(new Error('we ended before the bus answered'));
-      storing.close('we ended');
+      storing.giveUp('we ended');
     };
     setTimeout(giveUp, lastAnswerMs).unref();
   };

@@ -54,8 +54,8 @@ export type Connection = {
 const expiresMs = 30_000;
 const heartbeatMs = 5_000;
 const silentMs = 2 * heartbeatMs + 500;
-/** So long, once it is to stop, what the bus was asked before may still be answered. */
-const lastAnswerMs = 1_000;
+/** So long, once whoever asked is to stop, what the bus was asked before may still be answered. */
+export const lastAnswerMs = 1_000;
 
 /** $JS.ACK.<stream>.<consumer>.<deliveries>.<seq>.<consumer seq>.<ns since the epoch>.<pending>; a domain and account may stand before the stream. */
 const deliveredOf = (connection: Connection, { message, reply }: Answer): Delivered => {

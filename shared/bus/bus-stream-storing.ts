@@ -9,8 +9,8 @@ export type Storing<Answer> = {
   readonly store: (subject: string, timeoutMs: number, send: (reply: string) => void) => Promise<Answer>;
   /** The server said that we may not publish there. */
   readonly forbid: (subject: string, error: Error) => void;
-  /** Gives up all that is under way. */
-  readonly close: (why: string) => void;
+  /** All that is under way is refused, for the connection is at its end. */
+  readonly giveUp: (why: string) => void;
 };
 
 export type StoringParts<Answer> = {
@@ -103,7 +103,7 @@ export const createStoring = <Answer>({ inbox, listen, read }: StoringParts<Answ
         (one) => one.subject === subject,
         () => error,
       ),
-    close: (why) =>
+    giveUp: (why) =>
       refuseAll(
         () => true,
         ({ subject }) => new Error(`${why} before the bus said that it stored ${subject}`),

@@ -89,6 +89,6 @@ test('what may not be published is known at once; the end of the connection ends
   const [forbidden, other] = [store('foreign'), store('own')];
   storing.forbid('foreign', new Error('no right to'));
   await expect(forbidden).rejects.toThrow('no right to');
-  storing.close('the connection was closed');
+  storing.giveUp('the connection was closed');
   await expect(other).rejects.toThrow('closed before the bus said that it stored own');
 });
