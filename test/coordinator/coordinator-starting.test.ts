@@ -5,7 +5,7 @@ import { readConfig } from '../../coordinator/config.ts';
 import { ConfigurationFault } from '../../shared/base/env.ts';
 import { createLog } from '../../shared/base/log.ts';
 import { startChildProgram } from '../support/support-child-program.ts';
-import { startCoordinatorProcess } from '../support/support-coordinator-process.ts';
+import { isWell, startCoordinatorProcess } from '../support/support-coordinator-process.ts';
 import { eventually } from '../support/support-eventually.ts';
 import { createFickleDatabase } from '../support/support-fickle-database.ts';
 import { ownDatabase } from '../support/support-own-database.ts';
@@ -97,7 +97,7 @@ describe('a coordinator whose database is not there yet', () => {
     expect([called.status, await called.json()]).toMatchObject([503, { error: { code: 'unavailable' } }]);
     relay.heal();
     await begun.up;
-    await eventually(async () => (await fetch(`${begun.url}/health`)).ok);
+    await eventually(() => isWell(begun.url));
   });
 
   test('and refuses connections waits for it, and says where it looked', async () => {
@@ -139,7 +139,7 @@ describe('a coordinator whose database is not there yet', () => {
     const begun = await begin({ DATABASE_URL: fickle.url });
     await begun.up;
     expect(fickle.refused()).toBeGreaterThan(3);
-    await eventually(async () => (await fetch(`${begun.url}/health`)).ok);
+    await eventually(() => isWell(begun.url));
   });
 
   test('and is a quarter of a second away comes up', async () => {

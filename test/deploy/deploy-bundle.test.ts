@@ -9,6 +9,7 @@ import { connect } from '../../coordinator/store/store-database.ts';
 import { migrationNames } from '../../coordinator/store/store-migration-files.ts';
 import { bundleCoordinator } from '../../deploy/bundle/bundle-coordinator.ts';
 import { startChildProgram } from '../support/support-child-program.ts';
+import { isWell } from '../support/support-coordinator-process.ts';
 import { testSecretKey } from '../support/support-people.ts';
 import { runProgram } from '../support/support-programs.ts';
 import { createAccount, environmentOf, freePort } from '../support/support-services.ts';
@@ -80,8 +81,7 @@ describe('the coordinator as one file', () => {
       ...environmentOf({ ...database }, await createAccount()),
       ...{ SECRET_KEY: testSecretKey, PORT: new URL(url).port, LOG_LEVEL: 'info', DATA_DIR: folder },
     };
-    const isUp = async (): Promise<boolean> => (await fetch(`${url}/health`)).ok;
-    const program = await startChildProgram([process.execPath, join(folder, 'antipode-coordinator.mjs')], environment, isUp);
+    const program = await startChildProgram([process.execPath, join(folder, 'antipode-coordinator.mjs')], environment, () => isWell(url));
     ends.push(async () => {
       program.signal('SIGKILL');
       await program.exited;

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { z } from 'zod';
 import { type Bus, connectBus } from '../../shared/bus/bus-nats.ts';
 import { streams } from '../../shared/bus/bus-streams.ts';
-import type { CoordinatorProcess } from '../support/support-coordinator-process.ts';
+import { type CoordinatorProcess, isWell } from '../support/support-coordinator-process.ts';
 import { eventually } from '../support/support-eventually.ts';
 import { createNetwork, type Network, testLog } from '../support/support-network.ts';
 import { type OwnBus, startOwnBus } from '../support/support-own-bus.ts';
@@ -50,7 +50,7 @@ describe.runIf(hasBinaries())('a coordinator on a bus of three servers', () => {
   });
 
   test('is not healthy while its streams have no leader, however well it reaches the bus', async () => {
-    await eventually(async () => (await fetch(`${coordinator.url}/health`)).status === 200, 30_000);
+    await eventually(() => isWell(coordinator.url), 30_000);
     await Promise.all(own.nodes.slice(1).map(({ kill }) => kill()));
     const look = async () => {
       const answer = await fetch(`${coordinator.url}/health`);

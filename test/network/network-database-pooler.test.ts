@@ -4,6 +4,7 @@ import { readConfig } from '../../coordinator/config.ts';
 import { connect } from '../../coordinator/store/store-database.ts';
 import { refuseTransactionPooling } from '../../coordinator/store/store-database-pooler.ts';
 import { ConfigurationFault } from '../../shared/base/env.ts';
+import { isWell } from '../support/support-coordinator-process.ts';
 import { eventually, passed } from '../support/support-eventually.ts';
 import { createNetwork, type Network } from '../support/support-network.ts';
 import { findPgbouncer, type Pgbouncer, startPgbouncer } from '../support/support-pgbouncer.ts';
@@ -42,7 +43,7 @@ describe.runIf(program !== undefined)('a coordinator behind pgbouncer', () => {
     }, 60_000);
     const [leases] = await network.sql<{ owned: number }[]>`select count(*) as owned from leases where expires_at > now()`;
     expect(leases?.owned).toBe(32);
-    expect((await fetch(`${coordinator.url}/health`)).status).toBe(200);
+    expect(await isWell(coordinator.url)).toBe(true);
     await coordinator.close();
   });
 

@@ -1,6 +1,6 @@
 /** For the tests of clusters: an outage that is made while something is away, and whether in the end anything was lost, doubled or false. */
 import { expect } from 'vitest';
-import type { CoordinatorProcess } from './support-coordinator-process.ts';
+import { type CoordinatorProcess, isWell } from './support-coordinator-process.ts';
 import { eventually } from './support-eventually.ts';
 import { alertsOf, incidentsOf, isResolved, resultsOf, seenFrom } from './support-incidents.ts';
 import { areWhole } from './support-kept-streams.ts';
@@ -29,7 +29,7 @@ export const startWatched = async (network: Network, continents: number): Promis
 
 /** Whether each of them says so of itself. */
 export const areAllWell = async (coordinators: readonly CoordinatorProcess[]): Promise<boolean> =>
-  (await Promise.all(coordinators.map(async ({ url }) => (await fetch(`${url}/health`)).status === 200))).every(Boolean);
+  (await Promise.all(coordinators.map(({ url }) => isWell(url)))).every(Boolean);
 
 /** Settles when no stream lacks any of its three servers: a second one may be taken away only then. */
 export const untilWhole = async ({ account }: Network): Promise<void> => void (await eventually(() => areWhole(account), 120_000, 250));

@@ -1,5 +1,6 @@
 /** For test files: coordinators as processes. */
 import { join } from 'node:path';
+import { z } from 'zod';
 import { type ChildProgram, startChildProgram } from './support-child-program.ts';
 import { freePort } from './support-services.ts';
 
@@ -13,12 +14,21 @@ export type CoordinatorProcess = ChildProgram & {
 
 const main = join(import.meta.dirname, '../../coordinator/main.ts');
 
-/** Settles when it answers that it is well. */
+const wellShape = z.object({ parts: z.record(z.string(), z.unknown()) });
+
+/** Whether all is well with the coordinator itself, of whatever version, also while no probe is there. */
+export const isWell = async (url: string): Promise<boolean> => {
+  const { parts } = wellShape.parse(await (await fetch(`${url}/health`)).json());
+  return Object.values(parts).every((part) => part !== false);
+};
+
+/** Settles when it answers that all is well with itself. */
 export const startCoordinatorProcess = async (environment: Readonly<Record<string, string>>): Promise<CoordinatorProcess> => {
   const port = await freePort();
   const url = `http://127.0.0.1:${port}`;
-  const isWell = async () => (await fetch(`${url}/health`)).ok;
-  const program = await startChildProgram([process.execPath, main], { ...environment, PORT: String(port), LOG_LEVEL: 'info' }, isWell);
+  const program = await startChildProgram([process.execPath, main], { ...environment, PORT: String(port), LOG_LEVEL: 'info' }, () =>
+    isWell(url),
+  );
   const { signal, exited } = program;
   return {
     ...program,

@@ -3,7 +3,14 @@ import { describe, expect, test } from 'vitest';
 import { versions } from '../../../coordinator/coordinator-versions.ts';
 import { healthRoutes, type Standing } from '../../../coordinator/faces/face-health.ts';
 
-const well: Standing = { database: true, bus: true, streams: true, partitions: true, probes: [], busFault: undefined };
+const well: Standing = {
+  database: true,
+  bus: true,
+  streams: true,
+  partitions: true,
+  probes: [{ name: 'Frankfurt', continent: 'Europe', present: true }],
+  busFault: undefined,
+};
 
 test('/health tells the versions and that of the time zones beside the parts', async () => {
   const web = Fastify();
@@ -11,6 +18,18 @@ test('/health tells the versions and that of the time zones beside the parts', a
   healthRoutes(web, { look: async () => well, versions, timeZones: () => time_zones, isLeaving: () => false }, () => undefined);
   const { statusCode, payload } = await web.inject({ url: '/health' });
   expect([statusCode, JSON.parse(payload)]).toEqual([200, expect.objectContaining({ status: 'ok', versions: versions(), time_zones })]);
+  await web.close();
+});
+
+test.each([
+  ['no public probe is there', []],
+  ['none is heard', [{ name: 'Frankfurt', continent: 'Europe', present: false }]],
+])('/health is degraded when %s: nothing is checked', async (_, probes) => {
+  const web = Fastify();
+  const timeZones = () => ({ version: null, released_on: null, least_age_days: null });
+  healthRoutes(web, { look: async () => ({ ...well, probes }), versions, timeZones, isLeaving: () => false }, () => undefined);
+  const { statusCode, payload } = await web.inject({ url: '/health' });
+  expect([statusCode, JSON.parse(payload)]).toEqual([503, expect.objectContaining({ status: 'degraded' })]);
   await web.close();
 });
 

@@ -9,6 +9,7 @@ import { version } from '../../../shared/base/own-version.ts';
 import { mint, mintAuthority } from '../../support/support-certificates.ts';
 import { type ChildProgram, startChildProgram } from '../../support/support-child-program.ts';
 import { type Engine, shared, startEngine } from '../../support/support-container-engine.ts';
+import { isWell } from '../../support/support-coordinator-process.ts';
 import { eventually } from '../../support/support-eventually.ts';
 import { testSecretKey } from '../../support/support-people.ts';
 import { runProgram, type Said } from '../../support/support-programs.ts';
@@ -80,8 +81,7 @@ const comesUp = async (hosts: TwoHosts, database: TestDatabase, form: Form): Pro
     ...{ BASE_URL: baseUrl, HOST: '0.0.0.0', PORT: '8080' },
   };
   const url = `http://${house.address}:8080`;
-  const isReady = async (): Promise<boolean> => (await fetch(`${url}/health`)).ok;
-  const coordinator = await startChildProgram(form.coordinator(environment, house.netns), {}, isReady);
+  const coordinator = await startChildProgram(form.coordinator(environment, house.netns), {}, () => isWell(url));
   running.push(coordinator);
 
   const operate = (...args: readonly string[]) => runProgram(form.operator(environment, house.netns, [...args, '--json']));
