@@ -246,6 +246,8 @@ export const createApp = (config: Config, overrides: Overrides = {}): App => {
         operatorSeed: config.NATS_OPERATOR_SEED,
         publicUrl: config.NATS_PUBLIC_URL,
       },
+      secretKeys: previousKey === undefined ? [secretKey] : [secretKey, previousKey],
+      requireSigned: config.REQUIRE_SIGNED,
       masterOf: (newest) => inForce({ secretKey, previousKey }, newest),
       pingSpool: join(config.DATA_DIR ?? join(tmpdir(), `antipode-coordinator-${port}`), 'beats.jsonl'),
       secrets: {

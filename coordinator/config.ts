@@ -50,6 +50,8 @@ const variables = z.object({
   SECRET_KEY: z.string().min(32, 'must have at least 32 characters'),
   /** While SECRET_KEY is being replaced: the one before it, until `operator secret-key replace` is done. */
   SECRET_KEY_PREVIOUS: z.string().min(32, 'must have at least 32 characters').optional(),
+  /** Whether what coordinators say must be signed: `auto` as soon as every coordinator signs and every probe verifies. */
+  REQUIRE_SIGNED: z.enum(['auto', 'true', 'false']).default('auto'),
   /** Where pings are kept while the bus is away, of this coordinator alone; without it among the machine's temporary files. */
   DATA_DIR: z.string().min(1).optional(),
   HOST: z.string().default('127.0.0.1'),

@@ -49,6 +49,8 @@ export const createEntrance = ({ config, sql, clock, log, baseUrl, trials = noTr
   const probes = createProbeIdentities({
     ...{ account, clock, natsUrl: config.NATS_PUBLIC_URL ?? config.NATS_URL, tlsFirst: config.NATS_TLS_FIRST, ca: config.NATS_CA },
     anchors: () => anchorsOf(config, baseUrl()),
+    secretKeys: previousKey === undefined ? [secretKey] : [secretKey, previousKey],
+    requireSigned: config.REQUIRE_SIGNED,
   });
   const gate = createOperations({
     sql,

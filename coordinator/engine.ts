@@ -32,6 +32,7 @@ import { createPartitions, type Partitions } from './partition/partition-shares.
 import { createWriter } from './partition/partition-writer.ts';
 import { type Pings, startPings } from './pings/pings.ts';
 import { withPingTerms } from './pings/pings-heartbeat-terms.ts';
+import { createAnnouncements, type RequireSigned } from './probes/probes-announcements.ts';
 import { createAssignments } from './probes/probes-assignments.ts';
 import { createProbeKeeper, ensureStreams } from './probes/probes-bus-keeper.ts';
 import { createDigestCheck } from './probes/probes-digest-check.ts';
@@ -42,6 +43,7 @@ import { createNetworkKeys } from './probes/probes-network-keys.ts';
 import { watchConnections } from './probes/probes-one-connection.ts';
 import { hearPresence } from './probes/probes-presence.ts';
 import { createReceipts } from './probes/probes-receipts.ts';
+import { serveRelay } from './probes/probes-relay.ts';
 import { createNetwork } from './probes/probes-roster.ts';
 import { createTombstones } from './probes/probes-tombstones.ts';
 import { createTrials, type Trials } from './probes/probes-trials.ts';
@@ -50,6 +52,7 @@ import { createTwins } from './probes/probes-twice.ts';
 import { createUncheckable } from './probes/probes-uncheckable.ts';
 import { createWhereabouts } from './probes/probes-whereabouts.ts';
 import { alertsChannel } from './store/store-alerts.ts';
+import { endDirectCredentials } from './store/store-announcements.ts';
 import { type Sql, timeOf, wayOf } from './store/store-database.ts';
 import { listenTo } from './store/store-database-listening.ts';
 import { installationId } from './store/store-installation-id.ts';
@@ -93,7 +96,10 @@ export type EngineOptions = {
   readonly startTeller: (every: { readonly everyMs: number; readonly rescueMs: number; readonly figures: Figures }) => Teller;
   /** Told what is done, as it is done. */
   readonly figures: Figures;
-  readonly renew: (probe: ProbeRow, key: string) => string;
+  readonly renew: (probe: ProbeRow, key: string, isRelayed: boolean) => string;
+  /** What the keys of announcements follow from, the newest first. */
+  readonly secretKeys: readonly string[];
+  readonly requireSigned: RequireSigned;
   readonly baseUrl: () => string;
   readonly anchors: () => readonly string[];
 };
@@ -118,7 +124,14 @@ const putTogether = async (options: EngineOptions, ends: End[]): Promise<Engine>
 
   ends.push(watchDatabase({ sql, log, onTime: options.databaseClock.observe }).stop);
   const operator: Key = keyFromSeed(nats.operatorSeed, 'operator');
-  const { bus, system } = await enterBus({ place: nats, owner, log, ends, signal });
+  const announcements = await untilDatabase(() =>
+    createAnnouncements({
+      ...{ sql, clock, log, secretKeys: options.secretKeys, setting: options.requireSigned, aliveMs: timing.leaseMs },
+      onRefused: (why) => refusals.count('coordinator', why === 'outdated' ? 'outdated' : 'forged'),
+    }),
+  );
+  const { announce } = announcements;
+  const { bus, system } = await enterBus({ place: nats, owner, announce, log, ends, signal });
   // It may have gone while the bus was waited for.
   await untilDatabase(async () => options.databaseClock.observe(await timeOf(sql)));
   const streamWatch = watchStreams({ bus, log });
@@ -136,7 +149,9 @@ const putTogether = async (options: EngineOptions, ends: End[]): Promise<Engine>
   const isLeader = (): boolean => partitions.owns(0);
   const allHeard = Promise.withResolvers<void>();
   const onAllHeard = allHeard.resolve;
-  const network = await untilDatabase(() => createNetwork({ sql, bus, clock, log, timing, directory, isLeader, onAllHeard }));
+  const network = await untilDatabase(() =>
+    createNetwork({ sql, bus, clock, log, timing, directory, announcements, isLeader, onAllHeard }),
+  );
   const { roster, words } = network;
   const records = createPingRecords(bus);
   const plain = createAssignments({ bus, directory, openSecrets: options.secrets.open, keys });
@@ -157,7 +172,7 @@ const putTogether = async (options: EngineOptions, ends: End[]): Promise<Engine>
   prepared.catch(() => undefined); // It is waited for at the end.
   const receipts = createReceipts({ bus });
   const parts: PartitionParts = {
-    ...{ sql, bus, clock, log, timing, figures, writer, directory, refusals, receipts, assignments, loaded, roster, words },
+    ...{ sql, bus, clock, log, timing, figures, writer, directory, announcements, refusals, receipts, assignments, loaded, roster, words },
     installation: await untilDatabase(() => installationId(sql)),
     loading: pLimit(3),
     askLooks: looks.ask,
@@ -181,7 +196,12 @@ const putTogether = async (options: EngineOptions, ends: End[]): Promise<Engine>
   const { addressOf } = displacer;
   const whereabouts = createWhereabouts({ sql, bus, clock, log, directory, roster, isLeader, addressOf });
   const presence = hearPresence({
-    ...{ sql, bus, clock, log, directory, refusals, baseUrl, anchors, keyOf: keys.keyOf, renew: options.renew },
+    ...{ sql, bus, clock, log, directory, refusals, announcements, baseUrl, anchors, keyOf: keys.keyOf, renew: options.renew },
+    onRelayed: ({ id }, issuedAt) => {
+      const onFailure = (error: unknown) =>
+        log.error({ err: error, probe: id }, 'direct credentials could not be ended; it is tried again');
+      endDirectCredentials(sql, id, issuedAt).catch(onFailure);
+    },
     rosterEpoch: () => roster().epoch,
     session: twins.hear,
     onTrialAnswer: (answer) => {
@@ -193,7 +213,16 @@ const putTogether = async (options: EngineOptions, ends: End[]): Promise<Engine>
       network.hear(present);
     },
   });
-  ends.push(() => presence.stop(), network.close, looks.close, receipts.close, writer.close, partitions.close);
+  const relay = serveRelay({ bus, directory, refusals });
+  ends.push(
+    () => relay.stop(),
+    () => presence.stop(),
+    network.close,
+    looks.close,
+    receipts.close,
+    writer.close,
+    partitions.close,
+  );
 
   const movement = createMovement({ parts: createPartitionMovement({ bus, partitions, timing }), log });
   every('movement', timing.movementMs, movement.tick);
@@ -203,7 +232,7 @@ const putTogether = async (options: EngineOptions, ends: End[]): Promise<Engine>
   if (isLeader()) await untilBus(keeper.ensureAll, { log, signal });
   const pings = await untilDatabase(() =>
     startPings({
-      ...{ sql, bus, records, clock, log, refusals, directory, partitions, isLeader, signal },
+      ...{ sql, bus, records, clock, log, announcements, refusals, directory, partitions, isLeader, signal },
       spoolFile: options.pingSpool,
       lookAgainMs: timing.lookAgainMs,
     }),
@@ -221,6 +250,8 @@ const putTogether = async (options: EngineOptions, ends: End[]): Promise<Engine>
 
   const onProbes = async (): Promise<void> => {
     await directory.refresh();
+    if (isLeader()) await announcements.settle({ roster, presentOf: network.presentOf });
+    else await announcements.refresh();
     const grew = await keys.refresh(directory.refresh);
     // First of all: whoever is to be kept out.
     if (isLeader() && bus.isConnected()) await keeper.drain();

@@ -12,6 +12,7 @@ import type { Bus, Message } from '../shared/bus/bus-nats.ts';
 import { createPingBus, createPingIntake, type PingBus } from '../shared/bus/bus-ping-intake.ts';
 import { createPingRecords } from '../shared/bus/bus-ping-records.ts';
 import { openPingSpool } from '../shared/bus/bus-ping-spool.ts';
+import { relayedSubject } from '../shared/bus/bus-probe-user.ts';
 import { signatureOf } from '../shared/bus/bus-signature.ts';
 import { inboxOf, subjects } from '../shared/bus/bus-subjects.ts';
 import type { Roster } from '../shared/checks/checks-assignment.ts';
@@ -35,6 +36,7 @@ import type { Config } from './config.ts';
 import { claimDataFolder } from './disk/disk-data-folder.ts';
 import { healthText } from './joining/joining-health.ts';
 import { openReceiverKeys } from './pings/receiver-keys.ts';
+import { createAnnouncementReader } from './presence/presence-announcements.ts';
 import { createCorrectedClock } from './presence/presence-corrected-clock.ts';
 import { openNetworkKnowledge } from './presence/presence-network-knowledge.ts';
 import { openOwnCredentials } from './presence/presence-own-credentials.ts';
@@ -84,12 +86,14 @@ export const createProbe = async (config: Config, overrides: Overrides = {}): Pr
   makeFolder(folder);
   let describeHealth = (): string => '';
   const claim = await claimDataFolder(folder, id, () => describeHealth());
-  const own = await openOwnCredentials({ folder, given: credentials.nats_credentials, log });
+  const own = await openOwnCredentials({ folder, probe: id, given: credentials.nats_credentials, log });
   const { key } = own;
   const ended = own.ended(host.now());
   if (ended !== undefined) log.error(ended);
   const clock = createCorrectedClock(host);
-  const knowledge = await openNetworkKnowledge({ folder, log });
+  const signing = { keys: credentials.signing_keys, required: credentials.require_signed };
+  const knowledge = await openNetworkKnowledge({ folder, signing, log });
+  const announcements = createAnnouncementReader({ trust: knowledge.trust, now: clock.now, log });
   const spoolFolder = join(folder, 'spool');
   await mkdir(spoolFolder, { recursive: true, mode: 0o700 });
   const spool = await openSpool({ folder: spoolFolder, mostBytes: config.PROBE_SPOOL_MB * 1024 * 1024, log });
@@ -150,6 +154,8 @@ export const createProbe = async (config: Config, overrides: Overrides = {}): Pr
       roster = next;
       for (const { setRoster } of both) setRoster(next);
     },
+    announcements,
+    clock,
     log,
   });
 
@@ -160,7 +166,7 @@ export const createProbe = async (config: Config, overrides: Overrides = {}): Pr
       import('./pings/receiver-address.ts'),
       import('./pings/receiver-forwarding.ts'),
     ]);
-    const keys = await openReceiverKeys({ folder, probe: { id, organisation }, log });
+    const keys = await openReceiverKeys({ folder, probe: { id, organisation }, announcements, log });
     const pings = await openPingSpool(join(folder, 'beats.jsonl'), log);
     // Without a coordinator nobody tells the time: pings shall not wait for that, and the host's clock is mostly right.
     let patienceEnds = Number.POSITIVE_INFINITY;
@@ -201,12 +207,16 @@ export const createProbe = async (config: Config, overrides: Overrides = {}): Pr
         assignments: { ...assignments.state(), roster_epoch: assignments.roster()?.epoch ?? 0 },
         ...(clock.isMeasured() ? { clock_offset_ms: Math.round(clock.offset()) } : {}),
         ...own.described(),
+        can: ['verify', 'relay'],
+        refused: announcements.refused(),
         load: runner.load(),
         checks: [...runner.tally()],
         self_test: await reachability.selfTest(),
       }),
       handedOver: reporter.handedOver,
       isWanting: knowledge.isWanting,
+      read: announcements.read,
+      knowsCoordinators: () => knowledge.trust().keys.length > 0,
       onReply: (reply) => {
         heardAt = performance.now();
         if (reply.displaced) displaced.resolve();
@@ -235,6 +245,7 @@ export const createProbe = async (config: Config, overrides: Overrides = {}): Pr
   };
 
   const answerLook = async (message: Message): Promise<void> => {
+    if (!announcements.readNow(message)) return;
     const said = jsonOf(message.data);
     const tried = trialMessage.safeParse(said);
     if (tried.success) return answerTrial(tried.data);
@@ -248,14 +259,17 @@ export const createProbe = async (config: Config, overrides: Overrides = {}): Pr
   const goOnBus = async (): Promise<void> => {
     const { PROBE_NATS_TLS_FIRST: tlsFirst, PROBE_NATS_CA: ca } = config;
     const entrance = { url, tlsFirst, ca, credentials: own.text };
-    bus = await connectPatiently({ ...entrance, name, log, inboxPrefix: inboxOf(id), signal: stopping.signal });
+    const routeOf = (subject: string): string => (own.isRelayed() ? relayedSubject(id, subject) : subject);
+    bus = await connectPatiently({ ...entrance, name, log, inboxPrefix: inboxOf(id), routeOf, signal: stopping.signal });
     if (!bus) return;
     const records = createPingRecords(bus);
     view.attach(bus, records);
     pingBus = createPingBus(bus, records, continent);
     ear?.attach(bus);
     bus.subscribe(subjects.look(id), answerLook);
-    bus.subscribe(subjects.receipt(id), (message) => reporter.receive(receiptMessage.parse(jsonOf(message.data))));
+    bus.subscribe(subjects.receipt(id), (message) => {
+      if (announcements.readNow(message)) reporter.receive(receiptMessage.parse(jsonOf(message.data)));
+    });
     assignments.attach(bus);
     presence.start(bus);
     reporter.attach(bus);

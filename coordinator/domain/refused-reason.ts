@@ -3,6 +3,8 @@ const refusedMeanings = {
   unknown_probe: 'somebody names a probe that does not exist',
   revoked_probe: 'a probe speaks that was revoked',
   not_signed: "not signed with the probe's own key: somebody speaks for it",
+  forged: "said as a coordinator, and not signed by one: somebody uses a probe's credentials to speak for the coordinators",
+  outdated: 'said by a coordinator, and older than what is known: somebody says again what was said once',
   malformed: 'not of the form of such a message',
   unknown_version: 'of a newer form than this coordinator knows: upgrade coordinators before probes',
   oversized: 'larger than anything that a probe sends',

@@ -17,6 +17,7 @@ export type SeenProbe = {
         readonly waiting: number;
         readonly bytes: number;
         readonly dropped: number;
+        readonly refused: number;
         readonly clockOffsetMs: number | undefined;
         readonly inFlight: number;
         readonly lateMs: number;
@@ -40,7 +41,7 @@ export const seenProbes = ({ roster, directory, presentOf }: Parts): readonly Se
       continent,
       state: healthy ? (quarantined ? 'quarantined' : 'well') : 'lost',
       said: message && {
-        ...{ waiting: message.spool.waiting, bytes: message.spool.bytes, dropped: message.spool.dropped },
+        ...{ waiting: message.spool.waiting, bytes: message.spool.bytes, dropped: message.spool.dropped, refused: message.refused ?? 0 },
         ...{ clockOffsetMs: message.clock_offset_ms, inFlight: message.load.in_flight, lateMs: message.load.late_ms },
         // What a probe of another release, or of somebody's own making, calls otherwise is no row of its own here.
         checks: (message.checks ?? []).filter(({ kind, outcome }) => isKind(kind) && isOutcome(outcome)),

@@ -53,6 +53,10 @@ export const createSeen = (registry: Registry): ((seen: Seen) => void) => {
       ...{ name: 'antipode_probe_results_dropped_total', help: 'Results that a probe lost since it began its spool' },
       ...{ labelNames: ['probe'], registers },
     }),
+    refused: new Counter({
+      ...{ name: 'antipode_probe_announcements_refused_total', help: 'Messages that a probe refused, as no coordinator signed them' },
+      ...{ labelNames: ['probe'], registers },
+    }),
     checks: new Counter({
       ...{ name: 'antipode_probe_checks_total', help: 'Checks that a probe ended since it was started' },
       ...{ labelNames: ['probe', 'kind', 'outcome'], registers },
@@ -97,6 +101,7 @@ export const createSeen = (registry: Registry): ((seen: Seen) => void) => {
       ofProbe.waiting.set({ probe }, said.waiting);
       ofProbe.bytes.set({ probe }, said.bytes);
       ofProbe.dropped.inc({ probe }, said.dropped);
+      ofProbe.refused.inc({ probe }, said.refused);
       for (const { kind, outcome, count } of said.checks) ofProbe.checks.inc({ probe, kind, outcome }, count);
       ofProbe.inFlight.set({ probe }, said.inFlight);
       ofProbe.late.set({ probe }, said.lateMs / 1_000);

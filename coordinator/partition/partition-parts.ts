@@ -7,6 +7,7 @@ import type { Word } from '../domain/handover.ts';
 import type { Figures } from '../house/house-figures.ts';
 import type { Refusals } from '../house/house-refused-messages.ts';
 import type { Timing } from '../house/house-waiting-times.ts';
+import type { Announcements } from '../probes/probes-announcements.ts';
 import type { Assignments } from '../probes/probes-assignments.ts';
 import type { Directory } from '../probes/probes-directory.ts';
 import type { Receipts } from '../probes/probes-receipts.ts';
@@ -26,6 +27,7 @@ export type PartitionParts = {
   readonly figures: Figures;
   readonly writer: Writer;
   readonly directory: Directory;
+  readonly announcements: Pick<Announcements, 'read' | 'trust'>;
   readonly refusals: Refusals;
   readonly receipts: Receipts;
   readonly assignments: Assignments;

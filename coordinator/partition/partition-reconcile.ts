@@ -1,6 +1,6 @@
 import pLimit, { type LimitFunction } from 'p-limit';
 import { z } from 'zod';
-import { jsonOf } from '../../shared/bus/bus-message-json.ts';
+import { jsonIn } from '../../shared/bus/bus-message-json.ts';
 import type { Bus } from '../../shared/bus/bus-nats.ts';
 import { streams } from '../../shared/bus/bus-streams.ts';
 import { lastTokenOf, partitionCount, partitionOf, subjects } from '../../shared/bus/bus-subjects.ts';
@@ -17,14 +17,17 @@ const marker = z.object({
   served: z.array(z.string()),
   /** Place → epoch of the key that its secrets are sealed under. */
   sealed: z.record(z.string(), z.number()).default({}),
+  /** The keys that all of it is signed by. */
+  signed_by: z.array(z.string()).default([]),
 });
 
 type Marker = z.infer<typeof marker>;
 
-const readMarker = async (partition: number, { bus }: PartitionParts): Promise<Marker | undefined> => {
+const readMarker = async (partition: number, { bus, announcements }: PartitionParts): Promise<Marker | undefined> => {
   const last = await bus.last(streams.assignments.name, subjects.marker(partition));
   if (!last || last.data.length === 0) return undefined;
-  const read = marker.safeParse(jsonOf(last.data));
+  if (!announcements.read(last, subjects.marker(partition))) return undefined;
+  const read = marker.safeParse(jsonIn(last.data));
   return read.success ? read.data : undefined;
 };
 
@@ -127,11 +130,15 @@ type InTurn = (turn: ReconcileTurn) => Promise<ReconcileAnswer>;
 
 /** A page in each turn: in between it is decided about what has come. True when something had to be published. @throws when the bus is away. */
 export const reconcile = async (partition: number, parts: PartitionParts, inTurn: InTurn): Promise<boolean> => {
-  const { bus, assignments, installation, log } = parts;
+  const { bus, assignments, announcements, installation, log } = parts;
   const before = await readMarker(partition, parts);
   const served = [...assignments.served()];
   const sealed = { ...assignments.sealEpochs() };
-  const isKnown = before?.installation === installation && served.every((continent) => before.served.includes(continent));
+  const signed_by = [...announcements.trust().keys];
+  const isKnown =
+    before?.installation === installation &&
+    served.every((continent) => before.served.includes(continent)) &&
+    signed_by.every((key) => before.signed_by.includes(key));
   const outdated = new Set(Object.keys(sealed).filter((place) => (sealed[place] ?? 1) > (before?.sealed[place] ?? 1)));
   if (isKnown && outdated.size === 0) return false;
   const isStranger = before !== undefined && before.installation !== installation;
@@ -144,7 +151,7 @@ export const reconcile = async (partition: number, parts: PartitionParts, inTurn
     }
   };
   await queueOf(bus)(publishAll);
-  await inTurn({ is: 'marker', isStranger, marker: { installation, served, sealed } });
+  await inTurn({ is: 'marker', isStranger, marker: { installation, served, sealed, signed_by } });
   if (count > 0) log.info({ partition, monitors: count, served, outdated: [...outdated] }, 'assignments published anew');
   return true;
 };

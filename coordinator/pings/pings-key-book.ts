@@ -1,7 +1,8 @@
+import { z } from 'zod';
 import { createTicker } from '../../shared/actor/actor-ticker.ts';
 import type { Clock } from '../../shared/base/clock.ts';
 import type { Log } from '../../shared/base/log.ts';
-import { jsonOf } from '../../shared/bus/bus-message-json.ts';
+import { jsonIn } from '../../shared/bus/bus-message-json.ts';
 import { pingKeyMessage } from '../../shared/bus/bus-messages.ts';
 import type { Bus } from '../../shared/bus/bus-nats.ts';
 import type { FindKey, KnownKey } from '../../shared/bus/bus-ping-intake.ts';
@@ -9,6 +10,7 @@ import type { PingRecords } from '../../shared/bus/bus-ping-records.ts';
 import { streams } from '../../shared/bus/bus-streams.ts';
 import { lastTokenOf, subjects } from '../../shared/bus/bus-subjects.ts';
 import { mergePings } from '../../shared/checks/heartbeat/checks-heartbeat-state.ts';
+import type { Announcements } from '../probes/probes-announcements.ts';
 import type { Sql } from '../store/store-database.ts';
 import { listenTo } from '../store/store-database-listening.ts';
 import { doAlone } from '../store/store-database-locks.ts';
@@ -40,6 +42,7 @@ type Parts = {
   readonly records: PingRecords;
   readonly clock: Clock;
   readonly log: Log;
+  readonly announcements: Pick<Announcements, 'read' | 'trust'>;
   readonly lookAgainMs: number;
   /** Ends the waiting of its start. */
   readonly signal?: AbortSignal;
@@ -52,9 +55,11 @@ const storeMs = 2_000;
 /** Keys that nobody knows by heart are looked up at most so often, all together, and so long: longer no job is kept waiting for its 404. */
 const bounds = { mostPerSecond: 20, patienceMs: 1_000 };
 
+const marker = z.object({ signed_by: z.array(z.string()) });
+
 const knownOf = ({ organisation, monitor, until }: PingKeyRow): KnownKey => ({ organisation, monitor, until: until?.getTime() ?? null });
 
-export const openPingBook = async ({ sql, bus, records, clock, log, lookAgainMs, signal }: Parts): Promise<PingBook> => {
+export const openPingBook = async ({ sql, bus, records, clock, log, announcements, lookAgainMs, signal }: Parts): Promise<PingBook> => {
   const keys = createKeyRing();
   const lookUp = createKeyLookup({ ask: (key) => pingKey(sql, key), log, ...bounds });
 
@@ -64,9 +69,11 @@ export const openPingBook = async ({ sql, bus, records, clock, log, lookAgainMs,
   const reread = () => keys.replace(readAll());
   await reread();
 
-  const heard = bus.subscribe(subjects.allPingKeys, ({ subject, data }) => {
+  const heard = bus.subscribe(subjects.allPingKeys, (message) => {
+    const { subject, data } = message;
+    if (!announcements.read(message, subject)) return;
     if (data.length === 0) return keys.drop(lastTokenOf(subject));
-    const read = pingKeyMessage.safeParse(jsonOf(data));
+    const read = pingKeyMessage.safeParse(jsonIn(data));
     if (!read.success) return;
     const { organisation, monitor, until } = read.data;
     keys.put(lastTokenOf(subject), { organisation, monitor, until });
@@ -111,6 +118,7 @@ export const openPingBook = async ({ sql, bus, records, clock, log, lookAgainMs,
       await inGroups(page, ({ organisation, monitor, state }) =>
         records.change(organisation, monitor, (seen) => (seen ? mergePings(state, seen) : state)),
       );
+    await bus.store(subjects.pingKeysMarker, JSON.stringify({ signed_by: announcements.trust().keys }), { timeoutMs: storeMs });
     log.info({ keys: restored }, 'heartbeat keys and the last beats are on the bus again');
   };
 
@@ -123,6 +131,14 @@ export const openPingBook = async ({ sql, bus, records, clock, log, lookAgainMs,
     return (onBus?.messages ?? 0) < expected.monitors || (values?.messages ?? 0) < expected.keys;
   };
 
+  /** Whether all keys on the bus are signed by the keys in use. */
+  const areSigned = async (): Promise<boolean> => {
+    const last = await bus.last(streams.assignments.name, subjects.pingKeysMarker);
+    if (!last || !announcements.read(last, subjects.pingKeysMarker)) return false;
+    const read = marker.safeParse(jsonIn(last.data));
+    return read.success && announcements.trust().keys.every((key) => read.data.signed_by.includes(key));
+  };
+
   /** A key that was made in this moment is not on the bus yet, and no tombstone makes up for it in the count: it is no sign of a loss. */
   const lacksSome = async (): Promise<boolean> => {
     if (!(await isShort())) return false;
@@ -133,7 +149,7 @@ export const openPingBook = async ({ sql, bus, records, clock, log, lookAgainMs,
   const check = async (): Promise<void> => {
     if (!bus.isConnected()) return;
     const made = await Promise.all([streams.pingKeys, streams.lastPings, streams.pings].map((stream) => bus.ensureStream(stream)));
-    if (made.includes(true) || (await lacksSome())) await restore();
+    if (made.includes(true) || (await lacksSome()) || !(await areSigned())) await restore();
     for (const { key, organisation } of await endOldPingKeys(sql)) await publishKey(key, organisation, undefined);
     await drain();
   };

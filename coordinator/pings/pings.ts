@@ -10,6 +10,7 @@ import { probeConsumers, streams } from '../../shared/bus/bus-streams.ts';
 import { subjects } from '../../shared/bus/bus-subjects.ts';
 import type { Refusals } from '../house/house-refused-messages.ts';
 import type { Partitions } from '../partition/partition-shares.ts';
+import type { Announcements } from '../probes/probes-announcements.ts';
 import type { Directory } from '../probes/probes-directory.ts';
 import type { Sql } from '../store/store-database.ts';
 import { createForwardedPings, type ForwardedPings } from './pings-forwarded.ts';
@@ -28,6 +29,7 @@ type Parts = {
   readonly records: PingRecords;
   readonly clock: Clock;
   readonly log: Log;
+  readonly announcements: Pick<Announcements, 'read' | 'trust'>;
   readonly refusals: Refusals;
   readonly directory: Directory;
   readonly partitions: Partitions;
@@ -47,8 +49,8 @@ const noKey = '0'.repeat(64);
 const nobody = '00000000-0000-0000-0000-000000000000';
 
 export const startPings = async (parts: Parts): Promise<Pings> => {
-  const { sql, bus, records, clock, log, refusals, directory, partitions, isLeader, lookAgainMs, signal } = parts;
-  const book = await openPingBook({ sql, bus, records, clock, log, lookAgainMs, signal });
+  const { sql, bus, records, clock, log, announcements, refusals, directory, partitions, isLeader, lookAgainMs, signal } = parts;
+  const book = await openPingBook({ sql, bus, records, clock, log, announcements, lookAgainMs, signal });
   const spool = await openPingSpool(parts.spoolFile, log);
   const pingBus = createPingBus(bus, records, 'coordinator');
   const intake = createPingIntake({ pingBus: () => pingBus, spool, findKey: book.findKey, ear: 'coordinator', clock, log });

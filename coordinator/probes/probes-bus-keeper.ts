@@ -4,6 +4,7 @@ import type { Bus } from '../../shared/bus/bus-nats.ts';
 import type { Key } from '../../shared/bus/bus-nkeys.ts';
 import { probeConsumers, streams } from '../../shared/bus/bus-streams.ts';
 import { subjects } from '../../shared/bus/bus-subjects.ts';
+import { endedDirectCredentials } from '../store/store-announcements.ts';
 import type { Sql } from '../store/store-database.ts';
 import { endNoticesAbout } from '../store/store-notices.ts';
 import { markDone, waitingLines } from '../store/store-outbox.ts';
@@ -63,7 +64,14 @@ export const createProbeKeeper = (parts: Parts): ProbeKeeper => {
   const durables = createDurables({ bus, log });
   const ofEverybody = (): Durable[] => directory.all().flatMap((probe) => (probe.revoked_at === null ? durablesOf(probe) : []));
 
-  const pushAll = async (): Promise<void> => pushRevocations({ system, account, operator }, await revokedKeys(sql), clock.now());
+  const pushAll = async (): Promise<void> =>
+    pushRevocations(
+      { system, account, operator },
+      { revoked: await revokedKeys(sql), endedBefore: await endedDirectCredentials(sql) },
+      clock.now(),
+    );
+
+  let pushed: ReadonlyMap<string, number> = new Map();
 
   const growth = createStreamGrowth({ bus, log, ensureStreams: () => ensureStreams(bus) });
 
@@ -72,6 +80,11 @@ export const createProbeKeeper = (parts: Parts): ProbeKeeper => {
       if (await endOldKeys(sql, clock.now())) {
         await pushAll();
         await directory.refresh();
+      }
+      const ended = await endedDirectCredentials(sql);
+      if ([...ended].some(([key, at]) => pushed.get(key) !== at)) {
+        await pushAll();
+        pushed = ended;
       }
       const lines = await waitingLines(sql, 'probe', null, 100);
       if (lines.length === 0) return;

@@ -1,6 +1,7 @@
 import type { End } from '../../shared/base/end-all.ts';
 import type { Log } from '../../shared/base/log.ts';
 import { pause } from '../../shared/base/retry.ts';
+import type { Announce } from '../../shared/bus/bus-announcement.ts';
 import type { Entrance } from '../../shared/bus/bus-dialling.ts';
 import { type Bus, connectBus } from '../../shared/bus/bus-nats.ts';
 import type { StreamKeeping } from '../../shared/bus/bus-stream-management.ts';
@@ -13,7 +14,14 @@ export type BusPlace = {
   readonly systemCredentials: string;
 };
 
-type Parts = { readonly place: BusPlace; readonly owner: string; readonly log: Log; readonly ends: End[]; readonly signal: AbortSignal };
+type Parts = {
+  readonly place: BusPlace;
+  readonly owner: string;
+  readonly announce: Announce;
+  readonly log: Log;
+  readonly ends: End[];
+  readonly signal: AbortSignal;
+};
 
 const againMs = 1_000;
 
@@ -38,9 +46,16 @@ export const untilBus = async (
 };
 
 /** The two connections to the bus, with the streams there: waited for, however long it takes. @throws when the signal ends the waiting. */
-export const enterBus = async ({ place, owner, log, ends, signal }: Parts): Promise<{ readonly bus: Bus; readonly system: Bus }> => {
+export const enterBus = async ({
+  place,
+  owner,
+  announce,
+  log,
+  ends,
+  signal,
+}: Parts): Promise<{ readonly bus: Bus; readonly system: Bus }> => {
   const { entrance, keeping, credentials, systemCredentials } = place;
-  const bus = await connectBus({ ...entrance, keeping, credentials, name: `coordinator ${owner}`, log, signal });
+  const bus = await connectBus({ ...entrance, keeping, credentials, announce, name: `coordinator ${owner}`, log, signal });
   ends.push(bus.close);
   const system = await connectBus({ ...entrance, credentials: systemCredentials, name: `coordinator-system ${owner}`, log, signal });
   ends.push(system.close);

@@ -1,12 +1,14 @@
 import type { Clock } from '../../shared/base/clock.ts';
 import type { Continent } from '../../shared/base/continents.ts';
 import { newId } from '../../shared/base/ids.ts';
+import { announcementKeys } from '../../shared/bus/bus-announcement.ts';
 import { printProbeCredentials } from '../../shared/bus/bus-credentials.ts';
 import { credentialsLiveMs, isEnrolmentProof } from '../../shared/bus/bus-enrolment.ts';
 import { issueCredentials, type Key, keyFromSeed, mintUser } from '../../shared/bus/bus-nkeys.ts';
 import { probeLimits, probePermissions } from '../../shared/bus/bus-probe-user.ts';
 import type { Queryable } from '../store/store-database.ts';
 import { addProbeKey, allProbes, insertProbe, type NamedProbe, type ProbeRow, revokeProbe } from '../store/store-probes.ts';
+import { areSignaturesRequired, type RequireSigned } from './probes-announcements.ts';
 
 /** How long the older credentials of a probe go on working after a rotation. */
 const overlapMs = 86_400_000;
@@ -20,37 +22,49 @@ type Parts = {
   readonly tlsFirst?: boolean;
   readonly ca?: string | undefined;
   readonly anchors?: () => readonly string[];
+  /** Of the coordinators, whose announcements probes verify with what follows from them. */
+  readonly secretKeys: readonly string[];
+  readonly requireSigned: RequireSigned;
 };
+
+/** `isRelayed`: false for a private probe of the version before. */
+type Minted = { readonly probe: string; readonly key: string; readonly of: NamedProbe; readonly isRelayed?: boolean };
 
 /** What a probe's own key may do on the bus, for the time that credentials live. */
 export const mintProbe = (
   account: Key,
-  { probe, key, of: { name, continent, organisation } }: { readonly probe: string; readonly key: string; readonly of: NamedProbe },
+  { probe, key, of: { name, continent, organisation }, isRelayed = true }: Minted,
   now: number,
 ): string => {
-  const permissions = probePermissions(probe, continent, organisation);
+  const permissions = probePermissions({ probe, continent, organisation }, organisation === null || !isRelayed);
   return mintUser({ name: `probe ${name}`, user: key, account, permissions, limits: probeLimits, expiresAt: now + credentialsLiveMs }, now);
 };
 
 /** New credentials for a probe that has some: with what this version lets probes do. */
 export const createRenewal = ({ accountSeed, clock }: { readonly accountSeed: string; readonly clock: Clock }) => {
   const account = keyFromSeed(accountSeed, 'account');
-  return ({ id, name, continent, organisation_id }: ProbeRow, key: string): string =>
-    mintProbe(account, { probe: id, key, of: { name, continent, organisation: organisation_id } }, clock.now());
+  return ({ id, name, continent, organisation_id }: ProbeRow, key: string, isRelayed: boolean): string =>
+    mintProbe(account, { probe: id, key, of: { name, continent, organisation: organisation_id }, isRelayed }, clock.now());
 };
 
 /** Makes, rotates and revokes probes: rows and outbox lines in the caller's transaction, credentials signed here and stored nowhere. */
-export const createProbeIdentities = ({ account, clock, natsUrl, tlsFirst = false, ca, anchors = () => [] }: Parts) => {
-  const issue = (probe: string, { name, continent, organisation }: NamedProbe): { key: string; credentials: string } => {
-    const permissions = probePermissions(probe, continent, organisation);
+export const createProbeIdentities = (parts: Parts) => {
+  const { account, clock, natsUrl, tlsFirst = false, ca, anchors = () => [], secretKeys, requireSigned } = parts;
+  const signing = async (sql: Queryable) => ({
+    signing_keys: [...announcementKeys(secretKeys).map(({ id }) => id)],
+    require_signed: await areSignaturesRequired(sql, requireSigned),
+  });
+  type Signing = Awaited<ReturnType<typeof signing>>;
+  const issue = (probe: string, { name, continent, organisation }: NamedProbe, more: Signing): { key: string; credentials: string } => {
+    const permissions = probePermissions({ probe, continent, organisation });
     const user = issueCredentials({ name: `probe ${name}`, account, permissions, limits: probeLimits }, clock.now());
-    const word = { probe, name, continent, organisation, nats_url: natsUrl, nats_credentials: user.credentials };
+    const word = { probe, name, continent, organisation, nats_url: natsUrl, nats_credentials: user.credentials, ...more };
     return { key: user.id, credentials: printProbeCredentials(word) };
   };
   return {
     createProbe: async (sql: Queryable, probe: { name: string; continent: Continent; organisation: string | null }) => {
       const id = newId();
-      const { key, credentials } = issue(id, probe);
+      const { key, credentials } = issue(id, probe, await signing(sql));
       await insertProbe(sql, id, { ...probe, key });
       return { id, credentials };
     },
@@ -60,7 +74,8 @@ export const createProbeIdentities = ({ account, clock, natsUrl, tlsFirst = fals
       await insertProbe(sql, id, { ...probe, key });
       return { id };
     },
-    welcome: (probe: string, of: NamedProbe, key: string) => ({
+    welcome: async (sql: Queryable, probe: string, of: NamedProbe, key: string) => ({
+      ...(await signing(sql)),
       nats_url: natsUrl,
       nats_tls_first: tlsFirst,
       nats_ca: ca ?? null,
@@ -69,8 +84,9 @@ export const createProbeIdentities = ({ account, clock, natsUrl, tlsFirst = fals
     }),
     rotateProbe: async (sql: Queryable, id: string) => {
       let credentials = '';
+      const more = await signing(sql);
       const issueNext = (of: NamedProbe): string => {
-        const next = issue(id, of);
+        const next = issue(id, of, more);
         credentials = next.credentials;
         return next.key;
       };

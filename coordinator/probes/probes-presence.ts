@@ -3,6 +3,7 @@ import { isRecord } from '../../shared/base/json-record.ts';
 import type { Log } from '../../shared/base/log.ts';
 import { version } from '../../shared/base/own-version.ts';
 import { createRecentCache } from '../../shared/base/recent-cache.ts';
+import type { AnnouncementTrust } from '../../shared/bus/bus-announcement.ts';
 import { newestBatch } from '../../shared/bus/bus-batch-writing.ts';
 import { isRenewalDue } from '../../shared/bus/bus-enrolment.ts';
 import { jsonOf } from '../../shared/bus/bus-message-json.ts';
@@ -14,6 +15,7 @@ import {
   trialAnswerMessage,
 } from '../../shared/bus/bus-messages.ts';
 import type { Bus, Message, Subscription } from '../../shared/bus/bus-nats.ts';
+import { isAnswerableTo } from '../../shared/bus/bus-probe-user.ts';
 import { subjects } from '../../shared/bus/bus-subjects.ts';
 import { wireVersion } from '../../shared/bus/bus-wire-version.ts';
 import { sealKeyTo } from '../../shared/checks/checks-sealed-secrets.ts';
@@ -21,6 +23,7 @@ import type { Refusals } from '../house/house-refused-messages.ts';
 import type { Sql } from '../store/store-database.ts';
 import type { ProbeRow } from '../store/store-probes.ts';
 import { committedOf } from '../store/store-watermarks.ts';
+import type { Announcements } from './probes-announcements.ts';
 import { keyPlaceOf } from './probes-assignments.ts';
 import type { Directory } from './probes-directory.ts';
 import type { KeyOf } from './probes-network-keys.ts';
@@ -44,11 +47,16 @@ type Parts = {
   /** Whether a later process speaks as the same probe. */
   readonly session: Twins['hear'];
   readonly onPresent: (present: Present) => void;
+  readonly announcements: Pick<Announcements, 'announce' | 'trust'>;
   /** New credentials for a key that speaks for the probe. */
-  readonly renew: (probe: ProbeRow, key: string) => string;
+  readonly renew: (probe: ProbeRow, key: string, isRelayed: boolean) => string;
+  /** A private probe has entered the bus with credentials that let it publish to its relay alone. */
+  readonly onRelayed: (probe: ProbeRow, issuedAt: number) => void;
   /** A probe has answered a trial. */
   readonly onTrialAnswer: (answer: TrialAnswerMessage) => void;
 };
+
+const signingOf = ({ keys, required }: AnnouncementTrust): NonNullable<PresenceReply['signing']> => ({ keys: [...keys], required });
 
 const isOfOtherWire = (said: unknown): boolean => isRecord(said) && typeof said.v === 'number' && said.v !== wireVersion;
 
@@ -78,11 +86,23 @@ export const hearPresence = (parts: Parts): Subscription => {
       return {};
     });
 
-  /** Only for a key that is not on its way out. */
-  const renewed = (probe: ProbeRow, { credentials }: PresenceMessage, now: number): { jwt?: string } => {
-    if (credentials === undefined || !isRenewalDue(credentials, now)) return {};
-    const stays = probe.keys.some(({ key, until }) => key === credentials.key && until === null);
-    return stays ? { jwt: parts.renew(probe, credentials.key) } : {};
+  /** Those that end soon, and a private probe's that let it publish elsewhere than to its relay. Only for a key that is not on its way out. */
+  const renewed = (probe: ProbeRow, { credentials, rights, can = [] }: PresenceMessage, now: number): { jwt?: string } => {
+    const isPrivate = probe.organisation_id !== null;
+    const isTooMuch = isPrivate && rights?.relayed === false && can.includes('relay');
+    const key = credentials && isRenewalDue(credentials, now) ? credentials.key : isTooMuch ? rights.key : undefined;
+    if (key === undefined || !probe.keys.some((one) => one.key === key && one.until === null)) return {};
+    return { jwt: parts.renew(probe, key, isPrivate && (can.includes('relay') || probe.relayed_at !== null)) };
+  };
+
+  /** Signed as an answer to this probe; it goes nowhere but to an inbox of that probe's. */
+  const answer = (message: Message, probe: string, body: object): void => {
+    if (message.reply === undefined) return;
+    if (isAnswerableTo(probe, message.reply)) {
+      const data = Buffer.from(JSON.stringify(body));
+      const [headers] = parts.announcements.announce([{ subject: subjects.presence(probe), data }]);
+      message.respond(data, headers);
+    } else refusals.count(probe, 'wrong_subject');
   };
 
   const hear = async (message: Message): Promise<void> => {
@@ -95,13 +115,15 @@ export const hearPresence = (parts: Parts): Subscription => {
     if (trial.success && trial.data.probe === id) return parts.onTrialAnswer(trial.data);
     const read = presenceMessage.safeParse(said);
     if (!read.success && isOfOtherWire(said)) {
-      message.respond(JSON.stringify({ refused: otherWire(probe.name) }));
+      answer(message, id, { refused: otherWire(probe.name) });
       return refusals.count(id, 'unknown_version');
     }
     if (!read.success || read.data.probe !== id) return refusals.count(id, 'malformed');
     const { isOlder, ends } = parts.session(probe, read.data);
     // What the network knows of a probe is what the later process says.
     if (!isOlder) parts.onPresent({ probe, message: read.data, at: now });
+    const { rights } = read.data;
+    if (rights?.relayed && probe.organisation_id !== null && probe.relayed_at === null) parts.onRelayed(probe, rights.issued_at);
     const reply: PresenceReply = {
       v: 1,
       now: clock.now(),
@@ -112,10 +134,11 @@ export const hearPresence = (parts: Parts): Subscription => {
       committed: await committed(probe, read.data.generation),
       seal_keys: sealKeysFor(probe, read.data.seal_key),
       batches: newestBatch,
+      signing: signingOf(parts.announcements.trust()),
       ...(ends ? { displaced: true } : renewed(probe, read.data, now)),
     };
     // The clock last: what was awaited in between would make it late.
-    message.respond(JSON.stringify({ ...reply, now: clock.now() }));
+    answer(message, id, { ...reply, now: clock.now() });
   };
   return bus.subscribe(subjects.allPresence, hear);
 };

@@ -14,17 +14,25 @@ const answer = z.looseObject({
   error: z.looseObject({ description: z.string().optional() }).optional(),
 });
 
-/** `revoked`: user → milliseconds since the epoch. @throws when the server does not take it. */
+/** User → milliseconds since the epoch: `revoked` for good, `endedBefore`: whose credentials of before that moment are void, and later ones not. */
+type Voided = { readonly revoked: ReadonlyMap<string, number>; readonly endedBefore: ReadonlyMap<string, number> };
+
+/** @throws when the server does not take it. */
 export const pushRevocations = async (
   { system, account, operator }: Parts,
-  revoked: ReadonlyMap<string, number>,
+  { revoked, endedBefore }: Voided,
   now: number,
 ): Promise<void> => {
   const jwt = new TextDecoder().decode((await system.request(`$SYS.REQ.ACCOUNT.${account}.CLAIMS.LOOKUP`, '')).data);
   const before = readJwt(jwt).nats.revocations ?? {};
-  const missing = [...revoked].filter(([user]) => before[user] === undefined);
+  const seconds = (ms: number): number => Math.ceil(ms / 1_000);
+  const wanted = [
+    ...[...endedBefore].map(([user, at]) => [user, at, at] as const),
+    ...[...revoked].map(([user, at]) => [user, at, Math.max(at, now)] as const),
+  ];
+  const missing = wanted.filter(([user, at]) => (before[user] ?? 0) < seconds(at));
   if (missing.length === 0) return;
-  const next = { ...before, ...Object.fromEntries(missing.map(([user, at]) => [user, Math.ceil(Math.max(at, now) / 1_000)])) };
+  const next = { ...before, ...Object.fromEntries(missing.map(([user, , until]) => [user, seconds(until)])) };
   const reply = await system.request('$SYS.REQ.CLAIMS.UPDATE', withRevocations(jwt, next, operator, now), { timeoutMs: 5_000 });
   const read = answer.parse(jsonOf(reply.data));
   // A refusal comes as an answer, too.

@@ -1,8 +1,9 @@
 import type { Clock } from '../../shared/base/clock.ts';
 import type { Log } from '../../shared/base/log.ts';
-import { jsonOf } from '../../shared/bus/bus-message-json.ts';
+import { mostAheadMs } from '../../shared/bus/bus-announcement.ts';
+import { jsonIn } from '../../shared/bus/bus-message-json.ts';
 import { type RosterMessage, rosterMessage } from '../../shared/bus/bus-messages.ts';
-import type { Bus, Subscription } from '../../shared/bus/bus-nats.ts';
+import type { Bus, Message, Subscription } from '../../shared/bus/bus-nats.ts';
 import { streams } from '../../shared/bus/bus-streams.ts';
 import { subjects } from '../../shared/bus/bus-subjects.ts';
 import type { Roster, RosterProbe } from '../../shared/checks/checks-assignment.ts';
@@ -13,6 +14,7 @@ import type { Timing } from '../house/house-waiting-times.ts';
 import type { Sql } from '../store/store-database.ts';
 import { endNotice, noticesOpen, openNotice, openNotices } from '../store/store-notices.ts';
 import { type ProbeRow, type Seen, writeSeen } from '../store/store-probes.ts';
+import type { Announcements } from './probes-announcements.ts';
 import type { Directory } from './probes-directory.ts';
 import type { Present } from './probes-presence.ts';
 
@@ -41,6 +43,7 @@ type Parts = {
   readonly log: Log;
   readonly timing: Timing;
   readonly directory: Directory;
+  readonly announcements: Pick<Announcements, 'read' | 'refuse'>;
   readonly isLeader: () => boolean;
   /** The last of all probes was heard for the first time: nobody need wait for the next tick to know them all. */
   readonly onAllHeard: () => void;
@@ -52,13 +55,22 @@ const standstillMs = 3_000;
 
 const same = (a: Roster, b: Roster): boolean => JSON.stringify(a.probes) === JSON.stringify(b.probes);
 
-const readRoster = async (bus: Bus): Promise<RosterMessage | undefined> => {
-  const last = await bus.last(streams.assignments.name, subjects.roster);
-  return last && last.data.length > 0 ? rosterMessage.parse(jsonOf(last.data)) : undefined;
+/** What another coordinator said, if one did. One from beyond our clock was forged, or said by a clock that was wrong. */
+const rosterIn = (
+  message: Pick<Message, 'data' | 'header'>,
+  announcements: Pick<Announcements, 'read' | 'refuse'>,
+  now: number,
+): RosterMessage | undefined => {
+  if (!announcements.read(message, subjects.roster)) return undefined;
+  const read = rosterMessage.safeParse(jsonIn(message.data));
+  if (!read.success) return undefined;
+  if (read.data.epoch <= now + mostAheadMs) return read.data;
+  announcements.refuse(subjects.roster, 'ahead');
+  return undefined;
 };
 
 export const createNetwork = async (parts: Parts): Promise<Network> => {
-  const { sql, bus, clock, log, timing, directory, isLeader, onAllHeard } = parts;
+  const { sql, bus, clock, log, timing, directory, announcements, isLeader, onAllHeard } = parts;
   const lastPresent = new Map<string, Present>();
   const heardAt = new Map<string, number>();
   const lost = new Set((await openNotices(sql, 'probe_lost')).map(({ subject }) => subject));
@@ -92,12 +104,19 @@ export const createNetwork = async (parts: Parts): Promise<Network> => {
         ...rangesAllowed(row),
       }));
 
+  const readRoster = async (): Promise<RosterMessage | undefined> => {
+    const last = await bus.last(streams.assignments.name, subjects.roster);
+    return last && last.data.length > 0 ? rosterIn(last, announcements, clock.now()) : undefined;
+  };
   // One that cannot be read is as good as none: the leader publishes it anew.
-  const initial = bus.isConnected() ? await readRoster(bus).catch(() => undefined) : undefined;
+  const initial = bus.isConnected() ? await readRoster().catch(() => undefined) : undefined;
   let current: Roster = initial ?? { epoch: 0, probes: probesNow() };
 
+  /** An epoch of before our clock was set right binds nobody. */
+  const floor = (): number => (current.epoch > clock.now() + mostAheadMs ? 0 : current.epoch);
+
   const adopt = (roster: Roster): void => {
-    if (roster.epoch < current.epoch || (same(roster, current) && roster.epoch === current.epoch)) return;
+    if (roster.epoch < floor() || (same(roster, current) && roster.epoch === current.epoch)) return;
     current = roster;
     for (const { id, healthy } of roster.probes) {
       if (healthy) lost.delete(id);
@@ -106,7 +125,7 @@ export const createNetwork = async (parts: Parts): Promise<Network> => {
   };
 
   const publish = async (): Promise<void> => {
-    const next: Roster = { epoch: Math.max(clock.now(), current.epoch + 1), probes: probesNow() };
+    const next: Roster = { epoch: Math.max(clock.now(), floor() + 1), probes: probesNow() };
     if (published && same(published, next)) return;
     adopt(next);
     await bus.store(subjects.roster, JSON.stringify({ v: 1, ...next }));
@@ -124,9 +143,11 @@ export const createNetwork = async (parts: Parts): Promise<Network> => {
       published = undefined;
     }
   });
-  const rosters = bus.subscribe(subjects.roster, ({ data }) => {
-    const read = rosterMessage.safeParse(jsonOf(data));
-    if (read.success) adopt(read.data);
+  const rosters = bus.subscribe(subjects.roster, (message) => {
+    const roster = rosterIn(message, announcements, clock.now());
+    if (roster) adopt(roster);
+    // Whoever comes later reads what stands on the bus: the leader says it again.
+    else published = undefined;
   });
 
   const words = (): Word[] =>

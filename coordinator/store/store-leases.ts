@@ -17,7 +17,7 @@ type Alive = { readonly owner: string; readonly version: string; readonly hasBus
 export const beAlive = async (sql: Queryable, { owner, version, hasBus }: Alive, aliveMs: number): Promise<number> => {
   const [row] = await sql<{ others: number }[]>`
     with mine as (
-      insert into coordinators (id, version, seen_at, has_bus) values (${owner}, ${version}, now(), ${hasBus})
+      insert into coordinators (id, version, seen_at, has_bus, signs) values (${owner}, ${version}, now(), ${hasBus}, true)
       on conflict (id) do update set seen_at = excluded.seen_at, has_bus = excluded.has_bus
     )
     select count(*) as others from coordinators

@@ -34,6 +34,8 @@ export type ProbeRow = {
   readonly place_trusted_as: string | null;
   /** By how much it corrects the clock of its host. */
   readonly clock_offset_ms: number | null;
+  /** Since when the credentials of a private probe let it publish to its relay alone. */
+  readonly relayed_at: Date | null;
 };
 
 export type ProbeKey = { readonly key: string; readonly until: number | null };
@@ -48,7 +50,8 @@ export const notBelieved = (sql: Queryable) =>
 export const allProbes = async (sql: Queryable, organisation?: string): Promise<ProbeRow[]> => {
   const rows = await sql<ProbeRow[]>`
     select id, key, organisation_id, name, continent, keys, allowed_cidrs, seal_key, ear, version, created_at, revoked_at, last_seen_at,
-      ${notBelieved(sql)}, quarantined_at as sick_at, doubted_at, doubt_reason, place_trusted_as, clock_offset_ms
+      ${notBelieved(sql)}, quarantined_at as sick_at, doubted_at, doubt_reason, place_trusted_as, clock_offset_ms,
+      relayed_at
     from probes ${organisation === undefined ? sql`` : sql`where organisation_id = ${organisation}`} order by key`;
   return rows.map((row) => ({ ...row, keys: keysShape.parse(row.keys) }));
 };
@@ -76,8 +79,8 @@ type Made = NamedProbe & { readonly key: string };
 export const insertProbe = async (sql: Queryable, id: string, { name, continent, organisation, key }: Made): Promise<void> => {
   const keys: ProbeKey[] = [{ key, until: null }];
   try {
-    await sql`insert into probes (id, organisation_id, name, continent, keys)
-      values (${id}, ${organisation}, ${name}, ${continent}, ${JSON.stringify(keys)}::text::jsonb)`;
+    await sql`insert into probes (id, organisation_id, name, continent, keys, relayed_at)
+      values (${id}, ${organisation}, ${name}, ${continent}, ${JSON.stringify(keys)}::text::jsonb, ${organisation === null ? null : sql`now()`})`;
   } catch (error) {
     if (isViolationOf(error, 'probes_name_key'))
       throw new Refusal('name_taken', `name: there is a probe "${name}" already; choose another name.`);

@@ -2,15 +2,18 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import type { Log } from '../../shared/base/log.ts';
 import { createShared } from '../../shared/base/recent-cache.ts';
+import { mostAheadMs } from '../../shared/bus/bus-announcement.ts';
 import { jsonOf } from '../../shared/bus/bus-message-json.ts';
 import { assignmentMessage, rosterMessage } from '../../shared/bus/bus-messages.ts';
-import type { Bus, Pull } from '../../shared/bus/bus-nats.ts';
+import type { Bus, Delivered, Pull } from '../../shared/bus/bus-nats.ts';
 import { probeConsumers, streams } from '../../shared/bus/bus-streams.ts';
 import { lastTokenOf, subjects } from '../../shared/bus/bus-subjects.ts';
 import type { Assignment, Roster } from '../../shared/checks/checks-assignment.ts';
 import { assignedElement, assignedIn, assignmentsDigest, createDigest } from '../../shared/checks/checks-digest.ts';
 import { keyIdOf } from '../../shared/checks/checks-sealed-secrets.ts';
 import { openFollowedSet } from '../disk/disk-followed-set.ts';
+import type { Announcements } from '../presence/presence-announcements.ts';
+import type { CorrectedClock } from '../presence/presence-corrected-clock.ts';
 
 /** What this probe was told to check, and who else checks, as a followed set: its modes are those of disk-followed-set.ts. */
 export type Assignments = {
@@ -23,12 +26,20 @@ export type Assignments = {
   readonly close: () => Promise<void>;
 };
 
-const line = z.union([z.object({ put: assignmentMessage }), z.object({ gone: z.uuid() }), z.object({ roster: rosterMessage })]);
+const revision = z.int().min(0).exactOptional();
+const line = z.union([
+  z.object({ put: assignmentMessage, revision }),
+  z.object({ gone: z.uuid(), revision }),
+  z.object({ roster: rosterMessage, revision }),
+]);
 type Line = z.infer<typeof line>;
 
 const atOnce = 500;
 
 const mostShared = 10_000;
+
+/** As long as the bus keeps a tombstone. */
+const tombstonesKeptMs = 7 * 86_400_000;
 
 /** The assignment in less room: what many have in common is there once, and all of it is one object of V8's, not a list of properties beside one. */
 const createCompact = (): ((assignment: Assignment) => Assignment) => {
@@ -56,13 +67,22 @@ export const openAssignments = async (options: {
   readonly onPut: (assignment: Assignment) => void;
   readonly onGone: (monitor: string) => void;
   readonly onRoster: (roster: Roster) => void;
+  readonly announcements: Pick<Announcements, 'read' | 'isOutdated' | 'refuse'>;
+  readonly clock: Pick<CorrectedClock, 'now' | 'isMeasured'>;
   readonly log: Log;
 }): Promise<Assignments> => {
-  const { folder, probe, onPut, onGone, onRoster, log } = options;
+  const { folder, probe, onPut, onGone, onRoster, announcements, clock, log } = options;
   const assignments = new Map<string, Assignment>();
   const digest = createDigest();
   let roster: Roster | undefined;
+  /** Of what is held and of what was taken back within a week: what is older is said again by somebody, and not by a coordinator. */
+  const revisions = new Map<string, number>();
   const pulls: Pull[] = [];
+
+  const remember = (monitor: string, of: number | undefined): void => {
+    if (of === undefined) revisions.delete(monitor);
+    else revisions.set(monitor, of);
+  };
 
   const drop = (monitor: string): void => {
     const old = assignments.get(monitor);
@@ -83,12 +103,28 @@ export const openAssignments = async (options: {
   };
 
   const apply = (change: Line): void => {
-    if ('put' in change) put(change.put);
-    else if ('gone' in change) drop(change.gone);
-    else {
+    if ('put' in change) {
+      remember(change.put.monitor, change.revision);
+      put(change.put);
+    } else if ('gone' in change) {
+      remember(change.gone, change.revision);
+      drop(change.gone);
+    } else {
       roster = change.roster;
       onRoster(change.roster);
     }
+  };
+
+  const isLateRoster = (
+    { roster: next, revision: of }: Extract<Line, { roster: unknown }>,
+    { subject, deliveries }: Delivered,
+  ): boolean => {
+    if (clock.isMeasured() && next.epoch > clock.now() + mostAheadMs) {
+      announcements.refuse(subject, 'ahead');
+      return true;
+    }
+    if (roster === undefined) return false;
+    return of === undefined ? deliveries > 1 && next.epoch < roster.epoch : announcements.isOutdated(subject, next.epoch, roster.epoch);
   };
 
   const set = await openFollowedSet<Line>({
@@ -96,17 +132,31 @@ export const openAssignments = async (options: {
     noun: 'assignment',
     line,
     apply,
-    lineOf: ({ subject, data }) => {
-      if (data.length === 0) return { gone: lastTokenOf(subject) };
-      return subject === subjects.roster ? { roster: jsonOf(data) } : { put: jsonOf(data) };
+    announced: (message) => announcements.read(message, message.subject),
+    lineOf: ({ subject, data }, of) => {
+      const said = of === undefined ? {} : { revision: of };
+      if (data.length === 0) return { gone: lastTokenOf(subject), ...said };
+      return subject === subjects.roster ? { roster: jsonOf(data), ...said } : { put: jsonOf(data), ...said };
     },
-    isLate: (change, message) => 'roster' in change && message.deliveries > 1 && roster !== undefined && change.roster.epoch < roster.epoch,
+    isLate: (change, message) => {
+      if ('roster' in change) return isLateRoster(change, message);
+      return announcements.isOutdated(message.subject, change.revision, revisions.get('put' in change ? change.put.monitor : change.gone));
+    },
     entryOf: (change) => ('put' in change ? change.put.monitor : 'gone' in change ? change.gone : undefined),
     entries: () => assignments.keys(),
     gone: (monitor) => ({ gone: monitor }),
     snapshot: function* () {
       if (roster) yield { roster: { v: 1, ...roster } };
-      for (const assignment of assignments.values()) yield { put: { v: 1, ...assignment } };
+      const said = (monitor: string) => {
+        const of = revisions.get(monitor);
+        return of === undefined ? {} : { revision: of };
+      };
+      for (const assignment of assignments.values()) yield { put: { v: 1, ...assignment }, ...said(assignment.monitor) };
+      for (const [monitor, of] of revisions) {
+        if (assignments.has(monitor)) continue;
+        if (of < clock.now() - tombstonesKeptMs) revisions.delete(monitor);
+        else yield { gone: monitor, revision: of };
+      }
     },
     log,
   });

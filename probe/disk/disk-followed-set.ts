@@ -23,10 +23,12 @@ export const openFollowedSet = async <Line>(options: {
   readonly line: z.ZodType<Line>;
   /** Puts a change in force. */
   readonly apply: (change: Line) => void;
+  /** The revision of a message, if a coordinator said it; what is refused is passed over. */
+  readonly announced: (message: Delivered) => { readonly revision: number | undefined } | undefined;
   /** The line that a message stands for. @throws when there is no reading it. */
-  readonly lineOf: (message: Delivered) => unknown;
+  readonly lineOf: (message: Delivered, revision: number | undefined) => unknown;
   /** Whether a message is an older one that came late and is passed over. */
-  readonly isLate?: (change: Line, message: Delivered) => boolean;
+  readonly isLate: (change: Line, message: Delivered) => boolean;
   /** The entry that a change is about; undefined for what is no entry of the set. */
   readonly entryOf: (change: Line) => string | undefined;
   readonly entries: () => Iterable<string>;
@@ -36,7 +38,7 @@ export const openFollowedSet = async <Line>(options: {
   readonly snapshot: () => Iterable<object>;
   readonly log: Log;
 }): Promise<FollowedSet> => {
-  const { folder, noun, line, apply, lineOf, isLate = () => false, entryOf, entries, gone, snapshot, log } = options;
+  const { folder, noun, line, apply, announced, lineOf, isLate, entryOf, entries, gone, snapshot, log } = options;
   /** The entries that came since everything began to come once more; undefined when it does not. */
   let stock: Set<string> | undefined;
 
@@ -56,8 +58,10 @@ export const openFollowedSet = async <Line>(options: {
 
   /** What a message says; undefined for what a newer coordinator may say and we do not understand. */
   const read = (message: Delivered): Line | undefined => {
+    const believed = announced(message);
+    if (!believed) return undefined;
     try {
-      return line.parse(lineOf(message));
+      return line.parse(lineOf(message, believed.revision));
     } catch (error) {
       log.error({ err: error, subject: message.subject }, `a message about ${noun}s cannot be read and is passed over`);
       return undefined;

@@ -60,5 +60,8 @@ export const openIdentity = async (path: string): Promise<Identity> => {
 };
 
 /** The same as the word that an operator would have printed. */
-export const credentialsOf = (seed: string, { probe, name, continent, organisation, nats_url, jwt }: Enrolled): string =>
-  printProbeCredentials({ probe, name, continent, organisation, nats_url, nats_credentials: formatCredentials({ jwt, seed }) });
+export const credentialsOf = (seed: string, { jwt, ...enrolled }: Enrolled): string => {
+  const { probe, name, continent, organisation, nats_url, signing_keys, require_signed } = enrolled;
+  const nats_credentials = formatCredentials({ jwt, seed });
+  return printProbeCredentials({ probe, name, continent, organisation, nats_url, nats_credentials, signing_keys, require_signed });
+};

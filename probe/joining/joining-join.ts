@@ -37,10 +37,10 @@ const surroundingsOf = async (
   heard?: Heard,
 ): Promise<Surroundings> => {
   if (enrolled === null) throw new JoinFault(exits.misused, `${identityIn(folder)} is of no probe yet; run join first`);
-  const { nats_url: url, nats_tls_first: tlsFirst, nats_ca: ca, jwt, anchors } = enrolled;
+  const { probe, nats_url: url, nats_tls_first: tlsFirst, nats_ca: ca, jwt, anchors } = enrolled;
   // A probe that has run has newer ones on its disk.
   const log = createLog({ name: 'join', level: 'silent' });
-  const own = await openOwnCredentials({ folder: kept, given: formatCredentials({ jwt, seed }), log });
+  const own = await openOwnCredentials({ folder: kept, probe, given: formatCredentials({ jwt, seed }), log });
   return {
     // The answer left about in the middle of the time that was waited for it.
     clockOffset: heard && heard.answer.now - (heard.sentAt + heard.receivedAt) / 2,

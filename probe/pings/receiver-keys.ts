@@ -9,6 +9,7 @@ import { probeConsumers, streams } from '../../shared/bus/bus-streams.ts';
 import { lastTokenOf, subjects } from '../../shared/bus/bus-subjects.ts';
 import { createDigest, elementOf } from '../../shared/checks/checks-digest.ts';
 import { openFollowedSet } from '../disk/disk-followed-set.ts';
+import type { Announcements } from '../presence/presence-announcements.ts';
 
 /**
  * The heartbeat keys that exist, by heart and on disk, so that this probe's ping receiver answers without asking anybody. A followed set: its modes are
@@ -20,7 +21,8 @@ export type ReceiverKeys = {
   readonly close: () => Promise<void>;
 };
 
-const line = z.union([z.object({ put: z.string(), is: pingKeyMessage }), z.object({ gone: z.string() })]);
+const revision = z.int().min(0).exactOptional();
+const line = z.union([z.object({ put: z.string(), is: pingKeyMessage, revision }), z.object({ gone: z.string(), revision })]);
 type Line = z.infer<typeof line>;
 
 const atOnce = 500;
@@ -29,16 +31,21 @@ const reportEveryMs = 10_000;
 export const openReceiverKeys = async (options: {
   readonly folder: string;
   readonly probe: { readonly id: string; readonly organisation: string | null };
+  readonly announcements: Pick<Announcements, 'read' | 'isOutdated'>;
   readonly log: Log;
 }): Promise<ReceiverKeys> => {
-  const { folder, probe, log } = options;
+  const { folder, probe, announcements, log } = options;
   const keys = new Map<string, KnownKey>();
+  /** Of what is held, and of what was taken back since this process began. */
+  const revisions = new Map<string, number>();
   const digest = createDigest();
   let pull: Pull | undefined;
   let timer: NodeJS.Timeout | undefined;
 
   const apply = (change: Line): void => {
     const key = 'put' in change ? change.put : change.gone;
+    if (change.revision === undefined) revisions.delete(key);
+    else revisions.set(key, change.revision);
     if (keys.delete(key)) digest.remove(elementOf(`${key}@0`));
     if (!('put' in change)) return;
     const { organisation, monitor, until } = change.is;
@@ -51,15 +58,22 @@ export const openReceiverKeys = async (options: {
     noun: 'heartbeat key',
     line,
     apply,
-    lineOf: ({ subject, data }) => {
+    announced: (message) => announcements.read(message, message.subject),
+    lineOf: ({ subject, data }, of) => {
       const key = lastTokenOf(subject);
-      return data.length === 0 ? { gone: key } : { put: key, is: jsonOf(data) };
+      const said = of === undefined ? {} : { revision: of };
+      return data.length === 0 ? { gone: key, ...said } : { put: key, is: jsonOf(data), ...said };
     },
+    isLate: (change, { subject }) =>
+      announcements.isOutdated(subject, change.revision, revisions.get('put' in change ? change.put : change.gone)),
     entryOf: (change) => ('put' in change ? change.put : change.gone),
     entries: () => keys.keys(),
     gone: (key) => ({ gone: key }),
     snapshot: function* () {
-      for (const [put, known] of keys) yield { put, is: { v: 1, ...known } };
+      for (const [put, known] of keys) {
+        const of = revisions.get(put);
+        yield { put, is: { v: 1, ...known }, ...(of === undefined ? {} : { revision: of }) };
+      }
     },
     log,
   });

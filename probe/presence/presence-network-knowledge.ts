@@ -1,7 +1,8 @@
 import { join } from 'node:path';
 import { z } from 'zod';
 import type { Log } from '../../shared/base/log.ts';
-import type { PresenceReply } from '../../shared/bus/bus-messages.ts';
+import type { AnnouncementTrust } from '../../shared/bus/bus-announcement.ts';
+import { type PresenceReply, signingShape } from '../../shared/bus/bus-messages.ts';
 import type { Assignment } from '../../shared/checks/checks-assignment.ts';
 import { mergeSecrets } from '../../shared/checks/checks-config.ts';
 import {
@@ -22,8 +23,10 @@ export type NetworkKnowledge = {
   readonly sealKey: string;
   readonly baseUrl: () => string;
   readonly anchors: () => readonly string[];
+  /** Whose announcements count. */
+  readonly trust: () => AnnouncementTrust;
   /** `inUse`: the keys that what this probe holds is sealed under; they are kept also when they are named no more. */
-  readonly learn: (reply: Pick<PresenceReply, 'base_url' | 'anchors' | 'seal_keys'>, inUse?: () => ReadonlySet<string>) => void;
+  readonly learn: (reply: Pick<PresenceReply, 'base_url' | 'anchors' | 'seal_keys' | 'signing'>, inUse?: () => ReadonlySet<string>) => void;
   /** Something came that is sealed under this key. */
   readonly want: (key: string) => void;
   /** Whether a key is wanted that is not known yet: the next presence will bring it. */
@@ -39,6 +42,7 @@ const known = z.object({
   base_url: z.string(),
   anchors: z.array(z.string()),
   seal_keys: z.record(z.string(), z.string()),
+  signing: signingShape.exactOptional(),
 });
 type Known = z.infer<typeof known>;
 
@@ -64,8 +68,13 @@ const readKnown = async (path: string, log: Log): Promise<Known> => {
   }
 };
 
-export const openNetworkKnowledge = async (options: { readonly folder: string; readonly log: Log }): Promise<NetworkKnowledge> => {
-  const { folder, log } = options;
+export const openNetworkKnowledge = async (options: {
+  readonly folder: string;
+  /** What the credentials say of announcements; what a coordinator said later counts more. */
+  readonly signing?: z.infer<typeof signingShape>;
+  readonly log: Log;
+}): Promise<NetworkKnowledge> => {
+  const { folder, signing: given = { keys: [], required: false }, log } = options;
   const path = join(folder, 'network.json');
   const pair = await ownPair(join(folder, 'seal.key'));
   let now = await readKnown(path, log);
@@ -106,14 +115,15 @@ export const openNetworkKnowledge = async (options: { readonly folder: string; r
     sealKey: pair.open,
     baseUrl: () => now.base_url,
     anchors: () => now.anchors,
+    trust: () => now.signing ?? given,
     want: (key) => {
       if (!keys.has(key)) wanted.add(key);
     },
     isWanting: () => wanted.size > 0,
-    learn: ({ base_url, anchors, seal_keys }, inUse = () => new Set()) => {
+    learn: ({ base_url, anchors, seal_keys, signing = now.signing }, inUse = () => new Set()) => {
       openKeys(seal_keys);
       forgetKeys(seal_keys, inUse);
-      now = { v: 1, base_url, anchors, seal_keys: Object.fromEntries(boxes) };
+      now = { v: 1, base_url, anchors, seal_keys: Object.fromEntries(boxes), ...(signing === undefined ? {} : { signing }) };
       const next = JSON.stringify(now);
       if (next === text) return;
       text = next;

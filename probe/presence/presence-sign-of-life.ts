@@ -6,6 +6,7 @@ import type { Bus, Subscription } from '../../shared/bus/bus-nats.ts';
 import type { Key } from '../../shared/bus/bus-nkeys.ts';
 import { signatureOf } from '../../shared/bus/bus-signature.ts';
 import { subjects } from '../../shared/bus/bus-subjects.ts';
+import type { Announcements } from './presence-announcements.ts';
 import type { CorrectedClock } from './presence-corrected-clock.ts';
 import { atSharedTick } from './presence-shared-tick.ts';
 
@@ -27,8 +28,15 @@ export type PresenceParts = {
   readonly handedOver: () => boolean;
   /** Whether the next answer is needed at once: something came that only it can open. */
   readonly isWanting: () => boolean;
+  /** Whether an announcement is a coordinator's, as `Announcements` in presence-announcements.ts. */
+  readonly read: Announcements['read'];
+  /** Whether the coordinators' keys are known already. */
+  readonly knowsCoordinators: () => boolean;
   readonly onReply: (reply: PresenceReply) => void;
 };
+
+/** Whose announcements count is changed by nobody but those whose announcements count. */
+const withoutSigning = ({ signing: _, ...reply }: PresenceReply): PresenceReply => reply;
 
 const everyMs = 5_000;
 /** While nobody answers it asks more often, so that a coordinator that comes back is found at once; most often at its own start, as a coordinator may be starting too. */
@@ -72,13 +80,15 @@ export const createPresence = (options: {
     const sent = host.now();
     const answer = await through.request(subjects.presence(message.probe), body, { timeoutMs: patienceMs, headers });
     const received = host.now();
+    const isBelieved = parts.read(answer, subjects.presence(message.probe));
+    if (!isBelieved) throw new Error('the answer was signed by no coordinator');
     const told = jsonOf(answer.data);
     const refusal = presenceRefusal.safeParse(told);
     if (refusal.success) throw new Refused(refusal.data.refused);
     const reply = presenceReply.parse(told);
     clock.observe({ sent, received, heard: reply.heard_at ?? reply.now, theirs: reply.now });
     saidHandedOver = handedOver;
-    parts.onReply(reply);
+    parts.onReply(isBelieved.revision === undefined && parts.knowsCoordinators() ? withoutSigning(reply) : reply);
   };
 
   /** Once for each reason: it is asked every second. */

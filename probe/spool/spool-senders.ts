@@ -47,7 +47,7 @@ const createDepartures = (key: Key): Departures => {
     const leaving = gathered;
     gathered = [];
     const signed = signaturesOf(
-      key,
+      [key],
       leaving.map(({ body }) => body),
     );
     for (const [nth, { go }] of leaving.entries()) go(signed[nth]);

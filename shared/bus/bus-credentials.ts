@@ -15,11 +15,14 @@ const probeCredentials = z.object({
   nats_url: z.string().regex(/^(nats|tls):\/\//),
   /** The text of a NATS credentials file. */
   nats_credentials: z.string().includes('NATS USER JWT'),
+  /** What verifies announcements of the coordinators, and whether what is not signed is refused from the start. */
+  signing_keys: z.array(z.string()).max(2).default([]),
+  require_signed: z.boolean().default(false),
 });
 
 export type ProbeCredentials = Readonly<z.infer<typeof probeCredentials>>;
 
-export const printProbeCredentials = (credentials: Omit<ProbeCredentials, 'v'>): string =>
+export const printProbeCredentials = (credentials: Omit<z.input<typeof probeCredentials>, 'v'>): string =>
   Buffer.from(JSON.stringify({ v: 1, ...credentials })).toString('base64url');
 
 /** @throws when the text is none; the message does not repeat it. */

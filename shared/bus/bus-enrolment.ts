@@ -36,6 +36,8 @@ export const enrolmentAnswer = z.object({
   jwt: z.string(),
   base_url: z.string(),
   anchors: z.array(z.string()),
+  signing_keys: z.array(z.string()).max(2).default([]),
+  require_signed: z.boolean().default(false),
   now: z.number(),
 });
 

@@ -134,9 +134,18 @@ export const presenceMessage = z.object({
     .max(64)
     .exactOptional(),
   self_test: z.object({ ok: z.boolean(), detail: z.string().max(200) }),
+  /** What this version can do that the one before could not. */
+  can: z.array(z.string().max(32)).max(16).exactOptional(),
+  /** The credentials that the bus was entered with: for which key, of when, and whether all is published through the relay. */
+  rights: z.object({ key: z.string().max(64), issued_at: time, relayed: z.boolean() }).exactOptional(),
+  /** How many announcements it has refused since it began, because no coordinator said them. */
+  refused: z.int().min(0).exactOptional(),
   /** How far the probe has handed over everything it saw while the bus or the coordinator was away (rule 4). */
   handed_over: z.boolean(),
 });
+
+/** The public keys of the coordinators, and whether what none of them signed is refused. */
+export const signingShape = z.object({ keys: z.array(z.string().max(64)).max(2), required: z.boolean() });
 
 export const presenceReply = z.object({
   v: version,
@@ -151,6 +160,8 @@ export const presenceReply = z.object({
   seal_keys: z.record(z.string(), z.string()),
   /** A process that was started later speaks as this probe: this one is to end. */
   displaced: z.boolean().exactOptional(),
+  /** Whose announcements count, and whether what is not signed is refused. */
+  signing: signingShape.exactOptional(),
   /** The credentials of the probe, renewed. */
   jwt: z.string().max(8_192).exactOptional(),
   batches,

@@ -1,5 +1,6 @@
 import { headers as createHeaders, type MsgHdrs, type NatsConnection, nuid, PermissionViolationError } from '@nats-io/transport-node';
 import type { Log } from '../base/log.ts';
+import { type Announce, type Announcement, isAnnounced } from './bus-announcement.ts';
 import { createDialLog, type DialLog } from './bus-dial-log.ts';
 import { dialOnce, dialPatiently, type Entrance } from './bus-dialling.ts';
 import type { BusStatus, Headers, Message, Subscription } from './bus-incoming-message.ts';
@@ -21,7 +22,10 @@ export type Bus = Management & {
   /** Calls with every change of status, from now on. */
   readonly onStatus: (listener: (status: BusStatus) => void) => Subscription;
   readonly publish: (subject: string, data: Uint8Array | string, headers?: Headers) => void;
-  readonly subscribe: (subject: string, handler: (message: Message) => void | Promise<void>) => Subscription;
+  /** `queue`: of all that subscribe with the same name, one gets each message. */
+  readonly subscribe: (subject: string, handler: (message: Message) => void | Promise<void>, queue?: string) => Subscription;
+  /** Publishes on behalf of someone else, who gets the answer at `reply`. */
+  readonly relay: (subject: string, data: Uint8Array, options: { readonly reply: string | undefined; readonly headers: Headers }) => void;
   /** @throws when nobody answered within the time, or nobody listens. */
   readonly request: (subject: string, data: Uint8Array | string, options?: { timeoutMs?: number; headers?: Headers }) => Promise<Message>;
   /** Publishes to a stream and settles when the server has stored it; `id` makes a repeat within two minutes a duplicate. */
@@ -55,6 +59,10 @@ export type BusOptions = Entrance & {
   readonly keeping?: StreamKeeping;
   /** Ends the waiting for the first connection. */
   readonly signal?: AbortSignal;
+  /** Signs what a coordinator announces by `publish` and `store`. */
+  readonly announce?: Announce;
+  /** The subject that stands for another one where we may not publish ourselves. */
+  readonly routeOf?: (subject: string) => string;
 };
 
 const headersOf = (of: Headers | undefined): { headers: MsgHdrs } | Record<never, never> => {
@@ -64,9 +72,12 @@ const headersOf = (of: Headers | undefined): { headers: MsgHdrs } | Record<never
   return { headers: made };
 };
 
+type SubscribeTo = (handler: (message: Message) => void | Promise<void>, queue?: string) => Subscription;
+
 type RawMessage = {
   subject: string;
   data: Uint8Array;
+  reply?: string | undefined;
   headers?: MsgHdrs | undefined;
   respond: (data: Uint8Array | string, options?: object) => boolean;
 };
@@ -74,13 +85,15 @@ type RawMessage = {
 const messageOf = (raw: RawMessage): Message => ({
   subject: raw.subject,
   data: raw.data,
+  reply: raw.reply || undefined,
   header: (name) => raw.headers?.get(name) || undefined,
   respond: (data, headers) => raw.respond(data, headersOf(headers)),
 });
 
-const subscribe = (nc: NatsConnection, log: Log, subject: string, handler: (message: Message) => void | Promise<void>): Subscription => {
+const subscribe = (nc: NatsConnection, log: Log, subject: string, ...[handler, queue]: Parameters<SubscribeTo>): Subscription => {
   const failed = (error: unknown) => log.error({ err: error, subject }, 'a message could not be worked on');
   const subscription = nc.subscribe(subject, {
+    ...(queue === undefined ? {} : { queue }),
     callback: (error, raw) => {
       if (error) return failed(error);
       try {
@@ -94,11 +107,19 @@ const subscribe = (nc: NatsConnection, log: Log, subject: string, handler: (mess
 };
 
 /** What the pull loop needs of the client, so that it stays apart from it. */
-const connectionFor = (nc: NatsConnection, inboxPrefix: string, log: Log, onStatus: Bus['onStatus']): Connection => ({
+const connectionFor = (
+  nc: NatsConnection,
+  {
+    inboxPrefix,
+    log,
+    onStatus,
+    routeOf,
+  }: Pick<Connection, 'log' | 'onStatus'> & { inboxPrefix: string; routeOf: (subject: string) => string },
+): Connection => ({
   log,
   onStatus,
   createInbox: () => `${inboxPrefix}.${nuid.next()}`,
-  publish: (subject, data, reply) => nc.publish(subject, data, reply === undefined ? {} : { reply }),
+  publish: (subject, data, reply) => nc.publish(routeOf(subject), data, reply === undefined ? {} : { reply }),
   listen: (subject, handler) => {
     const subscription = nc.subscribe(subject, {
       callback: (error, raw) => {
@@ -115,6 +136,39 @@ const connectionFor = (nc: NatsConnection, inboxPrefix: string, log: Log, onStat
     return { stop: () => subscription.unsubscribe() };
   },
 });
+
+/**
+ * Announcements leave at the end of the moment in which they are made, signed together. Where nothing is announced, all leaves at once.
+ *
+ * Modes: `empty` → `gathered` (until the present task ends) → `empty`.
+ */
+const createSigned = (announce: Announce | undefined) => {
+  type Leaving = Announcement & { readonly send: (headers: Headers) => void; readonly fail: (error: unknown) => void };
+  let gathered: Leaving[] = [];
+  const leave = (): void => {
+    const all = gathered;
+    gathered = [];
+    if (all.length === 0 || !announce) return;
+    for (const [nth, headers] of announce(all).entries()) {
+      try {
+        all[nth]?.send(headers);
+      } catch (error) {
+        all[nth]?.fail(error);
+      }
+    }
+  };
+  return {
+    leave,
+    send: ({ subject, data }: Announcement, send: (headers?: Headers) => void, fail: (error: unknown) => void): void => {
+      if (!announce || !isAnnounced(subject)) {
+        send();
+        return;
+      }
+      if (gathered.length === 0) queueMicrotask(leave);
+      gathered.push({ subject, data, send, fail });
+    },
+  };
+};
 
 const dial = async (options: BusOptions, dials: DialLog): Promise<NatsConnection> => {
   const { name, inboxPrefix, firstConnectionMs } = options;
@@ -184,14 +238,16 @@ export const connectBus = async (options: BusOptions): Promise<Bus> => {
     listeners.add(listener);
     return { stop: () => void listeners.delete(listener) };
   };
-  const toConnection = connectionFor(nc, inboxPrefix, log, onStatus);
+  const { routeOf = (subject: string) => subject } = options;
+  const signed = createSigned(options.announce);
+  const toConnection = connectionFor(nc, { inboxPrefix, log, onStatus, routeOf });
   let mostMs = Number.POSITIVE_INFINITY;
   const giveUps = new Set<(why: Error) => void>();
   /** The answer, unless we end meanwhile. */
   const ask = async (subject: string, data: Uint8Array | string, timeoutMs: number, headers?: Headers) => {
     const given = Promise.withResolvers<never>();
     giveUps.add(given.reject);
-    const answer = nc.request(subject, data, { timeout: Math.min(timeoutMs, mostMs), ...headersOf(headers) });
+    const answer = nc.request(routeOf(subject), data, { timeout: Math.min(timeoutMs, mostMs), ...headersOf(headers) });
     return await Promise.race([answer, given.promise]).finally(() => giveUps.delete(given.reject));
   };
   const hurry = (): void => {
@@ -211,6 +267,7 @@ export const connectBus = async (options: BusOptions): Promise<Bus> => {
   /** A server that goes away meanwhile ends the sending and not the connection, which would be made anew. */
   const close = async (): Promise<void> => {
     if (nc.isClosed()) return;
+    signed.leave();
     if (status === 'connected') {
       await nc.drain().catch((error: unknown) => log.warn({ err: error }, 'the bus went away before it had all that waited'));
     }
@@ -222,15 +279,32 @@ export const connectBus = async (options: BusOptions): Promise<Bus> => {
     isConnected: () => status === 'connected',
     serverVersion: () => nc.info?.version ?? '',
     onStatus,
-    publish: (subject, data, headers) => nc.publish(subject, data, headersOf(headers)),
-    subscribe: (subject, handler) => subscribe(nc, log, subject, handler),
+    publish: (subject, data, headers) =>
+      signed.send(
+        { subject, data },
+        (signature) => nc.publish(routeOf(subject), data, headersOf(signature === undefined ? headers : { ...headers, ...signature })),
+        (error) => log.error({ err: error, subject }, 'a message could not be published'),
+      ),
+    subscribe: (subject, ...to) => subscribe(nc, log, subject, ...to),
+    relay: (subject, data, { reply, headers }) =>
+      nc.publish(subject, data, { ...(reply === undefined ? {} : { reply }), ...headersOf(headers) }),
     request: async (subject, data, { timeoutMs = 2_000, headers } = {}) => messageOf(await ask(subject, data, timeoutMs, headers)),
     store: (subject, data, { timeoutMs = 5_000, headers, id } = {}) => {
-      const all = headersOf(id === undefined ? headers : { ...headers, 'Nats-Msg-Id': id });
-      return storing.store(subject, Math.min(timeoutMs, mostMs), (reply) => nc.publish(subject, data, { reply, ...all }));
+      const own = id === undefined ? headers : { ...headers, 'Nats-Msg-Id': id };
+      return storing.store(routeOf(subject), Math.min(timeoutMs, mostMs), (reply, fail) =>
+        signed.send(
+          { subject, data },
+          (signature) =>
+            nc.publish(routeOf(subject), data, { reply, ...headersOf(signature === undefined ? own : { ...own, ...signature }) }),
+          fail,
+        ),
+      );
     },
     pull: (pullOptions) => startPull(toConnection, pullOptions),
-    flush: () => nc.flush(),
+    flush: () => {
+      signed.leave();
+      return nc.flush();
+    },
     reconnect: () => nc.reconnect(),
     hurry,
     close: () => {

@@ -99,6 +99,9 @@ const keyFromRaw = (kind: KeyKind, raw: Buffer): Key => {
   });
 };
 
+/** The key that follows from these 32 bytes. */
+export const keyFromBytes = (kind: KeyKind, raw: Uint8Array): Key => keyFromRaw(kind, Buffer.from(raw));
+
 export const createKey = (kind: KeyKind): Key => {
   const made = generateKeyPairSync('ed25519').privateKey.export({ format: 'der', type: 'pkcs8' });
   return keyFromRaw(kind, made.subarray(privateHeader.length));

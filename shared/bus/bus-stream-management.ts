@@ -36,7 +36,13 @@ export type ConsumerOptions = {
   readonly replicas?: number;
 };
 
-export type StoredValue = { readonly subject: string; readonly seq: number; readonly data: Uint8Array; readonly storedAt: number };
+export type StoredValue = {
+  readonly subject: string;
+  readonly seq: number;
+  readonly data: Uint8Array;
+  readonly storedAt: number;
+  readonly header: (name: string) => string | undefined;
+};
 
 export type StreamState = {
   readonly messages: number;
@@ -134,8 +140,18 @@ const streamInfo = z.object({
 });
 const consumerInfo = z.object({ num_pending: z.number(), num_ack_pending: z.number(), ack_floor: z.object({ stream_seq: z.number() }) });
 const storedMessage = z.object({
-  message: z.object({ subject: z.string(), seq: z.number(), data: z.string().default(''), time: z.string() }),
+  message: z.object({ subject: z.string(), seq: z.number(), data: z.string().default(''), hdrs: z.string().default(''), time: z.string() }),
 });
+
+/** A stored message's headers as the server keeps them: a line that names the protocol, then one line each, in base64. */
+const headersIn = (text: string): ((name: string) => string | undefined) => {
+  const found = new Map<string, string>();
+  for (const line of Buffer.from(text, 'base64').toString().split('\r\n').slice(1)) {
+    const at = line.indexOf(':');
+    if (at > 0) found.set(line.slice(0, at), line.slice(at + 1).trim());
+  }
+  return (name) => found.get(name);
+};
 
 /** Of those that are to keep a stream, how many do not. The leader is not among its replicas; a server that stands alone tells of neither. */
 export const missingOf = ({ config, cluster }: Pick<z.infer<typeof streamInfo>, 'config' | 'cluster'>, replicas = 1): number => {
@@ -199,8 +215,8 @@ export const createManagement = (request: Request, { keeping = {}, onRefused }: 
   const stored = async (stream: string, which: object): Promise<StoredValue | undefined> => {
     const found = await unless(codes.messageNotFound, () => call(`STREAM.MSG.GET.${stream}`, which, storedMessage), undefined);
     if (!found) return undefined;
-    const { subject, seq, data, time } = found.message;
-    return { subject, seq, data: Buffer.from(data, 'base64'), storedAt: Date.parse(time) };
+    const { subject, seq, data, hdrs, time } = found.message;
+    return { subject, seq, data: Buffer.from(data, 'base64'), storedAt: Date.parse(time), header: headersIn(hdrs) };
   };
 
   const isLed = async (name: string): Promise<boolean> => {

@@ -5,8 +5,11 @@
  * Modes of a message: under way → stored, or refused (by the stream or our rights, nobody listens, no answer in time, the connection is closed).
  */
 export type Storing<Answer> = {
-  /** `send` publishes the message, with the subject under which the answer comes. @throws what it throws, or why the message was not stored. */
-  readonly store: (subject: string, timeoutMs: number, send: (reply: string) => void) => Promise<Answer>;
+  /**
+   * `send` publishes the message, with the subject under which the answer comes; `fail` says that it could not, if that shows only later.
+   * @throws what it throws, or why the message was not stored.
+   */
+  readonly store: (subject: string, timeoutMs: number, send: (reply: string, fail: (error: unknown) => void) => void) => Promise<Answer>;
   /** The server said that we may not publish there. */
   readonly forbid: (subject: string, error: Error) => void;
   /** All that is under way is refused, for the connection is at its end. */
@@ -92,10 +95,13 @@ export const createStoring = <Answer>({ inbox, listen, read }: StoringParts<Answ
         places[place] = { subject, token, until: performance.now() + timeoutMs, resolve, reject };
         count += 1;
         watch ??= setInterval(lookForLate, lookEveryMs);
+        const fail = (error: unknown): void => {
+          if (places[place]?.token === token) take(place)?.reject(error);
+        };
         try {
-          send(`${inbox}.${token}`);
+          send(`${inbox}.${token}`, fail);
         } catch (error) {
-          take(place)?.reject(error);
+          fail(error);
         }
       }),
     forbid: (subject, error) =>

@@ -14,6 +14,8 @@ export const subjects = {
   allAssignments: 'assign.>',
   /** Says that all assignments of a partition are there. */
   marker: (partition: number) => `assign.marker.${partition}`,
+  /** Says that all heartbeat keys are there. */
+  pingKeysMarker: 'assign.marker.keys',
   roster: 'roster',
   look: (probe: string) => `look.${probe}`,
   receipt: (probe: string) => `receipt.${probe}`,
@@ -35,6 +37,9 @@ export const subjects = {
   pingKey: (organisation: string, key: string) => `beatkey.${organisation}.${key}`,
   pingKeysOf: (organisation: string | null) => `beatkey.${organisation ?? '*'}.*`,
   allPingKeys: 'beatkey.>',
+  /** Below it a private probe publishes what is meant for other subjects, for a coordinator to pass on. */
+  relay: (probe: string) => `relay.${probe}`,
+  allRelays: 'relay.>',
   /** What a ping receiver holds of the keys, so that a coordinator notices when it lacks some. */
   receiverKeys: (probe: string) => `earkeys.${probe}`,
   allReceiverKeys: 'earkeys.*',

@@ -89,7 +89,10 @@ export const ingest: Bench = {
       say(`${monitorCount} monitors`);
       const { organisation } = await createHouse(sql);
       const monitors = await seed(sql, organisation);
-      const identities = createProbeIdentities({ account: keyFromSeed(account.accountSeed), clock: systemClock, natsUrl: account.url });
+      const identities = createProbeIdentities({
+        ...{ account: keyFromSeed(account.accountSeed), clock: systemClock, natsUrl: account.url },
+        ...{ secretKeys: [testSecretKey], requireSigned: 'auto' },
+      });
       const probes = [];
       for (const continent of continents)
         probes.push({ continent, ...(await identities.createProbe(sql, { name: continent, continent, organisation: null })) });

@@ -6,7 +6,7 @@ import { type Bus, connectBus } from '../../shared/bus/bus-nats.ts';
 import { probeConsumers, streams } from '../../shared/bus/bus-streams.ts';
 import { subjects } from '../../shared/bus/bus-subjects.ts';
 import { eventually } from '../support/support-eventually.ts';
-import { createNetwork, type MadeProbe, type Network, quickResync } from '../support/support-network.ts';
+import { announceAsCoordinator, createNetwork, type MadeProbe, type Network, quickResync } from '../support/support-network.ts';
 import type { Target } from '../support/support-targets.ts';
 
 /** A probe that holds something else than the database wants it to: presence tells, and it is mended. */
@@ -18,7 +18,7 @@ beforeAll(async () => {
   network = await createNetwork();
   await network.startCoordinator({ timing: { digestMs: 500, ...quickResync() } });
   const { url, coordinatorCredentials: credentials } = network.account;
-  bus = await connectBus({ url, credentials, name: 'test', log: network.log });
+  bus = await connectBus({ url, credentials, name: 'test', log: network.log, announce: announceAsCoordinator });
 });
 afterAll(async () => {
   await bus.close();

@@ -6,9 +6,12 @@ import { createProbe } from '../../probe/app.ts';
 import { readConfig } from '../../probe/config.ts';
 import { readIfThere } from '../../probe/disk/disk.ts';
 import { newId } from '../../shared/base/ids.ts';
-import { createKey, keyFromSeed, mintUser, readJwt } from '../../shared/bus/bus-nkeys.ts';
+import { printProbeCredentials } from '../../shared/bus/bus-credentials.ts';
+import { enterOnce } from '../../shared/bus/bus-nats.ts';
+import { createKey, issueCredentials, keyFromSeed, mintUser, readJwt } from '../../shared/bus/bus-nkeys.ts';
 import { probeLimits, probePermissions } from '../../shared/bus/bus-probe-user.ts';
 import { eventually } from '../support/support-eventually.ts';
+import { resultsOf } from '../support/support-incidents.ts';
 import { createNetwork, type Network, testLog } from '../support/support-network.ts';
 
 let network: Network;
@@ -29,7 +32,7 @@ test('a probe whose credentials have five days left gets new ones with its prese
   const [probe, key, now] = [newId(), createKey('user'), Date.now()];
   const keys = JSON.stringify([{ key: key.id, until: null }]);
   await network.sql`insert into probes (id, name, continent, keys) values (${probe}, 'Old', 'Africa', ${keys}::text::jsonb)`;
-  const permissions = probePermissions(probe, 'Africa');
+  const permissions = probePermissions({ probe, continent: 'Africa', organisation: null });
   const account = keyFromSeed(network.account.accountSeed, 'account');
   const user = { name: 'Old', user: key.id, account, permissions, limits: probeLimits, expiresAt: now + 5 * day };
   const enrolled = {
@@ -49,4 +52,46 @@ test('a probe whose credentials have five days left gets new ones with its prese
   const atRenewal = Date.now();
   await eventually(async () => (await seen()) > atRenewal);
   await app.close();
+});
+
+test('a private probe of the version before gets credentials that go through the relay, and its old ones end', async () => {
+  const own = await createNetwork();
+  const { sql } = own;
+  await own.startCoordinator();
+  const [probe, now] = [newId(), Date.now()];
+  const account = keyFromSeed(own.account.accountSeed, 'account');
+  const user = { probe, continent: 'Africa', organisation: own.organisation } as const;
+  const { id: key, credentials } = issueCredentials(
+    { name: 'Office', account, permissions: probePermissions(user, true), limits: probeLimits },
+    now - 3_600_000,
+  );
+  const keys = JSON.stringify([{ key, until: null }]);
+  await sql`insert into probes (id, name, continent, organisation_id, keys, created_at)
+    values (${probe}, 'Office', 'Africa', ${own.organisation}, ${keys}::text::jsonb, now() - interval '1 hour')`;
+  await own.sql`update installation set signed_since = null`;
+  const word = { ...user, name: 'Office', nats_url: own.account.url, nats_credentials: credentials };
+  const made = {
+    id: probe,
+    name: 'Office',
+    continent: 'Africa',
+    credentials: printProbeCredentials(word),
+    folder: join(folder, probe),
+  } as const;
+  const app = await own.startProbe(made);
+  await eventually(async () => (await sql`select 1 from probes where id = ${probe} and relayed_at is not null`).length === 1, 40_000);
+  const enter = { url: own.account.url, credentials, name: 'old', tlsFirst: false };
+  await eventually(
+    () =>
+      enterOnce(enter).then(
+        () => false,
+        () => true,
+      ),
+    40_000,
+  );
+  // What it checks goes through the relay from now on.
+  const target = await own.startTarget();
+  const monitor = await own.addMonitor({ target: target.url(), interval_s: 1, config: { probe } });
+  await eventually(async () => (await resultsOf(sql, monitor)).length > 3, 40_000);
+  await app.close();
+  await own.close();
 });

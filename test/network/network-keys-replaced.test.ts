@@ -14,7 +14,7 @@ import { subjects } from '../../shared/bus/bus-subjects.ts';
 import { deriveNetworkKey, keyIdOf } from '../../shared/checks/checks-sealed-secrets.ts';
 import { startCoordinatorProcess } from '../support/support-coordinator-process.ts';
 import { eventually, passed } from '../support/support-eventually.ts';
-import { createNetwork, type Network, quickResync } from '../support/support-network.ts';
+import { announceAsCoordinator, createNetwork, type Network, quickResync } from '../support/support-network.ts';
 import { testSecretKey } from '../support/support-people.ts';
 import { startTarget, type Target } from '../support/support-targets.ts';
 
@@ -38,7 +38,7 @@ beforeAll(async () => {
     },
   });
   const { url, coordinatorCredentials: credentials } = network.account;
-  bus = await connectBus({ url, credentials, name: 'test', log: network.log });
+  bus = await connectBus({ url, credentials, name: 'test', log: network.log, announce: announceAsCoordinator });
 });
 afterAll(async () => {
   await bus.close();

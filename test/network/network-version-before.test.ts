@@ -1,10 +1,13 @@
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type ChildProgram, startChildProgram } from '../support/support-child-program.ts';
-import { alertsOf, incidentThat, isConfirmed, isResolved, seenFrom } from '../support/support-incidents.ts';
+import { isWell } from '../support/support-coordinator-process.ts';
+import { eventually, passed } from '../support/support-eventually.ts';
+import { alertsOf, incidentsOf, incidentThat, isConfirmed, isResolved, resultsOf, seenFrom } from '../support/support-incidents.ts';
 import { createNetwork, type Network } from '../support/support-network.ts';
 import { freePort } from '../support/support-services.ts';
 import { broken, fine } from '../support/support-targets.ts';
@@ -45,16 +48,20 @@ test.runIf(isKnown)(
 
     network = await createNetwork();
     const { sql } = network;
+    // As an installation that was there before.
+    await sql`update installation set signed_since = null`;
     const target = await network.startTarget();
     const url = `http://127.0.0.1:${await freePort()}`;
-    const isWell = async (): Promise<boolean> => (await fetch(`${url}/health`)).ok;
     older = await startChildProgram(
       [process.execPath, join(tree, 'coordinator/main.ts')],
       { ...network.environment, PORT: new URL(url).port, LOG_LEVEL: 'info' },
-      isWell,
+      () => isWell(url),
     );
-    await network.addProbe('Europe');
-    await network.addProbe('Asia');
+    const probes = [await network.addProbe('Europe'), await network.addProbe('Asia')];
+    const networkFilesSay = async (words: string) =>
+      (await Promise.all(probes.map(({ made }) => readFile(join(made.folder, 'network.json'), 'utf8')))).every((text) =>
+        text.includes(words),
+      );
     const monitor = await network.addMonitor({ target: target.url(), interval_s: 1 });
     await seenFrom(sql, monitor, 2);
     target.answer(broken);
@@ -62,7 +69,23 @@ test.runIf(isKnown)(
     target.answer(fine);
     await incidentThat(sql, monitor, isResolved);
     expect((await alertsOf(sql, monitor)).map(({ event }) => event)).toContain('down');
+    const isRequired = async () => (await sql`select 1 from installation where signed_since is not null`).length > 0;
+    expect(await isRequired()).toBe(false);
+
+    // Both versions for a while: nothing is required as long as one coordinator signs nothing.
+    await network.startCoordinator();
+    await passed(5_000);
+    expect(await isRequired()).toBe(false);
     older.signal('SIGTERM');
     expect(await older.exited).toBe(0);
+    await eventually(isRequired, 40_000);
+    await eventually(() => networkFilesSay('"required":true'), 40_000);
+    const from = (await resultsOf(sql, monitor)).length;
+    await eventually(async () => (await resultsOf(sql, monitor)).length > from + 4);
+    target.answer(broken);
+    await eventually(async () => {
+      const incidents = await incidentsOf(sql, monitor);
+      return incidents.length === 2 && incidents.some(isConfirmed);
+    });
   },
 );

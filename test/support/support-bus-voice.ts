@@ -3,6 +3,7 @@ import { newId } from '../../shared/base/ids.ts';
 import { parseProbeCredentials } from '../../shared/bus/bus-credentials.ts';
 import { type Bus, connectBus } from '../../shared/bus/bus-nats.ts';
 import { type Key, keyFromSeed, parseCredentials } from '../../shared/bus/bus-nkeys.ts';
+import { relayedSubject } from '../../shared/bus/bus-probe-user.ts';
 import { signatureOf } from '../../shared/bus/bus-signature.ts';
 import { inboxOf, partitionOf, subjects } from '../../shared/bus/bus-subjects.ts';
 import { eventually } from './support-eventually.ts';
@@ -34,6 +35,7 @@ export const speakAs = async (made: MadeProbe): Promise<Voice> => {
     credentials: credentials.nats_credentials,
     name: `voice of ${made.name}`,
     inboxPrefix: inboxOf(made.id),
+    ...(credentials.organisation === null ? {} : { routeOf: (subject: string) => relayedSubject(made.id, subject) }),
     log: testLog(),
     firstConnectionMs: 30_000,
   });

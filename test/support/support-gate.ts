@@ -50,7 +50,13 @@ const createGateBench = async (
   const state = { now: Date.now() };
   const clock = { now: () => state.now };
   const tokens = createTokens({ sql, secretKey: testSecretKey, clock, log });
-  const probes = createProbeIdentities({ account: createKey('account'), clock, natsUrl: 'nats://127.0.0.1:4222' });
+  const probes = createProbeIdentities({
+    account: createKey('account'),
+    clock,
+    natsUrl: 'nats://127.0.0.1:4222',
+    secretKeys: [testSecretKey],
+    requireSigned: 'auto',
+  });
   const gate = createOperations({
     ...{ sql, clock, secrets, probes, partitionOf, secretKey: testSecretKey, trials: noTrials },
     channels: testChannels(sql, testSecretKey, clock),

@@ -16,6 +16,7 @@ import { systemClock } from '../../shared/base/clock.ts';
 import type { Continent } from '../../shared/base/continents.ts';
 import { newId } from '../../shared/base/ids.ts';
 import { createLog, type Log } from '../../shared/base/log.ts';
+import { announcementKeys, createAnnounce } from '../../shared/bus/bus-announcement.ts';
 import { parseProbeCredentials, printProbeCredentials } from '../../shared/bus/bus-credentials.ts';
 import { keyFromSeed } from '../../shared/bus/bus-nkeys.ts';
 import { partitionOf } from '../../shared/bus/bus-subjects.ts';
@@ -96,6 +97,12 @@ export type Network = {
   readonly close: () => Promise<void>;
 };
 
+/** What everyone in the networks of tests verifies announcements with. */
+export const announcementTrustOfTests = { keys: announcementKeys([testSecretKey]).map(({ id }) => id), required: true };
+
+/** Signs as the coordinators of tests do: for what a test says in their name. */
+export const announceAsCoordinator = createAnnounce(announcementKeys([testSecretKey]), systemClock.now);
+
 /** Short patience, so that tests do not wait for what takes its time in production. */
 const quick: Partial<Timing> = { networkTickMs: 100, lookAgainMs: 1_000, alertTickMs: 100 };
 
@@ -136,7 +143,10 @@ export const createNetwork = async ({ busVia, services = servicesHere(), baseUrl
   const folder = await mkdtemp(join(tmpdir(), 'antipode-network-'));
   const house = await createHouse(sql);
   const { organisation } = house;
-  const identities = createProbeIdentities({ account: keyFromSeed(account.accountSeed), clock: systemClock, natsUrl: account.url });
+  const identities = createProbeIdentities({
+    ...{ account: keyFromSeed(account.accountSeed), clock: systemClock, natsUrl: account.url },
+    ...{ secretKeys: [testSecretKey], requireSigned: 'auto' },
+  });
   const environment = {
     ...environmentOf(database, account),
     ...services.nats.settings,

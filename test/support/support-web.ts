@@ -118,7 +118,13 @@ export const startWeb = async ({
   const changes = createChanges({ sql, clock, log });
   const gate = createOperations({
     ...{ sql, clock, secretKey, partitionOf, mintToken: tokens.mint, trials, channels: testChannels(sql, secretKey) },
-    probes: createProbeIdentities({ account: createKey('account'), clock, natsUrl: 'nats://127.0.0.1:4222' }),
+    probes: createProbeIdentities({
+      account: createKey('account'),
+      clock,
+      natsUrl: 'nats://127.0.0.1:4222',
+      secretKeys: [testSecretKey],
+      requireSigned: 'auto',
+    }),
     secrets: createSecretsAtRest(secretKey),
     baseUrl,
     ...(door === undefined ? {} : { door }),

@@ -54,9 +54,9 @@ const act = async (
   if (!row) throw invalid();
   const { name, continent, organisation_id: organisation } = row;
   const of = { name, continent, organisation };
-  const answer = (probe: string, as = of) => ({
+  const answer = async (probe: string, as = of) => ({
     ...{ probe, ...as, base_url: baseUrl(), now },
-    ...probes.welcome(probe, as, key),
+    ...(await probes.welcome(sql, probe, as, key)),
   });
   if (row.probe_id !== null) {
     if (row.used_key !== key)

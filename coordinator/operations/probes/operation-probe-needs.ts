@@ -36,6 +36,9 @@ export type Welcome = {
   readonly nats_ca: string | null;
   readonly jwt: string;
   readonly anchors: readonly string[];
+  /** What verifies announcements of the coordinators, and whether what is not signed is refused. */
+  readonly signing_keys: readonly string[];
+  readonly require_signed: boolean;
 };
 
 export type ProbesPart = {
@@ -45,7 +48,7 @@ export type ProbesPart = {
   readonly isEnrolmentProof: (key: string, proof: string, token: string) => boolean;
   /** A probe that made its key itself. @throws Refusal `name_taken`. */
   readonly enrolProbe: (sql: Queryable, probe: NewProbe, key: string) => Promise<{ readonly id: string }>;
-  readonly welcome: (id: string, probe: NewProbe, key: string) => Welcome;
+  readonly welcome: (sql: Queryable, id: string, probe: NewProbe, key: string) => Promise<Welcome>;
   /** New credentials; the older ones go on working for a day. @throws Refusal `probe_not_found`. */
   readonly rotateProbe: (sql: Queryable, id: string) => Promise<{ readonly id: string; readonly credentials: string }>;
   /** Its connection falls within a second of the commit. @throws Refusal `probe_not_found`. */

@@ -159,6 +159,8 @@ export const enrolProbe = innerOperation({
     jwt: string(),
     base_url: string(),
     anchors: array(string()),
+    signing_keys: array(string()),
+    require_signed: boolean(),
     now: integer({}, { description: 'The time, in milliseconds.' }),
   }),
   refusals: ['join_token_invalid', 'join_token_expired', 'join_token_used', 'join_proof_invalid', 'name_taken', 'too_many_attempts'],

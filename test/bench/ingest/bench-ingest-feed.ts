@@ -31,7 +31,7 @@ export const feedResults = async (
   let leaving: { readonly subject: string; readonly body: Buffer }[] = [];
   const leave = (): void => {
     const signed = signaturesOf(
-      key,
+      [key],
       leaving.map(({ body }) => body),
     );
     for (const [nth, { subject, body }] of leaving.entries()) {

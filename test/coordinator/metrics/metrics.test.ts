@@ -86,7 +86,7 @@ describe('what is counted as it happens', () => {
       { kind: 'https', outcome: 'ok', count: 40 },
       { kind: 'https', outcome: 'fail', count: 2 },
     ];
-    const said = { waiting: 7, bytes: 700, dropped: 5, clockOffsetMs: -250, inFlight: 3, lateMs: 12, checks };
+    const said = { waiting: 7, bytes: 700, dropped: 5, refused: 4, clockOffsetMs: -250, inFlight: 3, lateMs: 12, checks };
     show({
       ...seen,
       onBus: {
@@ -102,6 +102,7 @@ describe('what is counted as it happens', () => {
     const before = await registry.metrics();
     expect(figureOf(before, 'antipode_probe_clock_offset_seconds', 'probe="Oslo"')).toBe(-0.25);
     expect(figureOf(before, 'antipode_probe_results_dropped_total', 'probe="Oslo"')).toBe(5);
+    expect(figureOf(before, 'antipode_probe_announcements_refused_total', 'probe="Oslo"')).toBe(4);
     expect(figureOf(before, 'antipode_probe_checks_total', 'probe="Oslo",kind="https",outcome="fail"')).toBe(2);
     show({ ...seen, probes: [{ name: 'Oslo', of: 'public', continent: 'Europe', state: 'well', said }] });
     // What a probe counts is told as it says it, however often it is asked for.

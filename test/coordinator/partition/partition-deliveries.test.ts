@@ -88,6 +88,7 @@ test('what the partition says that it waits is held, and decided when all have h
       data: new Uint8Array(),
       header: () => undefined,
       respond: () => false,
+      reply: undefined,
       deliveries: 1,
       delivery: 1,
       storedAt: 0,

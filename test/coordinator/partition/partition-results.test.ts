@@ -28,6 +28,7 @@ const probes = (['Asia', 'Europe', 'Africa'] as const).map(
       doubted_at: null,
       doubt_reason: null,
       place_trusted_as: null,
+      relayed_at: null,
       quarantine_reason: null,
       revoked_at: null,
       seal_key: null,

@@ -1,6 +1,7 @@
 import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openPingBook } from '../../../coordinator/pings/pings-key-book.ts';
+import { type Announcements, createAnnouncements } from '../../../coordinator/probes/probes-announcements.ts';
 import { createMonitor } from '../../../shared/api/api-monitors.ts';
 import { getBeatAddress } from '../../../shared/api/inner/inner-pings.ts';
 import { type Bus, connectBus } from '../../../shared/bus/bus-nats.ts';
@@ -9,13 +10,14 @@ import { streams } from '../../../shared/bus/bus-streams.ts';
 import { lastTokenOf } from '../../../shared/bus/bus-subjects.ts';
 import { pingFingerprint } from '../../../shared/checks/heartbeat/checks-heartbeat-token.ts';
 import { gateBench } from '../../support/support-gate.ts';
-import { createHouse, type House } from '../../support/support-people.ts';
+import { createHouse, type House, testSecretKey } from '../../support/support-people.ts';
 import { createAccount } from '../../support/support-services.ts';
 
 const log = pino({ level: 'silent' });
 const bench = gateBench();
 let house: House;
 let bus: Bus;
+let announcements: Announcements;
 /** The keys that were published, in order. */
 const published: string[] = [];
 
@@ -23,12 +25,17 @@ beforeAll(async () => {
   house = await createHouse(bench.sql);
   await bench.addProbe('Europe');
   const { url, coordinatorCredentials: credentials } = await createAccount();
-  const real = await connectBus({ url, credentials, name: 'test', log });
+  announcements = await createAnnouncements({
+    ...{ sql: bench.sql, clock: { now: () => bench.now }, log, secretKeys: [testSecretKey], setting: 'auto', aliveMs: 5_000 },
+    onRefused: () => undefined,
+  });
+  const real = await connectBus({ url, credentials, name: 'test', log, announce: announcements.announce });
   const store: Bus['store'] = (subject, ...rest) => {
     if (subject.startsWith('beatkey.')) published.push(lastTokenOf(subject));
     return real.store(subject, ...rest);
   };
   bus = { ...real, store };
+  await bus.ensureStream(streams.assignments);
 });
 afterAll(() => bus.close());
 
@@ -36,7 +43,15 @@ afterAll(() => bus.close());
 const lookAfterBus = async (): Promise<string[]> => {
   const from = published.length;
   const book = await openPingBook({
-    ...{ sql: bench.sql, bus, log, records: createPingRecords(bus), clock: { now: () => bench.now }, lookAgainMs: 3_600_000 },
+    ...{
+      sql: bench.sql,
+      bus,
+      log,
+      announcements,
+      records: createPingRecords(bus),
+      clock: { now: () => bench.now },
+      lookAgainMs: 3_600_000,
+    },
   });
   await book.close();
   return published.slice(from);

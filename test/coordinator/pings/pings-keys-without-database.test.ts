@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openPingBook, type PingBook } from '../../../coordinator/pings/pings-key-book.ts';
+import { createAnnouncements } from '../../../coordinator/probes/probes-announcements.ts';
 import { systemClock } from '../../../shared/base/clock.ts';
 import { type Bus, connectBus } from '../../../shared/bus/bus-nats.ts';
 import { createPingRecords } from '../../../shared/bus/bus-ping-records.ts';
@@ -7,6 +8,7 @@ import { newPingToken, pingFingerprint } from '../../../shared/checks/heartbeat/
 import { eventually } from '../../support/support-eventually.ts';
 import { addHeartbeat } from '../../support/support-heartbeats.ts';
 import { createNetwork, type Network, testLog } from '../../support/support-network.ts';
+import { testSecretKey } from '../../support/support-people.ts';
 
 /** The keys that a coordinator knows, with a real bus, and a real database that says nothing for a while. */
 
@@ -17,8 +19,14 @@ beforeAll(async () => {
   network = await createNetwork();
   const log = testLog();
   const { url, coordinatorCredentials: credentials } = network.account;
-  bus = await connectBus({ url, credentials, name: 'test of the book', log });
-  book = await openPingBook({ sql: network.sql, bus, records: createPingRecords(bus), clock: systemClock, log, lookAgainMs: 1_000 });
+  const announcements = await createAnnouncements({
+    ...{ sql: network.sql, clock: systemClock, log, secretKeys: [testSecretKey], setting: 'auto', aliveMs: 5_000 },
+    onRefused: () => undefined,
+  });
+  bus = await connectBus({ url, credentials, name: 'test of the book', log, announce: announcements.announce });
+  book = await openPingBook({
+    ...{ sql: network.sql, bus, records: createPingRecords(bus), clock: systemClock, log, announcements, lookAgainMs: 1_000 },
+  });
 });
 afterAll(async () => {
   await book?.close();

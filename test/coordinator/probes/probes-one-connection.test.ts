@@ -18,7 +18,7 @@ test('a server that could not be asked who is connected to it is asked again whe
   const encode = (content: unknown): Uint8Array => new TextEncoder().encode(JSON.stringify(content));
   const heard = new Map<string, (message: Message) => unknown>();
   const said = (subject: string, content: unknown): Message => ({
-    ...{ subject, data: encode(content), header: () => undefined, respond: () => false },
+    ...{ subject, data: encode(content), header: () => undefined, respond: () => false, reply: undefined },
   });
   let refusals = 1;
   const asked: string[] = [];

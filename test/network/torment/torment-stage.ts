@@ -7,7 +7,9 @@ import { partitionOf } from '../../../shared/bus/bus-subjects.ts';
 import { createChance } from '../../simulation/simulation-chance.ts';
 import { addHeartbeat } from '../../support/support-heartbeats.ts';
 import { type MortalServices, startMortalServices } from '../../support/support-mortal-services.ts';
-import { createNetwork, type Network } from '../../support/support-network.ts';
+import { createNetwork, type MadeProbe, type Network } from '../../support/support-network.ts';
+import { createHouse } from '../../support/support-people.ts';
+import { letLoose } from '../../support/support-rogue-probe.ts';
 import { freePort } from '../../support/support-services.ts';
 import { createTcpProxy } from '../../support/support-tcp-proxy.ts';
 import type { Way } from './torment-faults.ts';
@@ -89,6 +91,7 @@ export const setStage = async (seed: number, coordinators: number, hasChannels: 
     const { folder } = mortal;
     const cast: Victim[] = [serverVictim('nats-server', 'bus', mortal.nats), serverVictim('Postgres', 'database', mortal.postgres)];
     const addresses: string[] = [];
+    const madeProbes: MadeProbe[] = [];
     for (let index = 1; index <= coordinators; index += 1) {
       const name = `coordinator-${index}`;
       const environment = {
@@ -103,6 +106,7 @@ export const setStage = async (seed: number, coordinators: number, hasChannels: 
     const atCoordinators = [...addresses];
     for (const continent of continents) {
       const made = await network.makeProbe(continent, continent.replace(' ', '-'));
+      madeProbes.push(made);
       const port = await freePort();
       addresses.push(`http://127.0.0.1:${port}`);
       const environment = {
@@ -141,6 +145,18 @@ export const setStage = async (seed: number, coordinators: number, hasChannels: 
     if (receivers) ends.push(receivers.close);
     const jobs = startJobs(createChance(seed + 2), all, addresses);
     ends.push(jobs.stop);
+    // Someone of another organisation, with the real credentials of its private probe.
+    const other = await createHouse(network.sql);
+    const rogue = await letLoose(await network.makeProbe('Europe', 'rogue', other.organisation), {
+      ...{
+        organisation: network.organisation,
+        monitor: [...monitors.keys()][0] ?? '',
+        probes: madeProbes,
+        bait: truth.places[0]?.target ?? '',
+      },
+      heartbeat: { monitor: all[0]?.heartbeat.monitor ?? '', key: all[0]?.heartbeat.key ?? '' },
+    });
+    ends.push(rogue.stop);
     const ask = (address: string) =>
       fetch(`${address}/health`, { signal: AbortSignal.timeout(5_000) }).then(
         async (answer) => ({ ok: answer.ok, text: await answer.text() }),

@@ -4,7 +4,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { type Assignments, openAssignments } from '../../../probe/checking/checking-assignments.ts';
+import { createAnnouncementReader } from '../../../probe/presence/presence-announcements.ts';
 import type { Continent } from '../../../shared/base/continents.ts';
+import { type AnnouncementTrust, announcementKeys, createAnnounce } from '../../../shared/bus/bus-announcement.ts';
 import { probeConsumers, streams } from '../../../shared/bus/bus-streams.ts';
 import { subjects } from '../../../shared/bus/bus-subjects.ts';
 import type { Assignment, Roster } from '../../../shared/checks/checks-assignment.ts';
@@ -19,6 +21,8 @@ let wire: BusOfProbe;
 let assignments: Assignments;
 let held: Map<string, Assignment>;
 let rosters: Roster[];
+let trust: AnnouncementTrust = { keys: [], required: false };
+const now = Date.now();
 
 const waitFor = { timeout: 40_000, interval: 20 };
 
@@ -31,6 +35,8 @@ const open = async (): Promise<void> => {
     onPut: (assignment) => held.set(assignment.monitor, assignment),
     onGone: (monitor) => held.delete(monitor),
     onRoster: (roster) => rosters.push(roster),
+    announcements: createAnnouncementReader({ trust: () => trust, now: () => now, log: silentLog }),
+    clock: { now: () => now, isMeasured: () => true },
     log: silentLog,
   });
 };
@@ -45,6 +51,7 @@ const digest = (all: readonly Assignment[]): string => assignmentsDigest(digestO
 
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'antipode-assignments-'));
+  trust = { keys: [], required: false };
   wire = await createBusOfProbe();
   await open();
 });
@@ -118,6 +125,50 @@ describe('assignments', () => {
     await wire.coordinator.renewConsumer(streams.assignments.name, consumer);
     await expect.poll(() => [...held.keys()], waitFor).toEqual([kept.monitor]);
     expect(assignments.state()).toEqual({ count: 1, digest: digest([kept]) });
+  });
+
+  test('count only as a coordinator signed them: not forged, moved, or said again when something newer is held, also after a restart', async () => {
+    const [secret] = ['s'.repeat(32)];
+    const keys = announcementKeys([secret]);
+    trust = { keys: keys.map(({ id }) => id), required: true };
+    const say = async (subject: string, data: string, at: number) => {
+      const [headers = {}] = createAnnounce(keys, () => at)([{ subject, data }]);
+      await wire.coordinator.store(subject, data, { headers });
+      return headers;
+    };
+    const [first, gone, forged] = [1, 2, 3].map((ordinal) => assignmentOf('https://a.example/', { ordinal }));
+    if (!first || !gone || !forged) throw new Error('three were made');
+    const at = (monitor: string) => subjects.assignment('Europe', monitor);
+    const text = (assignment: Assignment) => JSON.stringify({ v: 1, ...assignment });
+    const older = await say(at(first.monitor), text(first), now - 60_000);
+    const ofGone = await say(at(gone.monitor), text(gone), now - 60_000);
+    assignments.attach(await wire.connect());
+    await expect.poll(() => held.size, waitFor).toBe(2);
+    const edited = { ...first, config_version: 2, target: 'https://b.example/' };
+    await say(at(first.monitor), text(edited), now);
+    await say(at(gone.monitor), '', now);
+    await expect.poll(() => [held.size, held.get(first.monitor)?.target], waitFor).toEqual([1, 'https://b.example/']);
+    const attempts = async () => {
+      await wire.coordinator.store(at(first.monitor), text(first), { headers: older });
+      await wire.coordinator.store(at(gone.monitor), text(gone), { headers: ofGone });
+      await publish(forged);
+      await tombstone(first.monitor);
+      await wire.coordinator.store(subjects.roster, JSON.stringify({ v: 1, epoch: 9e15, probes: [] }));
+      await say(subjects.roster, JSON.stringify({ v: 1, epoch: now + 3_600_000, probes: [] }), now);
+      await say(subjects.roster, JSON.stringify({ v: 1, epoch: now, probes: [] }), now);
+    };
+    await attempts();
+    await expect.poll(() => rosters.length, waitFor).toBe(1);
+    const left = async (name: string) => (await wire.coordinator.consumerState(streams.assignments.name, name))?.unacknowledged;
+    await expect.poll(() => left(probeConsumers.assignments(wire.probe.id, '').name), waitFor).toBe(0);
+    expect([...held.values()].map(({ target }) => target)).toEqual(['https://b.example/']);
+    await assignments.close();
+    await open();
+    assignments.attach(await wire.connect());
+    await attempts();
+    await expect.poll(() => rosters.length, waitFor).toBe(2);
+    await expect.poll(() => left(probeConsumers.assignments(wire.probe.id, '').name), waitFor).toBe(0);
+    expect([...held.values()].map(({ target }) => target)).toEqual(['https://b.example/']);
   });
 
   test('that cannot be read are passed over, and the next ones come', async () => {

@@ -3,11 +3,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { createProbeIdentities } from '../../../coordinator/probes/probes-identities.ts';
+import { connect } from '../../../coordinator/store/store-database.ts';
 import { readConfig } from '../../../probe/config.ts';
 import { judgeClock, judgeNode } from '../../../probe/joining/joining-checklist.ts';
 import { keyOf, openIdentity, writeIdentity } from '../../../probe/joining/joining-identity.ts';
 import { refuseHome } from '../../../probe/joining/joining-install.ts';
+import { announcementKeys } from '../../../shared/bus/bus-announcement.ts';
 import { createKey } from '../../../shared/bus/bus-nkeys.ts';
+import { testSecretKey } from '../../support/support-people.ts';
 import { withoutTemporal } from '../../support/support-without-temporal.ts';
 
 let folder: string;
@@ -17,12 +20,20 @@ beforeEach(async () => {
 afterEach(() => rm(folder, { recursive: true }));
 
 const ca = '-----BEGIN CERTIFICATE-----\nx\n-----END CERTIFICATE-----\n';
-const enrolledAs = (key: string) => {
+/** Connects to nothing as long as nothing is asked. */
+const noDatabase = connect('postgres://nobody@127.0.0.1:1/none', { name: 'test', connections: 1 });
+const enrolledAs = async (key: string) => {
   const of = { name: 'Nairobi', continent: 'Africa', organisation: null } as const;
   const place = { natsUrl: 'tls://bus.example:443', tlsFirst: true, ca, anchors: () => ['anchor.example:443'] };
-  const identities = createProbeIdentities({ account: createKey('account'), clock: { now: () => 1_800_000_000_000 }, ...place });
+  const signing = { secretKeys: [testSecretKey], requireSigned: 'true' } as const;
+  const identities = createProbeIdentities({
+    account: createKey('account'),
+    clock: { now: () => 1_800_000_000_000 },
+    ...place,
+    ...signing,
+  });
   const probe = '01a20648-85be-74ad-b540-3666ea0a5231';
-  return { probe, ...of, base_url: 'https://antipode.example', ...identities.welcome(probe, of, key) };
+  return { probe, ...of, base_url: 'https://antipode.example', ...(await identities.welcome(noDatabase, probe, of, key)) };
 };
 
 describe('the identity of a host', () => {
@@ -38,11 +49,12 @@ describe('the identity of a host', () => {
     const path = join(folder, 'identity.json');
     const made = await openIdentity(path);
     const key = keyOf(made);
-    await writeIdentity(path, { ...made, enrolled: { ...enrolledAs(key.id), anchors: ['anchor.example:443'] } });
+    await writeIdentity(path, { ...made, enrolled: { ...(await enrolledAs(key.id)), anchors: ['anchor.example:443'] } });
     const config = readConfig({ PROBE_IDENTITY_FILE: path, PROBE_DATA_DIR: folder });
     expect(config).toMatchObject({ PROBE_NATS_TLS_FIRST: true, PROBE_NATS_CA: ca });
     expect(config.PROBE_CREDENTIALS).toMatchObject({ name: 'Nairobi', continent: 'Africa', nats_url: 'tls://bus.example:443' });
     expect(config.PROBE_CREDENTIALS.nats_credentials).toContain(key.seed);
+    expect(config.PROBE_CREDENTIALS).toMatchObject({ require_signed: true, signing_keys: [announcementKeys([testSecretKey])[0]?.id] });
     const other = '-----BEGIN CERTIFICATE-----\ny\n-----END CERTIFICATE-----';
     expect(readConfig({ PROBE_IDENTITY_FILE: path, PROBE_DATA_DIR: folder, PROBE_NATS_CA: other }).PROBE_NATS_CA).toBe(other);
   });

@@ -5,6 +5,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { openOwnCredentials } from '../../../probe/presence/presence-own-credentials.ts';
 import { isRenewalDue } from '../../../shared/bus/bus-enrolment.ts';
 import { createKey, formatCredentials, mintUser, parseCredentials } from '../../../shared/bus/bus-nkeys.ts';
+import { probePermissions } from '../../../shared/bus/bus-probe-user.ts';
 import { eventually } from '../../support/support-eventually.ts';
 import { silentLog as log } from '../support/probe-support-bus-of-probe.ts';
 
@@ -13,12 +14,16 @@ const account = createKey('account');
 const key = createKey('user');
 const began = 1_800_000_000_000;
 
-const jwtUntil = (days: number | undefined, of: { readonly account?: typeof account; readonly user?: string } = {}): string =>
+const jwtUntil = (
+  days: number | undefined,
+  of: { readonly account?: typeof account; readonly user?: string; readonly relayed?: boolean } = {},
+): string =>
   mintUser(
     {
       name: 'p',
       user: of.user ?? key.id,
       account: of.account ?? account,
+      permissions: probePermissions({ probe: 'p', continent: 'Europe', organisation: 'o' }, !of.relayed),
       ...(days === undefined ? {} : { expiresAt: began + days * day }),
     },
     began,
@@ -38,7 +43,7 @@ beforeEach(async () => {
 });
 afterEach(() => rm(folder, { recursive: true }));
 
-const open = (jwt: string) => openOwnCredentials({ folder, given: formatCredentials({ jwt, seed: key.seed }), log });
+const open = (jwt: string) => openOwnCredentials({ folder, probe: 'p', given: formatCredentials({ jwt, seed: key.seed }), log });
 
 describe('credentials of a probe', () => {
   test('are due when two thirds of their life are over, and not before', () => {
@@ -59,9 +64,9 @@ describe('credentials of a probe', () => {
     expect(joined.ended(began + 60 * day)).toBeUndefined();
   });
 
-  test('that never end say nothing of themselves, and are never replaced', async () => {
+  test('that never end say nothing of an end, and are not replaced by others with the same rights', async () => {
     const own = await open(jwtUntil(undefined));
-    expect(own.described()).toEqual({});
+    expect(own.described()).toEqual({ rights: { key: key.id, issued_at: began, relayed: false } });
     own.hear({ jwt: jwtUntil(60) }, bus);
     expect(parseCredentials(own.text()).jwt).toBe(jwtUntil(undefined));
     expect(entered).toBe(0);
@@ -69,7 +74,7 @@ describe('credentials of a probe', () => {
 
   test('are renewed: first on the disk, then the bus is entered anew; and a later start goes on with them', async () => {
     const own = await open(jwtUntil(30));
-    expect(own.described()).toEqual({ credentials: { key: key.id, issued_at: began, ends_at: began + 30 * day } });
+    expect(own.described()).toMatchObject({ credentials: { key: key.id, issued_at: began, ends_at: began + 30 * day } });
     own.hear({ jwt: jwtUntil(50) }, bus);
     await eventually(() => entered === 1);
     expect(parseCredentials(own.text())).toEqual({ jwt: jwtUntil(50), seed: key.seed });
@@ -77,6 +82,18 @@ describe('credentials of a probe', () => {
     expect((await open(jwtUntil(30))).text()).toBe(own.text());
     // Whoever was given newer ones than those on the disk goes on with these.
     expect(parseCredentials((await open(jwtUntil(80))).text()).jwt).toBe(jwtUntil(80));
+  });
+
+  test('that are relayed replace direct ones, even those that never end, and direct ones never replace them', async () => {
+    const relayed = jwtUntil(30, { relayed: true });
+    const own = await open(jwtUntil(undefined));
+    own.hear({ jwt: relayed }, bus);
+    await eventually(() => entered === 1);
+    expect(own.isRelayed()).toBe(true);
+    expect(own.described()).toMatchObject({ rights: { key: key.id, issued_at: began, relayed: true } });
+    own.hear({ jwt: jwtUntil(60) }, bus);
+    expect(parseCredentials(own.text()).jwt).toBe(relayed);
+    expect(parseCredentials((await open(jwtUntil(undefined))).text()).jwt).toBe(relayed);
   });
 
   test('of another key, of another account, shorter ones, or no JWT at all change nothing', async () => {

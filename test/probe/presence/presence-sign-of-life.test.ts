@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { createAnnouncementReader } from '../../../probe/presence/presence-announcements.ts';
 import { createCorrectedClock } from '../../../probe/presence/presence-corrected-clock.ts';
 import { createPresence, type PresenceParts } from '../../../probe/presence/presence-sign-of-life.ts';
 import { systemClock } from '../../../shared/base/clock.ts';
@@ -31,6 +32,8 @@ test('a coordinator that does not read what this probe says is quoted in its log
     }),
     handedOver: () => true,
     isWanting: () => false,
+    read: createAnnouncementReader({ trust: () => ({ keys: [], required: false }), now: systemClock.now, log: silentLog }).read,
+    knowsCoordinators: () => false,
     onReply: (reply) => void replies.push(reply),
   };
   const presence = createPresence({ key: bench.key, host: systemClock, clock: createCorrectedClock(systemClock), parts, log });

@@ -35,7 +35,7 @@ export const createBusOfProbe = async (
     {
       name: id,
       account: keyFromSeed(account.accountSeed, 'account'),
-      permissions: probePermissions(id, probe.continent, probe.organisation),
+      permissions: probePermissions({ probe: id, continent: probe.continent, organisation: probe.organisation }, true),
       limits: probeLimits,
     },
     Date.now(),

@@ -5,11 +5,13 @@ import { createKey, issueCredentials } from '../../../shared/bus/bus-nkeys.ts';
 const given = {
   probe: '0198c0de-0000-7000-8000-000000000001',
   name: 'eu-1',
-  continent: 'Europe',
+  continent: 'Europe' as const,
   organisation: null,
   nats_url: 'nats://bus.example:4222',
   nats_credentials: issueCredentials({ name: 'eu-1', account: createKey('account') }, 0).credentials,
-} as const;
+  signing_keys: [createKey('user').id],
+  require_signed: true,
+};
 
 describe('the credentials of a probe', () => {
   test('are one word that gives back what was printed', () => {

@@ -55,7 +55,7 @@ test('a pull that is stopped while nobody answers that its consumer be made ends
   const pull = startPull(
     {
       ...connectionThat((_, __, inbox) => {
-        const message = { subject: inbox ?? '', data: new Uint8Array(), header: () => undefined, respond: () => false };
+        const message = { subject: inbox ?? '', data: new Uint8Array(), header: () => undefined, respond: () => false, reply: undefined };
         setImmediate(() => hear?.({ message, reply: '', status: 503, description: 'No Responders' }));
       }),
       listen: (_, handler) => {

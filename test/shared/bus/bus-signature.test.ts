@@ -8,11 +8,12 @@ const message = (body: string, headers: Headers): Message => ({
   data: Buffer.from(body),
   header: (name) => headers[name],
   respond: () => false,
+  reply: undefined,
 });
 const key = createKey('user');
 const bodies = Array.from({ length: 40 }, (_, nth) => `{"v":1,"nth":${nth}}`);
 const signed = signaturesOf(
-  key,
+  [key],
   bodies.map((body) => Buffer.from(body)),
 );
 const headersAt = (nth: number): Headers => signed[nth] ?? {};
@@ -36,7 +37,7 @@ describe('bodies that are signed together', () => {
   test('do not vouch for a body that is not among them, nor for a list that something was put into', () => {
     expect(isSignedBy([key.id], message('{"v":1,"nth":"foreign"}', headersAt(0)))).toBe(false);
     expect(isSignedBy([key.id], message(bodyAt(39), headersAt(0)))).toBe(false);
-    const [foreign = {}] = signaturesOf(createKey('user'), [Buffer.from('{"v":1,"nth":"foreign"}'), Buffer.from('{}')]);
+    const [foreign = {}] = signaturesOf([createKey('user')], [Buffer.from('{"v":1,"nth":"foreign"}'), Buffer.from('{}')]);
     const mixed = { ...headersAt(0), Signed: foreign.Signed ?? '' };
     expect(isSignedBy([key.id], message('{"v":1,"nth":"foreign"}', mixed))).toBe(false);
     const longer = { ...headersAt(39), Signed: `${headersAt(39).Signed}.${foreign.Signed}` };
@@ -55,7 +56,7 @@ describe('bodies that are signed together', () => {
   });
 
   test('go singly as ever when only one leaves, and a list that is too long, empty or no list is not read', () => {
-    const [alone = {}] = signaturesOf(key, [Buffer.from(bodyAt(0))]);
+    const [alone = {}] = signaturesOf([key], [Buffer.from(bodyAt(0))]);
     expect(Object.keys(alone)).toEqual(['Signature']);
     const long = Array.from({ length: 400 }, () => headersAt(0).Signed).join('.');
     for (const Signed of [long, '', '.', 'x']) expect(isSignedBy([key.id], message(bodyAt(0), { ...headersAt(0), Signed }))).toBe(false);

@@ -1,0 +1,48 @@
+import type { Bus, Headers, Message, Subscription } from '../../shared/bus/bus-nats.ts';
+import { answeredSubjects, covers, isAnswerableTo } from '../../shared/bus/bus-probe-user.ts';
+import { subjects } from '../../shared/bus/bus-subjects.ts';
+import type { Refusals } from '../house/house-refused-messages.ts';
+import type { ProbeRow } from '../store/store-probes.ts';
+import type { Directory } from './probes-directory.ts';
+
+/**
+ * Passes on what private probes publish. The bus's server answers a request on whatever subject it names, so that a probe which may ask the server
+ * anything can have it publish anywhere: a private one asks the relay instead, which looks whether the subject is that probe's and whether the
+ * answer goes to its own inbox. One of all coordinators takes each message; the server answers the probe itself.
+ */
+type Parts = {
+  readonly bus: Pick<Bus, 'subscribe' | 'relay'>;
+  readonly directory: Pick<Directory, 'byId' | 'find'>;
+  readonly refusals: Refusals;
+};
+
+/** Whatever else a header can ask of the server is not passed on. */
+const passedOn = ['Signature', 'Signed', 'Nats-Msg-Id', 'Nats-Expected-Last-Subject-Sequence'] as const;
+
+const headersOf = ({ header }: Message): Headers =>
+  Object.fromEntries(
+    passedOn.flatMap((name) => {
+      const value = header(name);
+      return value === undefined ? [] : [[name, value]];
+    }),
+  );
+
+const mayPublish = ({ id, continent, organisation_id }: ProbeRow, subject: string): boolean =>
+  answeredSubjects({ probe: id, continent, organisation: organisation_id }).some((permission) => covers(permission, subject));
+
+export const serveRelay = ({ bus, directory, refusals }: Parts): Subscription =>
+  bus.subscribe(
+    subjects.allRelays,
+    async (message) => {
+      const [, id = '', ...rest] = message.subject.split('.');
+      const subject = rest.join('.');
+      // Without waiting for those that are known, so that what a probe says keeps its order.
+      const probe = directory.byId(id) ?? (await directory.find(id));
+      if (!probe) return refusals.count(id, 'unknown_probe');
+      if (probe.revoked_at !== null) return refusals.count(id, 'revoked_probe');
+      const { reply } = message;
+      if (!mayPublish(probe, subject) || (reply !== undefined && !isAnswerableTo(id, reply))) return refusals.count(id, 'wrong_subject');
+      bus.relay(subject, message.data, { reply, headers: headersOf(message) });
+    },
+    'relay',
+  );
