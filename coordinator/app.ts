@@ -135,6 +135,7 @@ export const createApp = (config: Config, overrides: Overrides = {}): App => {
   const lookedElsewhere = overrides.lookedElsewhere ?? (() => pause(config.LEAVING_S * 1_000));
   const health: Health = {
     isLeaving: () => isLeaving,
+    isAtWork: () => engine !== undefined,
     versions,
     timeZones: () => zoneDataAt(process.versions.tz, clock.now()),
     look: async () => {

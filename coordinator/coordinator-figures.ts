@@ -58,7 +58,7 @@ export const createFiguresFace = ({ config, sql, clock, log, web, health, engine
     const { database, bus } = standing;
     return {
       ...{ database, bus, streams: standing.streams },
-      isReady: obstacles(standing, health.isLeaving()).length === 0,
+      isReady: obstacles(health).length === 0,
       partitions: running?.partitions.held().length ?? 0,
       probes: running?.seenProbes() ?? [],
       // What is away is told by its own figure; the rest is told all the same.

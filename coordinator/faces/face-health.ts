@@ -25,24 +25,38 @@ export type Health = {
     readonly released_on: string | null;
     readonly least_age_days: number | null;
   };
+  /** Whether it has found database and bus, which may be away again by now. */
+  readonly isAtWork: () => boolean;
   /** Whether it was told to end. */
   readonly isLeaving: () => boolean;
 };
 
-/** Why this coordinator must get no requests now; none means that it is ready. */
-export const obstacles = ({ database, bus, streams, busFault }: Standing, isLeaving: boolean): readonly string[] => [
-  ...(isLeaving ? ['This coordinator was told to end.'] : []),
+/**
+ * Why this process must get no requests now; none means that it is ready. What all coordinators share is no reason: a balancer would take every one
+ * of them away, while each can still show status pages, keep pings on its disk and say what is wrong.
+ */
+export const obstacles = ({ isAtWork, isLeaving }: Pick<Health, 'isAtWork' | 'isLeaving'>): readonly string[] => [
+  ...(isLeaving() ? ['This coordinator was told to end.'] : []),
+  ...(isAtWork() ? [] : ['This coordinator is starting: it waits for its database, or for the bus.']),
+];
+
+/** Why the installation is not well. */
+const faultsOf = ({ database, bus, streams, partitions, probes, busFault }: Standing): readonly string[] => [
   ...(database ? [] : ['The database does not answer, or is not yet of this version.']),
   ...(bus ? [] : ['The bus cannot be reached.']),
-  ...(bus && !streams ? ['Streams of the bus have no leader: nothing goes through them.'] : []),
+  ...(bus && !streams ? ['Streams of the bus have no leader, or what waits in them is not read.'] : []),
+  ...(partitions ? [] : ['Not every partition is worked on.']),
+  // Whatever else is well, nothing is checked then.
+  ...(probes.some(({ present }) => present) ? [] : ['No public probe is heard: nothing is checked.']),
   ...(busFault === undefined ? [] : [busFault]),
 ];
 
 /**
- * Three questions. `/health`: is the installation well, for people and monitors. `/readyz`: may this coordinator be sent requests, for whoever shares
+ * Three questions. `/health`: is the installation well, for people and monitors. `/readyz`: may this process be sent requests, for whoever shares
  * them out. `/livez`: does the process go on, for whoever starts it again; a new process would help against nothing else.
  */
-export const healthRoutes = (web: FastifyInstance, { look, versions, timeZones, isLeaving }: Health, beside: SayBeside): void => {
+export const healthRoutes = (web: FastifyInstance, health: Health, beside: SayBeside): void => {
+  const { look, versions, timeZones } = health;
   const fresh = (request: FastifyRequest, reply: FastifyReply, isWell: boolean) => {
     beside(request.ip, reply);
     return reply.code(isWell ? 200 : 503).header('cache-control', 'no-store');
@@ -50,15 +64,15 @@ export const healthRoutes = (web: FastifyInstance, { look, versions, timeZones, 
 
   // Load balancers often ask for the head alone.
   web.get('/health', { exposeHeadRoute: true }, async (request, reply) => {
-    const { busFault: _, ...parts } = await look();
-    // Without a probe that everyone's monitors share nothing is checked, whatever else is well.
-    const isChecking = parts.probes.some(({ present }) => present);
-    const isWell = parts.database && parts.bus && parts.streams && parts.partitions && isChecking;
-    return fresh(request, reply, isWell).send({ status: isWell ? 'ok' : 'degraded', parts, versions: versions(), time_zones: timeZones() });
+    const standing = await look();
+    const { busFault: _, ...parts } = standing;
+    const why = faultsOf(standing);
+    const status = why.length === 0 ? 'ok' : 'degraded';
+    return fresh(request, reply, why.length === 0).send({ status, why, parts, versions: versions(), time_zones: timeZones() });
   });
   web.get('/livez', { exposeHeadRoute: true }, async (request, reply) => fresh(request, reply, true).send({ status: 'ok' }));
   web.get('/readyz', { exposeHeadRoute: true }, async (request, reply) => {
-    const why = obstacles(await look(), isLeaving());
+    const why = obstacles(health);
     return fresh(request, reply, why.length === 0).send({ status: why.length === 0 ? 'ok' : 'not ready', why });
   });
 };

@@ -11,7 +11,7 @@ import { connectBus } from '../../shared/bus/bus-nats.ts';
 import { streams } from '../../shared/bus/bus-streams.ts';
 import { mint, mintAuthority } from '../support/support-certificates.ts';
 import { startChildProgram } from '../support/support-child-program.ts';
-import { startCoordinatorProcess } from '../support/support-coordinator-process.ts';
+import { isWell, startCoordinatorProcess } from '../support/support-coordinator-process.ts';
 import { eventually } from '../support/support-eventually.ts';
 import { testLog } from '../support/support-network.ts';
 import { runProgram } from '../support/support-programs.ts';
@@ -167,7 +167,7 @@ describe.runIf(isNewEnough())('three servers with what was printed for them', ()
     for (const [name, value] of Object.entries(settings)) if (value) environment[name] = value;
     const coordinator = await startCoordinatorProcess(environment);
     ends.push(coordinator.close);
-    await eventually(async () => (await fetch(`${coordinator.url}/readyz`)).status === 200, 30_000);
+    await eventually(() => isWell(coordinator.url), 30_000);
     const bus = await connectBus({
       ...{ url: urls.join(), credentials: environment.NATS_CREDENTIALS ?? '', tlsFirst: true, ca: authority.certificate },
       ...{ name: 'test', log: testLog() },

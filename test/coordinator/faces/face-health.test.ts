@@ -1,7 +1,7 @@
 import Fastify from 'fastify';
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { versions } from '../../../coordinator/coordinator-versions.ts';
-import { healthRoutes, type Standing } from '../../../coordinator/faces/face-health.ts';
+import { type Health, healthRoutes, type Standing } from '../../../coordinator/faces/face-health.ts';
 
 const well: Standing = {
   database: true,
@@ -12,10 +12,17 @@ const well: Standing = {
   busFault: undefined,
 };
 
+const here: Omit<Health, 'look'> = {
+  versions,
+  timeZones: () => ({ version: null, released_on: null, least_age_days: null }),
+  isAtWork: () => true,
+  isLeaving: () => false,
+};
+
 test('/health tells the versions and that of the time zones beside the parts', async () => {
   const web = Fastify();
   const time_zones = { version: '2026c', released_on: '2026-07-08', least_age_days: 3 };
-  healthRoutes(web, { look: async () => well, versions, timeZones: () => time_zones, isLeaving: () => false }, () => undefined);
+  healthRoutes(web, { ...here, look: async () => well, timeZones: () => time_zones }, () => undefined);
   const { statusCode, payload } = await web.inject({ url: '/health' });
   expect([statusCode, JSON.parse(payload)]).toEqual([200, expect.objectContaining({ status: 'ok', versions: versions(), time_zones })]);
   await web.close();
@@ -26,30 +33,34 @@ test.each([
   ['none is heard', [{ name: 'Frankfurt', continent: 'Europe', present: false }]],
 ])('/health is degraded when %s: nothing is checked', async (_, probes) => {
   const web = Fastify();
-  const timeZones = () => ({ version: null, released_on: null, least_age_days: null });
-  healthRoutes(web, { look: async () => ({ ...well, probes }), versions, timeZones, isLeaving: () => false }, () => undefined);
+  healthRoutes(web, { ...here, look: async () => ({ ...well, probes }) }, () => undefined);
   const { statusCode, payload } = await web.inject({ url: '/health' });
   expect([statusCode, JSON.parse(payload)]).toEqual([503, expect.objectContaining({ status: 'degraded' })]);
   await web.close();
 });
 
-describe('/readyz', () => {
-  test.each([
-    ['all is well', {}, 200, []],
-    ['no stream has a leader', { streams: false }, 503, ['Streams of the bus have no leader: nothing goes through them.']],
-    ['the bus is away, and its streams with it', { bus: false, streams: false }, 503, ['The bus cannot be reached.']],
-    ['the bus must not be used', { busFault: 'nats-server 2.11.0 loses messages.' }, 503, ['nats-server 2.11.0 loses messages.']],
-    ['a partition has no owner, which another coordinator may mend', { partitions: false }, 200, []],
-  ])('%s', async (_, differs, status, why) => {
-    const web = Fastify();
-    const time_zones = { version: null, released_on: null, least_age_days: null };
-    healthRoutes(
-      web,
-      { look: async () => ({ ...well, ...differs }), versions, timeZones: () => time_zones, isLeaving: () => false },
-      () => undefined,
-    );
-    const { statusCode, payload } = await web.inject({ url: '/readyz' });
-    expect([statusCode, JSON.parse(payload)]).toEqual([status, { status: status === 200 ? 'ok' : 'not ready', why }]);
-    await web.close();
-  });
+test.each([
+  ['the database does not answer', { database: false }, 'The database does not answer, or is not yet of this version.'],
+  ['the bus is away', { bus: false, streams: false }, 'The bus cannot be reached.'],
+  ['no stream has a leader', { streams: false }, 'Streams of the bus have no leader, or what waits in them is not read.'],
+  ['a partition has no owner', { partitions: false }, 'Not every partition is worked on.'],
+  ['the bus must not be used', { busFault: 'nats-server 2.11.0 loses messages.' }, 'nats-server 2.11.0 loses messages.'],
+])('/health says why it is degraded, and /readyz stays 200, when %s: all coordinators share that', async (_, differs, why) => {
+  const web = Fastify();
+  healthRoutes(web, { ...here, look: async () => ({ ...well, ...differs }) }, () => undefined);
+  const [health, ready] = await Promise.all([web.inject({ url: '/health' }), web.inject({ url: '/readyz' })]);
+  expect([health.statusCode, JSON.parse(health.payload)]).toEqual([503, expect.objectContaining({ status: 'degraded', why: [why] })]);
+  expect([ready.statusCode, JSON.parse(ready.payload)]).toEqual([200, { status: 'ok', why: [] }]);
+  await web.close();
+});
+
+test.each([
+  ['is starting', { isAtWork: () => false }, ['This coordinator is starting: it waits for its database, or for the bus.']],
+  ['was told to end', { isLeaving: () => true }, ['This coordinator was told to end.']],
+])('/readyz is 503 while this process %s', async (_, differs, why) => {
+  const web = Fastify();
+  healthRoutes(web, { ...here, ...differs, look: async () => well }, () => undefined);
+  const { statusCode, payload } = await web.inject({ url: '/readyz' });
+  expect([statusCode, JSON.parse(payload)]).toEqual([503, { status: 'not ready', why }]);
+  await web.close();
 });

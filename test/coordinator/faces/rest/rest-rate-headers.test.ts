@@ -69,7 +69,11 @@ test('what is asked beside the API tells the count of its address, counts as not
   const outside = Fastify();
   const seen = { database: true, bus: true, streams: true, partitions: true, probes: [], busFault: undefined };
   const timeZones = () => ({ version: null, released_on: null, least_age_days: null });
-  healthRoutes(outside, { look: async () => seen, versions: () => ({}), timeZones, isLeaving: () => false }, sayBeside(limiter));
+  healthRoutes(
+    outside,
+    { look: async () => seen, versions: () => ({}), timeZones, isAtWork: () => true, isLeaving: () => false },
+    sayBeside(limiter),
+  );
   refuseOutside(outside, createLog({ name: 'test', level: 'silent' }), undefined, sayBeside(limiter));
   const beforehand = { origin: 'https://app.example.org', 'access-control-request-method': 'POST' };
   const told: unknown[] = [];
@@ -88,7 +92,7 @@ test('what is asked beside the API tells the count of its address, counts as not
     told.push([answer.statusCode, answer.headers['ratelimit-remaining'], answer.headers['ratelimit-reset']]);
     expect(answer.headers['x-request-id'], url).toMatch(/^[0-9a-f-]{36}$/);
   }
-  expect(told).toEqual([308, 308, 308, 204, 200, 200, 200, 404, 405].map((status) => [status, '0', '17']));
+  expect(told).toEqual([308, 308, 308, 204, 503, 200, 200, 404, 405].map((status) => [status, '0', '17']));
   expect([...new Set(looked)]).toEqual(['address:127.0.0.1']);
   await app.close();
   await outside.close();
