@@ -82,6 +82,9 @@ export const attempt = async <T>(
 
 const idOf = (name: string): string => `field-${name.replaceAll(/[^a-zA-Z0-9]+/g, '-')}`;
 
+/** Of one box among those of a field: a page that takes the place of another pairs boxes by it, wherever they are in their list. */
+export const boxId = (name: string, value: string): string => idOf(`${name} ${value}`);
+
 /**
  * What was refused, in words at the top; it takes the focus, so that it is read out and seen. `id`: that of the fragment to which the form is
  * posted, where it is: browsers give the focus to what it names, and to nothing else.
@@ -186,7 +189,7 @@ export const choiceField = (field: FieldParts & { readonly choices: readonly Cho
   const chosen = state.form.values(name);
   return html`<fieldset class="field choices" id="${id}"${marks}><legend>${label}</legend>${choices.map(
     (each) =>
-      html`<label class="choice"><input type="${several ? 'checkbox' : 'radio'}" name="${name}" value="${each.value}"${
+      html`<label class="choice"><input type="${several ? 'checkbox' : 'radio'}" id="${boxId(name, each.value)}" name="${name}" value="${each.value}"${
         chosen.includes(each.value) && html` checked`
       }${each.disabled && html` disabled`}><span>${each.label}${each.help && html`<span class="field-help">${each.help}</span>`}</span></label>`,
   )}${below}</fieldset>`;

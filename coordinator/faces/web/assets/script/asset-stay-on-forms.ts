@@ -9,11 +9,18 @@ const send = (form: HTMLFormElement, act: string, signal: AbortSignal): Promise<
   return fetch(form.action, { method: 'POST', body, signal });
 };
 
+/** Names of the fields that somebody changed since their form was sent: the answer knows nothing of that. */
+const changed = new Set<string | null>();
+
+/** The answer to a form has what was ticked in it; only what was changed meanwhile stays as it is. */
+const isOursInAnswer = (name: string, node: Element): boolean =>
+  name === 'checked' || name === 'selected' ? !changed.has((node.closest('select') ?? node).getAttribute('name')) : isOurs(name, node);
+
 /** What is there so far of a page that comes in pieces takes the place of the page, but for what somebody does in it. */
 const take = (page: Document): void => {
   const [now, next] = [document, page].map((each) => each.getElementById('main'));
   if (!now || !next) return;
-  Idiomorph.morph(now, next, { ignoreActiveValue: true, callbacks: { beforeAttributeUpdated: isOurs } });
+  Idiomorph.morph(now, next, { ignoreActiveValue: true, callbacks: { beforeAttributeUpdated: isOursInAnswer } });
   for (const fault of now.querySelectorAll('[aria-invalid]')) fault.closest('details')?.setAttribute('open', '');
 };
 
@@ -22,6 +29,7 @@ let running: AbortController | undefined;
 const show = async (form: HTMLFormElement, act: string): Promise<void> => {
   running?.abort();
   running = new AbortController();
+  changed.clear();
   const answer = await send(form, act, running.signal);
   if (answer.redirected) return location.assign(answer.url);
   const reader = answer.body?.pipeThrough(new TextDecoderStream()).getReader();
@@ -55,6 +63,7 @@ export const stayOnForms = (): void => {
   });
   let asking: AbortController | undefined;
   document.addEventListener('change', async ({ target }) => {
+    if (target instanceof Element) changed.add(target.getAttribute('name'));
     const form = target instanceof Element ? target.closest('[data-refreshes]')?.closest('form') : null;
     if (!form) return;
     asking?.abort();

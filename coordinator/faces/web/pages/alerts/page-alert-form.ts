@@ -4,7 +4,17 @@ import { durationText } from '../../../../../shared/base/duration.ts';
 import { type Channel, delayText, type Kind, mayManage } from '../../parts/part-channels.ts';
 import { type Choices, chosenFields } from '../../parts/part-chosen-fields.ts';
 import { answerText } from '../../parts/part-messages.ts';
-import { checkField, choiceField, type FormState, fieldGroup, formSummary, hiddenField, selectField, textField } from '../../web-forms.ts';
+import {
+  boxId,
+  checkField,
+  choiceField,
+  type FormState,
+  fieldGroup,
+  formSummary,
+  hiddenField,
+  selectField,
+  textField,
+} from '../../web-forms.ts';
 import { type Html, html, type Part, safeUrl } from '../../web-html.ts';
 import { icon } from '../../web-icons.ts';
 import { heading, linkButton, notice } from '../../web-layout.ts';
@@ -70,7 +80,7 @@ const spanRow = ({ form }: FormState, at: number): Html => {
   const chosen = form.values(spanName(at, 'days[]'));
   return html`<div class="span"><div class="span-days" role="group" aria-label="Days of stretch ${at + 1}">${dayChoices.map(
     (day, index) =>
-      html`<label class="span-day"><input type="checkbox" name="${spanName(at, 'days[]')}" value="${index + 1}"${chosen.includes(String(index + 1)) && html` checked`}><span>${day}</span></label>`,
+      html`<label class="span-day"><input type="checkbox" id="${boxId(spanName(at, 'days[]'), String(index + 1))}" name="${spanName(at, 'days[]')}" value="${index + 1}"${chosen.includes(String(index + 1)) && html` checked`}><span>${day}</span></label>`,
   )}</div><div class="span-times"><label class="span-time">from <input type="time" name="${spanName(at, 'from')}" value="${form.value(spanName(at, 'from')) ?? ''}" aria-label="From, stretch ${at + 1}"></label><label class="span-time">to <input type="time" name="${spanName(at, 'to')}" value="${form.value(spanName(at, 'to')) ?? ''}" aria-label="To, stretch ${at + 1}"></label></div></div>`;
 };
 
@@ -91,7 +101,7 @@ const coverFields = (subject: Subject, state: FormState): Html =>
       { value: 'all', label: 'All monitors, also those that are added later' },
       { value: 'chosen', label: 'Chosen groups and monitors' },
     ],
-  })}${chosenFields(subject.choices, state)}</div>`;
+  })}${chosenFields(subject.choices, state, [...(subject.channel?.monitors ?? []), ...(subject.channel?.groups ?? [])])}</div>`;
 
 /** What only a browser can say is added there, and stays. */
 const fieldsOf = (subject: Subject, state: FormState): Part =>

@@ -1,0 +1,125 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { openTab, type Tab } from '../support/support-browser.ts';
+import { type Demo, seedDemo } from '../support/support-demo.ts';
+import { describeInBrowser } from '../support/support-in-browser.ts';
+import { openReceiver, type Receiver, says } from '../support/support-message-receiver.ts';
+import { startWeb, type TestWeb } from '../support/support-web.ts';
+
+/** What holds for forms of all pages, in a real browser. */
+
+describeInBrowser('forms', (browser) => {
+  let web: TestWeb;
+  let demo: Demo;
+  let receiver: Receiver;
+  beforeAll(async () => {
+    web = await startWeb({ host: 'localhost' });
+    demo = await seedDemo(web.sql, web.house.organisation, Date.now());
+    receiver = await openReceiver();
+    receiver.answer(says(200));
+  });
+  afterAll(async () => {
+    await receiver.close();
+    await web.close();
+  });
+
+  const open = async (path: string, scripts = true): Promise<Tab> => {
+    const tab = await openTab(browser(), web.url, { scripts, cookie: await web.cookieOf(web.house.owner) });
+    await tab.page.goto(`${web.url}${path}`);
+    return tab;
+  };
+
+  describe('what is ticked stays ticked through a test or a preview, and is what is saved', () => {
+    const tick = async ({ page }: Tab, ...names: readonly string[]): Promise<void> => {
+      for (const name of names) await page.getByRole('checkbox', { name, exact: true }).check();
+    };
+    const ticked = ({ page }: Tab) =>
+      page.locator('.chosen input:checked').evaluateAll((all) => all.map((each) => each.parentElement?.textContent).toSorted());
+    const order = ({ page }: Tab) => page.locator('.chosen label').allInnerTexts();
+
+    const sendTest = async ({ page }: Tab): Promise<void> => {
+      await page.getByRole('button', { name: 'Send a test' }).click();
+      await page.locator('#trial').waitFor();
+    };
+    const chosenBy = async (channel: string) => {
+      const rows = await web.sql<{ id: string }[]>`
+        select monitor_id as id from channel_monitors where channel_id = ${channel} union all select group_id from channel_groups where channel_id = ${channel}`;
+      return rows.map(({ id }) => id).toSorted();
+    };
+    const idsOf = (monitors: readonly string[], groups: readonly string[]) =>
+      [...monitors.map(demo.idOf), ...groups.map(demo.groupOf)].toSorted();
+
+    for (const scripts of [true, false])
+      test(`of a channel, new and changed, ${scripts ? 'with' : 'without'} scripts`, async () => {
+        const tab = await open('/alerts/new?kind=ntfy', scripts);
+        const { page } = tab;
+        await page.getByLabel('Server').fill(receiver.url);
+        await page.getByLabel('Topic').fill('ops');
+        await page.getByLabel('Name').fill(`Chosen ${scripts}`);
+        await page.getByLabel('Chosen groups and monitors').check();
+        await tick(tab, 'Wishlist', 'Webhooks', 'Stores');
+        const before = await order(tab);
+        await sendTest(tab);
+        expect(await ticked(tab)).toEqual(['Stores', 'Webhooks', 'Wishlist']);
+        expect(await order(tab)).toEqual(before);
+        await page.getByRole('button', { name: 'Save', exact: true }).click();
+        await page.waitForURL((url) => /^\/alerts\/[0-9a-f-]{36}$/.test(url.pathname));
+        const id = new URL(page.url()).pathname.split('/').at(-1) ?? '';
+        expect(await chosenBy(id)).toEqual(idsOf(['Wishlist', 'Webhooks'], ['Stores']));
+
+        // What was stored comes first, and stays there when it is unticked.
+        await page.goto(`${web.url}/alerts/${id}/edit`);
+        const stored = await order(tab);
+        expect(stored.slice(0, 1)).toEqual(['Stores']);
+        await page.getByRole('checkbox', { name: 'Webhooks', exact: true }).uncheck();
+        await tick(tab, 'Vault');
+        await sendTest(tab);
+        expect(await ticked(tab)).toEqual(['Stores', 'Vault', 'Wishlist']);
+        expect(await order(tab)).toEqual(stored);
+        await page.getByRole('button', { name: 'Save', exact: true }).click();
+        await page.waitForURL((url) => /^\/alerts\/[0-9a-f-]{36}$/.test(url.pathname));
+        expect(await chosenBy(id)).toEqual(idsOf(['Wishlist', 'Vault'], ['Stores']));
+        expect(tab.complaints).toEqual([]);
+        await tab.close();
+      });
+
+    for (const scripts of [true, false])
+      test(`of maintenance, new and changed, ${scripts ? 'with' : 'without'} scripts`, async () => {
+        const tab = await open(`/maintenance/new?monitor=${demo.idOf('Vault')}`, scripts);
+        const { page } = tab;
+        const show = async (words: string) => {
+          await page.getByRole('button', { name: 'Show it' }).click();
+          await expect.poll(() => page.locator('#ahead').innerText()).toContain(words);
+        };
+        const coveredBy = async (window: string) => {
+          const rows = await web.sql<{ id: string }[]>`
+            select monitor_id as id from maintenance_monitors where window_id = ${window} union all select group_id from maintenance_groups where window_id = ${window}`;
+          return rows.map(({ id }) => id).toSorted();
+        };
+        await page.getByLabel('What it is for').fill('Kept');
+        await page.getByLabel('Begins').fill('2031-03-24T02:30');
+        await page.getByLabel('Ends').fill('2031-03-24T03:30');
+        const before = await order(tab);
+        await tick(tab, 'Wishlist', 'Stores');
+        await show('24 Mar 2031');
+        expect(await ticked(tab)).toEqual(['Stores', 'Vault', 'Wishlist']);
+        expect(await order(tab)).toEqual(before);
+        await page.getByRole('button', { name: 'Plan it' }).click();
+        await page.waitForURL(/\/maintenance\/[0-9a-f-]{36}$/);
+        const id = new URL(page.url()).pathname.split('/').at(-1) ?? '';
+        expect(await coveredBy(id)).toEqual(idsOf(['Vault', 'Wishlist'], ['Stores']));
+
+        await page.goto(`${web.url}/maintenance/${id}/edit`);
+        await page.getByRole('checkbox', { name: 'Vault', exact: true }).uncheck();
+        await tick(tab, 'Webhooks');
+        await page.getByLabel('Begins').fill('2031-03-25T02:30');
+        await page.getByLabel('Ends').fill('2031-03-25T03:30');
+        await show('25 Mar 2031');
+        expect(await ticked(tab)).toEqual(['Stores', 'Webhooks', 'Wishlist']);
+        await page.getByRole('button', { name: 'Save', exact: true }).click();
+        await page.waitForURL(/\/maintenance\/[0-9a-f-]{36}$/);
+        expect(await coveredBy(id)).toEqual(idsOf(['Webhooks', 'Wishlist'], ['Stores']));
+        expect(tab.complaints).toEqual([]);
+        await tab.close();
+      });
+  });
+});
