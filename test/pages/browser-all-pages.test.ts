@@ -91,6 +91,20 @@ describeInBrowser('every page', (browser) => {
     return String(await page.evaluate(text));
   };
 
+  /** Forms in which Enter does something else than the one act that they are for: the button that stands first in them decides. */
+  const misledByEnter = ({ page }: Tab) =>
+    page.locator('form').evaluateAll((forms) =>
+      forms.flatMap((form) => {
+        const buttons = [...form.querySelectorAll('button')].filter(({ type }) => type === 'submit');
+        const acts = buttons.map(({ name, value }) => `${name}=${value}`);
+        const main = buttons.find((each) => each.matches('.button-main'));
+        const isMisled =
+          main === undefined ? new Set(acts).size > 1 && !acts[0]?.startsWith('act=save') : acts[0] !== `${main.name}=${main.value}`;
+        const hasField = form.querySelector('input:not([type="hidden"])') !== null;
+        return hasField && isMisled && buttons[0]?.formMethod !== 'dialog' ? [`${form.action}: ${acts}`] : [];
+      }),
+    );
+
   for (const page of pageLooks) {
     test(`${page.name}: nothing keeps anybody from using it, light or dark, wide or narrow; it costs little, and is the same without scripts`, async () => {
       await arrive(wide, page);
@@ -104,6 +118,8 @@ describeInBrowser('every page', (browser) => {
       expect.soft(count).toBeLessThanOrEqual(7);
       expect.soft(bytes).toBeLessThanOrEqual(75 * 1024);
       expect.soft(script).toBeLessThanOrEqual(8 * 1024);
+
+      expect.soft(await misledByEnter(wide)).toEqual([]);
 
       await arrive(bare, page);
       await page.first?.(bare);

@@ -24,6 +24,7 @@ describeInBrowser('forms', (browser) => {
 
   const open = async (path: string, scripts = true): Promise<Tab> => {
     const tab = await openTab(browser(), web.url, { scripts, cookie: await web.cookieOf(web.house.owner) });
+    tab.page.setDefaultTimeout(10_000);
     await tab.page.goto(`${web.url}${path}`);
     return tab;
   };
@@ -121,5 +122,60 @@ describeInBrowser('forms', (browser) => {
         expect(tab.complaints).toEqual([]);
         await tab.close();
       });
+  });
+
+  describe('Enter in a field saves', () => {
+    /** What the page comes to, by its address. */
+    const saved = async ({ page }: Tab, path: RegExp): Promise<string> => {
+      await page.waitForURL((url) => path.test(url.pathname));
+      return new URL(page.url()).pathname.split('/').at(-1) ?? '';
+    };
+
+    for (const scripts of [true, false]) {
+      const how = scripts ? 'with scripts' : 'without scripts';
+
+      test(`${how}: a monitor, and adds no condition`, async () => {
+        const tab = await open('/monitors/new', scripts);
+        await tab.page.getByLabel('Address', { exact: true }).fill('https://enter.shop.example/');
+        await tab.page.getByLabel('Address', { exact: true }).press('Enter');
+        const id = await saved(tab, /^\/monitors\/[0-9a-f-]{36}$/);
+        expect(await web.sql`select target, config from monitors where id = ${id}`).toEqual([
+          { target: 'https://enter.shop.example/', config: {} },
+        ]);
+        await web.sql`delete from monitors where id = ${id}`;
+        await tab.close();
+      });
+
+      test(`${how}: a channel, and sends no test`, async () => {
+        const tab = await open('/alerts/new?kind=ntfy', scripts);
+        const before = receiver.got.length;
+        await tab.page.getByLabel('Server').fill(receiver.url);
+        await tab.page.getByLabel('Topic').fill('ops');
+        await tab.page.getByLabel('Topic').press('Enter');
+        await saved(tab, /^\/alerts\/[0-9a-f-]{36}$/);
+        expect(receiver.got).toHaveLength(before);
+        await tab.close();
+      });
+
+      test(`${how}: maintenance, and shows no preview`, async () => {
+        const tab = await open('/maintenance/new', scripts);
+        await tab.page.getByRole('checkbox', { name: 'Vault', exact: true }).check();
+        await tab.page.getByLabel('What it is for').fill('Entered');
+        await tab.page.getByLabel('What it is for').press('Enter');
+        await saved(tab, /^\/maintenance\/[0-9a-f-]{36}$/);
+        expect(await tab.page.locator('h1').innerText()).toContain('Entered');
+        await tab.close();
+      });
+    }
+
+    test('of a list of monitors changes none of them', async () => {
+      const tab = await open('/?q=vault');
+      await tab.page.getByRole('checkbox', { name: 'Choose Vault' }).check();
+      await tab.page.getByRole('checkbox', { name: 'Choose Vault' }).press('Enter');
+      await tab.page.getByRole('button', { name: 'Pause' }).waitFor();
+      expect(await web.sql`select paused_at from monitors where id = ${demo.idOf('Vault')}`).toEqual([{ paused_at: null }]);
+      expect(await tab.page.getByRole('checkbox', { name: 'Choose Vault' }).isChecked()).toBe(true);
+      await tab.close();
+    });
   });
 });

@@ -210,4 +210,13 @@ export const checkField = (field: FieldParts & { readonly value?: string }): Htm
   }${marks}><span>${label}</span></label>${below}</div>`;
 };
 
+/**
+ * What Enter in a field does, also without scripts: the first button of a form decides, which would else be whatever stands above the last one.
+ * Of several acts that are all alike Enter means `none`: outside a dialog that method does nothing, while browsers pass over a disabled button.
+ */
+export const enterButton = (act: { readonly name: string; readonly value: string } | 'none'): Html =>
+  html`<button class="unseen"${act === 'none' ? html` formmethod="dialog"` : html` name="${act.name}" value="${act.value}"`} tabindex="-1" aria-hidden="true"></button>`;
+
+export const enterSaves = enterButton({ name: 'act', value: 'save' });
+
 export const hiddenField = (name: string, value: string): Html => html`<input type="hidden" name="${name}" value="${value}">`;

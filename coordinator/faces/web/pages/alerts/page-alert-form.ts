@@ -8,6 +8,7 @@ import {
   boxId,
   checkField,
   choiceField,
+  enterSaves,
   type FormState,
   fieldGroup,
   formSummary,
@@ -167,7 +168,7 @@ export const formPage = (request: MembersRequest, subject: Subject, state: FormS
     // What was typed may be a secret.
     headers: { 'cache-control': 'no-store' },
     main: html`<div class="channel-form-page">${headOf(subject)}${formSummary(state, 'try')}
-<form class="form channel-form" method="post" action="${safeUrl(`${action}#try`)}">${hiddenField('kind', kind.id)}
+<form class="form channel-form" method="post" action="${safeUrl(`${action}#try`)}">${enterSaves}${hiddenField('kind', kind.id)}
 <div class="card stack"><h2>Where it goes</h2>${fieldsOf(subject, state)}${
       kind.fields.some(({ input }) => input === 'generated') &&
       channel === undefined &&

@@ -1,6 +1,6 @@
 import { durationText } from '../../../../../shared/base/duration.ts';
 import { type Choices, chosenFields } from '../../parts/part-chosen-fields.ts';
-import { boxId, choiceField, type FormState, formSummary, selectField, textField } from '../../web-forms.ts';
+import { boxId, choiceField, enterSaves, type FormState, formSummary, selectField, textField } from '../../web-forms.ts';
 import { type Html, html, safeUrl } from '../../web-html.ts';
 import { icon } from '../../web-icons.ts';
 import { heading, linkButton } from '../../web-layout.ts';
@@ -95,7 +95,7 @@ export const formPage = (subject: Subject, state: FormState, ahead: Html): PageA
     place: 'maintenance',
     status: state.status,
     main: html`<div class="window-form-page">${headOf(subject)}${formSummary(state)}
-<form class="form window-form" method="post" action="${safeUrl(action)}">
+<form class="form window-form" method="post" action="${safeUrl(action)}">${enterSaves}
 <div class="card stack">${textField({ name: 'name', label: 'What it is for', state, autocomplete: 'off', required: false, placeholder: 'Database upgrade' })}</div>
 <div class="card stack" data-refreshes>${!isNew && html`<h2>When it is</h2>`}${whenFields(subject, state)}</div>
 <section class="card stack when-planned"><div class="section-head"><h2>What that comes to</h2><button class="button" name="act" value="look" data-stays>${icon('again')}Show it</button></div><div id="ahead" class="ahead" data-refreshed aria-live="polite">${ahead}</div></section>
