@@ -135,6 +135,10 @@ const muted = ({ mute, request: { times } }: Frame): Html | null =>
         mute.mayEnd && html`<form method="post" action="/alerts/unmute"><button class="button">${icon('play')}Unmute</button></form>`
       }</div>`;
 
+/** For the script, which shows it when the page is out of date and cannot be had anew. */
+const offlineBar = ({ request: { times } }: Frame): Html =>
+  html`<div class="notice notice-verifying offline" id="offline" role="alert" data-zone="${times.zone}" hidden>${icon('unknown')}<p class="notice-title">Connection lost at <span data-lost></span>. Reconnecting…</p><button class="button" type="button" data-retry>Retry</button></div>`;
+
 /** It is looked at for the last time, unless an owner keeps it: said wherever one is. */
 const ends = ({ ending, request: { times } }: Frame): Html | null =>
   ending === undefined
@@ -165,9 +169,9 @@ export const documentOf = (shown: Shown, frame: Frame): Html => {
   const caller = shown.frame === 'bare' ? null : signedIn?.caller;
   const body =
     signedIn && caller
-      ? html`<body class="whole"${isLive && html` data-live="${shown.live === true ? '' : shown.live}"${since !== undefined && html` data-since="${since}"`}`}><a class="skip" href="#main">Skip to content</a>
+      ? html`<body class="whole"${isLive && html` data-live="${shown.live === true ? '' : shown.live}"${since !== undefined && html` data-since="${since}"`}`} data-now="${frame.request.now}"><a class="skip" href="#main">Skip to content</a>
 ${rail(shown, signedIn, caller, openIncidents)}
-<div class="beside"><main id="main" tabindex="-1">${ends(frame)}${muted(frame)}${message(said)}${shown.main}${later(shown)}</main>${foot(frame)}</div>${dialogs}</body>`
+<div class="beside">${isLive && offlineBar(frame)}<main id="main" tabindex="-1">${ends(frame)}${muted(frame)}${message(said)}${shown.main}${later(shown)}</main>${foot(frame)}</div>${dialogs}</body>`
       : html`<body class="bare"><header class="bare-head">${brand}</header><main id="main">${message(said)}${shown.main}${later(shown)}</main>${bareFoot(frame)}</body>`;
   return html`<!doctype html><html lang="en"${frame.request.theme !== undefined && html` data-theme="${frame.request.theme}"`}>${head(shown, frame)}${body}</html>`;
 };
