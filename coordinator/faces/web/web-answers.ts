@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { type InputOf, type Operation, type OutputOf, type RawInput, rawInput } from '../../../shared/api/api-operation.ts';
-import { showMute, unmuteAlerts } from '../../../shared/api/inner/inner-alerts.ts';
+import { showDelivery, showMute, unmuteAlerts } from '../../../shared/api/inner/inner-alerts.ts';
 import { countOpenIncidents } from '../../../shared/api/inner/inner-dashboard.ts';
 import { keepOrganisation } from '../../../shared/api/inner/inner-organisation.ts';
 import { isRecord } from '../../../shared/base/json-record.ts';
@@ -85,20 +85,21 @@ export const createAnswers = (parts: WebParts, assets: AssetStore) => {
       (await execute(operation, rawInput(operation, input))).body as OutputOf<Op>;
 
   /** For the frame of every page. */
-  const frameOf = async (caller: Caller | null | undefined): Promise<Pick<Frame, 'openIncidents' | 'mute' | 'ending'>> => {
-    if (!caller) return { openIncidents: 0, mute: undefined, ending: undefined };
+  const frameOf = async (caller: Caller | null | undefined): Promise<Pick<Frame, 'openIncidents' | 'mute' | 'ending' | 'delivery'>> => {
+    if (!caller) return { openIncidents: 0, mute: undefined, ending: undefined, delivery: undefined };
     const ask = asking((operation, raw) => gate.execute(operation, caller, raw));
-    const [{ open }, { until, by }] = await Promise.all([ask(countOpenIncidents), ask(showMute)]);
+    const [{ open }, { until, by }, delivery] = await Promise.all([ask(countOpenIncidents), ask(showMute), ask(showDelivery)]);
     const { name, ends_at } = caller.organisation;
     if (ends_at !== null) {
       // That alerts are muted, too, is part of it.
       const ending = { name, at: new Date(ends_at).toISOString(), mayKeep: isAllowed(caller, keepOrganisation) };
-      return { openIncidents: open, mute: undefined, ending };
+      return { openIncidents: open, mute: undefined, ending, delivery: undefined };
     }
     return {
       openIncidents: open,
       mute: until === null ? undefined : { until, by, mayEnd: isAllowed(caller, unmuteAlerts) },
       ending: undefined,
+      delivery,
     };
   };
 

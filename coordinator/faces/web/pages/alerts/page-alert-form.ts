@@ -4,6 +4,7 @@ import { durationText } from '../../../../../shared/base/duration.ts';
 import { type Channel, delayText, type Kind, mayManage } from '../../parts/part-channels.ts';
 import { type Choices, chosenFields } from '../../parts/part-chosen-fields.ts';
 import { answerText } from '../../parts/part-messages.ts';
+import { mailMissingNotice } from '../../parts/part-who-is-told.ts';
 import {
   boxId,
   checkField,
@@ -32,18 +33,11 @@ type KindField = Kind['fields'][number];
 /** Of the whole value; what stands around it is cut off before it is read. */
 const patternOf = ({ pattern }: KindField): string => `\\s*${pattern.replace(/^\^/, '').replace(/\$$/, '')}\\s*`;
 
-const kindField = (field: KindField, { mail, kind }: Subject, state: FormState): Html | null => {
+const kindField = (field: KindField, state: FormState): Html | null => {
   const { label, hint, secret, optional, input, choices } = field;
   const name = `config.${field.name}`;
   const isStored = state.form.value(name)?.includes('***') === true;
-  const help: Part = [
-    kind.id === 'email'
-      ? mail
-        ? hint
-        : 'Mail is not set up on this installation: only your own address is taken, and nothing is sent yet.'
-      : hint,
-    isStored ? ' As it stands it is kept; it is never shown again.' : '',
-  ];
+  const help: Part = [hint, isStored ? ' As it stands it is kept; it is never shown again.' : ''];
   const common = { name, label, state, help: hint === null && !isStored ? null : help };
   if (input === 'generated') return null;
   if (input === 'subscription') return hiddenField(name, state.form.value(name) ?? '');
@@ -107,8 +101,8 @@ const coverFields = (subject: Subject, state: FormState): Html =>
 /** What only a browser can say is added there, and stays. */
 const fieldsOf = (subject: Subject, state: FormState): Part =>
   isFillable(subject.kind)
-    ? subject.kind.fields.map((field) => kindField(field, subject, state))
-    : html`${subject.kind.fields.map((field) => kindField(field, subject, state))}<p class="soft">To the browser in which it was added.</p>`;
+    ? subject.kind.fields.map((field) => kindField(field, state))
+    : html`${subject.kind.fields.map((field) => kindField(field, state))}<p class="soft">To the browser in which it was added.</p>`;
 
 const whoseField = (request: MembersRequest, { channel }: Subject, state: FormState): Html | null => {
   if (channel !== undefined) return null;
@@ -167,7 +161,7 @@ export const formPage = (request: MembersRequest, subject: Subject, state: FormS
     status: state.status,
     // What was typed may be a secret.
     headers: { 'cache-control': 'no-store' },
-    main: html`<div class="channel-form-page">${headOf(subject)}${formSummary(state, 'try')}
+    main: html`<div class="channel-form-page">${headOf(subject)}${formSummary(state, 'try')}${kind.id === 'email' && !subject.mail && mailMissingNotice}
 <form class="form channel-form" method="post" action="${safeUrl(`${action}#try`)}">${enterSaves}${hiddenField('kind', kind.id)}
 <div class="card stack"><h2>Where it goes</h2>${fieldsOf(subject, state)}${
       kind.fields.some(({ input }) => input === 'generated') &&
