@@ -1,8 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { openTab, type Tab } from '../support/support-browser.ts';
+import { barriers, openTab, type Tab } from '../support/support-browser.ts';
 import { type Demo, seedDemo } from '../support/support-demo.ts';
 import { describeInBrowser } from '../support/support-in-browser.ts';
 import { openReceiver, type Receiver, says } from '../support/support-message-receiver.ts';
+import { createTcpProxy } from '../support/support-tcp-proxy.ts';
 import { startWeb, type TestWeb } from '../support/support-web.ts';
 
 /** What holds for forms of all pages, in a real browser. */
@@ -175,6 +176,63 @@ describeInBrowser('forms', (browser) => {
       await tab.page.getByRole('button', { name: 'Pause' }).waitFor();
       expect(await web.sql`select paused_at from monitors where id = ${demo.idOf('Vault')}`).toEqual([{ paused_at: null }]);
       expect(await tab.page.getByRole('checkbox', { name: 'Choose Vault' }).isChecked()).toBe(true);
+      await tab.close();
+    });
+  });
+
+  describe('a form that is sent while the service is away', () => {
+    const bar = ({ page }: Tab) => page.getByText('Antipode did not answer. Nothing is lost.');
+    const made = async (name: string): Promise<number> => (await web.sql`select 1 from monitors where name = ${name}`).length;
+
+    test('keeps its entries, says so, and is sent once, by itself or by a press, when it is back', async () => {
+      const proxy = await createTcpProxy(web.url);
+      const tab = await openTab(browser(), proxy.through(web.url), { cookie: await web.cookieOf(web.house.owner) });
+      const { page } = tab;
+      page.setDefaultTimeout(10_000);
+      for (const [name, isPressed] of [
+        ['By itself', false],
+        ['By a press', true],
+      ] as const) {
+        await page.goto(proxy.through(`${web.url}/monitors/new`));
+        await page.getByLabel('Address', { exact: true }).fill('https://away.shop.example/');
+        await page.getByLabel(/^Name/).fill(name);
+        proxy.cut();
+        await page.getByRole('button', { name: 'Save and begin' }).click();
+        await bar(tab).waitFor();
+        expect(await barriers(page)).toEqual([]);
+        expect(await page.getByLabel(/^Name/).inputValue()).toBe(name);
+        await page.getByRole('button', { name: 'Save and begin' }).click();
+        expect(await made(name)).toBe(0);
+        proxy.heal();
+        if (isPressed) await page.getByRole('button', { name: 'Try again' }).click();
+        await page.waitForURL((url) => /^\/monitors\/[0-9a-f-]{36}$/.test(url.pathname));
+        expect(await made(name)).toBe(1);
+      }
+      await tab.close();
+      await proxy.close();
+    });
+
+    test('and whose answer was lost is done once, and answered as it was, when it is sent again', async () => {
+      const tab = await open('/monitors/new');
+      const { page } = tab;
+      const bodies: string[] = [];
+      await page.route(`${web.url}/monitors/new`, async (route) => {
+        bodies.push(route.request().postData() ?? '');
+        await route.fetch({ maxRedirects: 0 });
+        await route.abort();
+      });
+      await page.getByLabel('Address', { exact: true }).fill('https://lost.shop.example/');
+      await page.getByLabel(/^Name/).fill('Lost');
+      await page.getByRole('button', { name: 'Save and begin' }).click();
+      await expect.poll(() => made('Lost')).toBe(1);
+      const sent = new URLSearchParams(bodies[0]);
+      const again = await web.post('/monitors/new', Object.fromEntries([...sent.keys()].map((name) => [name, sent.getAll(name)])), {
+        ...{ as: web.house.owner, headers: { 'sec-fetch-site': 'same-origin' } },
+      });
+      expect(again.status).toBe(303);
+      const [row] = await web.sql<{ id: string }[]>`select id from monitors where name = 'Lost'`;
+      expect(again.headers.get('location')).toBe(`/monitors/${row?.id}`);
+      expect(await made('Lost')).toBe(1);
       await tab.close();
     });
   });

@@ -138,6 +138,9 @@ const muted = ({ mute, request: { times } }: Frame): Html | null =>
         mute.mayEnd && html`<form method="post" action="/alerts/unmute"><button class="button">${icon('play')}Unmute</button></form>`
       }</div>`;
 
+/** For the script, which keeps a form until the service answers. */
+const unsentBar = html`<div class="notice notice-verifying offline" id="unsent" role="alert" hidden>${icon('unknown')}<p class="notice-title">Antipode did not answer. Nothing is lost.</p><button class="button" type="button">Try again</button></div>`;
+
 /** For the script, which shows it when the page is out of date and cannot be had anew. */
 const offlineBar = ({ request: { times } }: Frame): Html =>
   html`<div class="notice notice-verifying offline" id="offline" role="alert" data-zone="${times.zone}" hidden>${icon('unknown')}<p class="notice-title">Connection lost at <span data-lost></span>. Reconnecting…</p><button class="button" type="button" data-retry>Retry</button></div>`;
@@ -174,7 +177,7 @@ export const documentOf = (shown: Shown, frame: Frame): Html => {
     signedIn && caller
       ? html`<body class="whole"${isLive && html` data-live="${shown.live === true ? '' : shown.live}"${since !== undefined && html` data-since="${since}"`}`} data-now="${frame.request.now}"><a class="skip" href="#main">Skip to content</a>
 ${rail(shown, signedIn, caller, openIncidents)}
-<div class="beside">${isLive && offlineBar(frame)}<main id="main" tabindex="-1">${ends(frame)}${muted(frame)}${deliveryBar(frame.delivery)}${message(said)}${shown.main}${later(shown)}</main>${foot(frame)}</div>${dialogs}</body>`
+<div class="beside">${unsentBar}${isLive && offlineBar(frame)}<main id="main" tabindex="-1">${ends(frame)}${muted(frame)}${deliveryBar(frame.delivery)}${message(said)}${shown.main}${later(shown)}</main>${foot(frame)}</div>${dialogs}</body>`
       : html`<body class="bare"><header class="bare-head">${brand}</header><main id="main">${message(said)}${shown.main}${later(shown)}</main>${bareFoot(frame)}</body>`;
   return html`<!doctype html><html lang="en"${frame.request.theme !== undefined && html` data-theme="${frame.request.theme}"`}>${head(shown, frame)}${body}</html>`;
 };
