@@ -200,6 +200,8 @@ describeInBrowser('forms', (browser) => {
         await page.getByRole('button', { name: 'Save and begin' }).click();
         await bar(tab).waitFor();
         expect(await barriers(page)).toEqual([]);
+        // What is shown is not out of date.
+        expect(await page.evaluate("getComputedStyle(document.querySelector('main')).filter")).toBe('none');
         expect(await page.getByLabel(/^Name/).inputValue()).toBe(name);
         await page.getByRole('button', { name: 'Save and begin' }).click();
         expect(await made(name)).toBe(0);

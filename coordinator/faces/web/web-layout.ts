@@ -139,11 +139,11 @@ const muted = ({ mute, request: { times } }: Frame): Html | null =>
       }</div>`;
 
 /** For the script, which keeps a form until the service answers. */
-const unsentBar = html`<div class="notice notice-verifying offline" id="unsent" role="alert" hidden>${icon('unknown')}<p class="notice-title">Antipode did not answer. Nothing is lost.</p><button class="button" type="button">Try again</button></div>`;
+const unsentBar = html`<div class="notice notice-verifying offline" id="unsent" role="alert" hidden>${icon('verifying')}<p class="notice-title">Antipode did not answer. Nothing is lost.</p><button class="button" type="button">Try again</button></div>`;
 
 /** For the script, which shows it when the page is out of date and cannot be had anew. */
 const offlineBar = ({ request: { times } }: Frame): Html =>
-  html`<div class="notice notice-verifying offline" id="offline" role="alert" data-zone="${times.zone}" hidden>${icon('unknown')}<p class="notice-title">Connection lost at <span data-lost></span>. Reconnecting…</p><button class="button" type="button" data-retry>Retry</button></div>`;
+  html`<div class="notice notice-verifying offline" id="offline" role="alert" data-zone="${times.zone}" hidden>${icon('verifying')}<p class="notice-title">Connection lost at <span data-lost></span>. Reconnecting…</p><button class="button" type="button" data-retry>Retry</button></div>`;
 
 /** It is looked at for the last time, unless an owner keeps it: said wherever one is. */
 const ends = ({ ending, request: { times } }: Frame): Html | null =>
