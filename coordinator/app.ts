@@ -200,6 +200,7 @@ export const createApp = (config: Config, overrides: Overrides = {}): App => {
       ...{ clock, log, changes, authenticate: patiently(sessions.authenticate) },
       gate: {
         execute: patiently(gate.execute),
+        executeOnce: patiently(gate.executeOnce),
         executeForPerson: patiently(gate.executeForPerson),
         executeForVisitor: patiently(gate.executeForVisitor),
         executeForOperator: patiently(gate.executeForOperator),

@@ -17,6 +17,7 @@ export type SecretKind =
   | 'page entry'
   | 'page opt-in'
   | 'page leaving'
+  | 'page row'
   | 'join token'
   | 'attempt'
   | 'call';

@@ -32,28 +32,30 @@ type Figures = {
   readonly now: number;
   readonly zone: string;
   readonly rows: readonly Named[];
+  /** Of monitors: what the world calls them on this page. */
+  readonly publicIds: ReadonlyMap<string, string>;
   readonly histories: readonly MonitorHistory[];
   readonly responses: ReadonlyMap<string, number>;
 };
 
-export const publicRows = ({ now, zone, rows, histories, responses }: Figures): readonly PublicRow[] => {
+export const publicRows = ({ now, zone, rows, publicIds, histories, responses }: Figures): readonly PublicRow[] => {
   const begins = daysUntil(now, zone, pageDays);
   const window = { from: begins[0] ?? now, to: now };
   const byId = new Map(histories.map((history) => [history.id, history]));
-  const monitor = ({ id, name, under }: Named, history: MonitorHistory): PublicMonitor => {
+  const monitor = (id: string, { name, under }: Named, history: MonitorHistory): PublicMonitor => {
     const percent = (days: number): number | null => uptimeOf(history, windowOf(days, now)).percent;
     return {
       ...{ kind: 'monitor', id, name, isUnder: under !== null, state: stateOf(history, now) },
       days: daysOf(stretchesOf(history, window), begins, now),
       percent: { 7: percent(7), 30: percent(30), 90: percent(90) },
-      responseMs: responses.get(id) ?? null,
+      responseMs: responses.get(history.id) ?? null,
     };
   };
   return rows.flatMap((row): PublicRow[] => {
     if (row.kind === 'group') return [{ kind: 'group', name: row.name }];
-    const history = byId.get(row.id);
+    const [id, history] = [publicIds.get(row.id), byId.get(row.id)];
     // Deleted between two looks.
-    return history === undefined ? [] : [monitor(row, history)];
+    return id === undefined || history === undefined ? [] : [monitor(id, row, history)];
   });
 };
 
@@ -68,15 +70,22 @@ export type ConfirmedIncident = {
 /** Under the names of the page. What lay in maintenance from end to end counts as no downtime, and is told as none. */
 export const publicIncidents = (
   incidents: readonly ConfirmedIncident[],
-  { rows, histories, now }: Pick<Figures, 'rows' | 'histories' | 'now'>,
+  {
+    names,
+    publicIds,
+    histories,
+    now,
+  }: Pick<Figures, 'publicIds' | 'histories' | 'now'> & {
+    /** By the ids of monitors. */
+    readonly names: ReadonlyMap<string, string>;
+  },
 ): readonly PublicIncident[] => {
-  const names = new Map(rows.map(({ id, name }) => [id, name]));
   const cover = new Map(histories.map((history) => [history.id, union(history.cover)]));
   return incidents.flatMap(({ monitor, ...incident }) => {
-    const [name, covered] = [names.get(monitor), cover.get(monitor) ?? []];
+    const [id, name, covered] = [publicIds.get(monitor), names.get(monitor), cover.get(monitor) ?? []];
     const lasted = { from: incident.startedAt, to: incident.resolvedAt ?? now };
-    if (name === undefined || (lasted.to > lasted.from && length(subtract([lasted], covered)) === 0)) return [];
-    return [{ ...incident, monitors: [monitor], names: [name] }];
+    if (id === undefined || name === undefined || (lasted.to > lasted.from && length(subtract([lasted], covered)) === 0)) return [];
+    return [{ ...incident, monitors: [id], names: [name] }];
   });
 };
 

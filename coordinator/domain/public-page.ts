@@ -21,6 +21,7 @@ export type PercentDays = (typeof percentDays)[number];
 
 export type PublicMonitor = {
   readonly kind: 'monitor';
+  /** Of this row of this page. The monitor's own is told to no one: who knows it knows what to ask of the account about it. */
   readonly id: string;
   readonly name: string;
   /** It stands under the heading that came before it. */
@@ -41,6 +42,7 @@ export type PublicPost = { readonly kind: PostKind; readonly text: string; reado
 /** Confirmed; posts oldest first. */
 export type PublicIncident = {
   readonly id: string;
+  /** Ids of rows. */
   readonly monitors: readonly string[];
   readonly names: readonly string[];
   readonly startedAt: number;

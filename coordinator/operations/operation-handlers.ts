@@ -9,6 +9,7 @@ import { explainAlerts } from './alerts/explain-alerts.ts';
 import { listMessages } from './alerts/list-messages.ts';
 import { listTold, listWouldBeTold } from './alerts/list-told.ts';
 import { muteAlerts, showMute, unmuteAlerts } from './alerts/mute-alerts.ts';
+import { showDelivery } from './alerts/show-delivery.ts';
 import { showMessage } from './alerts/show-message.ts';
 import { askMailbox } from './channels/ask-mailbox.ts';
 import { createChannel } from './channels/create-channel.ts';
@@ -178,5 +179,6 @@ export const organisationHandlers: { readonly [Id in keyof typeof operations | k
   listWouldBeTold: bind(innerOperations.listWouldBeTold, listWouldBeTold),
   muteAlerts: bind(innerOperations.muteAlerts, muteAlerts),
   unmuteAlerts: bind(innerOperations.unmuteAlerts, unmuteAlerts),
+  showDelivery: bind(innerOperations.showDelivery, showDelivery),
   showMute: bind(innerOperations.showMute, showMute),
 };

@@ -50,7 +50,7 @@ export const createPublishing = ({ sql, clock, log, accountSecrets, patiently }:
   const onFailure = (error: unknown): void => log.warn({ err: error }, 'a public page could not be read; what was read before is shown');
   const memory = createMemory<ReadPage | undefined>({
     ...{ now, onFailure, most: mostPages },
-    read: patiently((slug: string) => readPage(sql, slug, now())),
+    read: patiently((slug: string) => readPage(sql, accountSecrets, slug, now())),
     isWorth: (value) => value !== undefined,
   });
   const incidentsOf = patiently((read: ReadPage, from: number, to: number) => readIncidents(sql, read, from, to));

@@ -64,10 +64,13 @@ describeInBrowser('every page', (browser) => {
     await tab.page.goto(`${web.url}${addressOf(of, demo)}`);
   };
 
+  /** The one of every page; what a form of passkeys or of this browser needs besides is fetched there alone. */
+  const isScript = /\/assets\/script-/;
+
   const fetchedOf = async ({ page, fetched }: Tab): Promise<{ count: number; bytes: number; script: number }> => {
     await page.waitForLoadState('networkidle');
     const sum = (of: Tab['fetched']): number => of.reduce((bytes, each) => bytes + each.bytes, 0);
-    return { count: fetched.length, bytes: sum(fetched), script: sum(fetched.filter(({ type }) => type === 'Script')) };
+    return { count: fetched.length, bytes: sum(fetched), script: sum(fetched.filter(({ url }) => isScript.test(url))) };
   };
 
   /** What axe finds, and how far it reaches beyond the side. */
@@ -85,11 +88,25 @@ describeInBrowser('every page', (browser) => {
   /** A page that says that nothing is there, or not for this reader, or not so, is no fault of the page. */
   const complaintsOf = ({ complaints }: Tab): readonly string[] => complaints.filter((each) => !/status of 4\d\d/.test(each));
 
-  /** What is for one of both only says so: a passkey needs scripts. */
+  /** What is for one of both only says so: a passkey needs scripts; and with scripts times tick on. */
   const textOf = async ({ page }: Tab): Promise<string> => {
-    const text = `(() => { document.querySelectorAll('[data-scripts]').forEach((each) => each.remove()); return document.querySelector('main').innerText; })()`;
+    const text = `(() => { document.querySelectorAll('[data-scripts], time[data-ago]').forEach((each) => each.remove()); return document.querySelector('main').innerText; })()`;
     return String(await page.evaluate(text));
   };
+
+  /** Forms in which Enter does something else than the one act that they are for: the button that stands first in them decides. */
+  const misledByEnter = ({ page }: Tab) =>
+    page.locator('form').evaluateAll((forms) =>
+      forms.flatMap((form) => {
+        const buttons = [...form.querySelectorAll('button')].filter(({ type }) => type === 'submit');
+        const acts = buttons.map(({ name, value }) => `${name}=${value}`);
+        const main = buttons.find((each) => each.matches('.button-main'));
+        const isMisled =
+          main === undefined ? new Set(acts).size > 1 && !acts[0]?.startsWith('act=save') : acts[0] !== `${main.name}=${main.value}`;
+        const hasField = form.querySelector('input:not([type="hidden"])') !== null;
+        return hasField && isMisled && buttons[0]?.formMethod !== 'dialog' ? [`${form.action}: ${acts}`] : [];
+      }),
+    );
 
   for (const page of pageLooks) {
     test(`${page.name}: nothing keeps anybody from using it, light or dark, wide or narrow; it costs little, and is the same without scripts`, async () => {
@@ -104,6 +121,8 @@ describeInBrowser('every page', (browser) => {
       expect.soft(count).toBeLessThanOrEqual(7);
       expect.soft(bytes).toBeLessThanOrEqual(75 * 1024);
       expect.soft(script).toBeLessThanOrEqual(8 * 1024);
+
+      expect.soft(await misledByEnter(wide)).toEqual([]);
 
       await arrive(bare, page);
       await page.first?.(bare);

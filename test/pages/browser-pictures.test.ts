@@ -35,6 +35,8 @@ describeInBrowser('the main pages', (browser) => {
   const take = async (look: PageLook, scheme: 'light' | 'dark', width: number): Promise<Buffer> => {
     const cookie = look.as === 'stranger' ? undefined : await web.cookieOf(web.house[look.as]);
     const tab = await openTab(browser(), web.url, { scheme, width, cookie });
+    // Times would tick on.
+    await tab.page.clock.setFixedTime(now);
     await tab.page.goto(`${web.url}${addressOf(look, demo)}`);
     await tab.page.evaluate('document.fonts.ready.then(() => true)');
     const picture = await tab.page.screenshot({ caret: 'hide' });

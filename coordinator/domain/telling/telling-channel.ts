@@ -47,6 +47,14 @@ type Delivering = {
 export const isDelivering = ({ failing_since, refused_at }: Delivering, now: number): boolean =>
   refused_at === null && (failing_since === null || now - failing_since < failingMs);
 
+/** Why an alert would not arrive, though nobody shut the channel; undefined where nothing is known against it. */
+export type Obstacle = 'mail_missing' | 'failing';
+
+export const obstacleOf = (channel: Delivering & { readonly kind: string }, hasMail: boolean, now: number): Obstacle | undefined => {
+  if (channel.kind === 'email' && !hasMail) return 'mail_missing';
+  return isDelivering(channel, now) ? undefined : 'failing';
+};
+
 /** Owners hear of a channel that does not deliver once a day. */
 export const areOwnersToldNow = (channel: Delivering & { readonly owners_told_at: number | null }, now: number): boolean =>
   !isDelivering(channel, now) && (channel.owners_told_at === null || now - channel.owners_told_at >= ownersAgainMs);

@@ -113,7 +113,9 @@ export const statusRoutes = (app: FastifyInstance, { publishing, baseUrl, hasMai
     const root = rootOf(request);
     if (read === undefined) return gone(request, reply);
     if (!(await isIn(request, read))) return locked(request, reply, read, 'asked');
-    const found = await rendered({ value: read, isStale }, asked, root);
+    // Links and badges of before rows had ids of their own name the monitor's.
+    const of = asked.of === undefined ? undefined : (read.publicIds.get(asked.of) ?? asked.of);
+    const found = await rendered({ value: read, isStale }, { ...asked, of }, root);
     if (found === undefined) return gone(request, reply, root);
     const isPublic = read.lock.access === 'public';
     return send(request, reply, { ...found, isPublic, isFound: found.isFound && !isStale });

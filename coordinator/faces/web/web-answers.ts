@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { type InputOf, type Operation, type OutputOf, type RawInput, rawInput } from '../../../shared/api/api-operation.ts';
-import { showMute, unmuteAlerts } from '../../../shared/api/inner/inner-alerts.ts';
+import { showDelivery, showMute, unmuteAlerts } from '../../../shared/api/inner/inner-alerts.ts';
 import { countOpenIncidents } from '../../../shared/api/inner/inner-dashboard.ts';
 import { keepOrganisation } from '../../../shared/api/inner/inner-organisation.ts';
 import { isRecord } from '../../../shared/base/json-record.ts';
@@ -14,7 +14,7 @@ import { isAccountPath } from './web-account-paths.ts';
 import type { AssetStore } from './web-assets.ts';
 import { cookie, cookieOf } from './web-cookies.ts';
 import { failureAnswer, foreignAnswer, notFoundAnswer, nowhereAnswer } from './web-failures.ts';
-import { formFrom, noForm } from './web-form-data.ts';
+import { type Form, formFrom, noForm } from './web-form-data.ts';
 import type { WebParts } from './web-given.ts';
 import { safeUrl } from './web-html.ts';
 import { documentOf, type Frame, laterMark } from './web-layout.ts';
@@ -84,21 +84,36 @@ export const createAnswers = (parts: WebParts, assets: AssetStore) => {
       // The gate's handlers are typed by their operations; a table of unlike operations cannot say so.
       (await execute(operation, rawInput(operation, input))).body as OutputOf<Op>;
 
+  /** Of a form that has a key each operation is done once, however often a browser sends it, and answered as it was then. */
+  const executing = (caller: Caller, form: Form): ((operation: Operation, raw: RawInput) => Promise<Answered>) => {
+    if (form.key === undefined) return (operation, raw) => gate.execute(operation, caller, raw);
+    const request = JSON.stringify(form.names.map((name) => [name, form.values(name)]));
+    const calls = new Map<string, number>();
+    return async (operation, raw) => {
+      const call = (calls.get(operation.id) ?? 0) + 1;
+      calls.set(operation.id, call);
+      const outcome = await gate.executeOnce(operation, caller, raw, { key: `form ${form.key} ${operation.id} ${call}`, request });
+      if ('refused' in outcome) throw outcome.refused;
+      return outcome.answered;
+    };
+  };
+
   /** For the frame of every page. */
-  const frameOf = async (caller: Caller | null | undefined): Promise<Pick<Frame, 'openIncidents' | 'mute' | 'ending'>> => {
-    if (!caller) return { openIncidents: 0, mute: undefined, ending: undefined };
+  const frameOf = async (caller: Caller | null | undefined): Promise<Pick<Frame, 'openIncidents' | 'mute' | 'ending' | 'delivery'>> => {
+    if (!caller) return { openIncidents: 0, mute: undefined, ending: undefined, delivery: undefined };
     const ask = asking((operation, raw) => gate.execute(operation, caller, raw));
-    const [{ open }, { until, by }] = await Promise.all([ask(countOpenIncidents), ask(showMute)]);
+    const [{ open }, { until, by }, delivery] = await Promise.all([ask(countOpenIncidents), ask(showMute), ask(showDelivery)]);
     const { name, ends_at } = caller.organisation;
     if (ends_at !== null) {
       // That alerts are muted, too, is part of it.
       const ending = { name, at: new Date(ends_at).toISOString(), mayKeep: isAllowed(caller, keepOrganisation) };
-      return { openIncidents: open, mute: undefined, ending };
+      return { openIncidents: open, mute: undefined, ending, delivery: undefined };
     }
     return {
       openIncidents: open,
       mute: until === null ? undefined : { until, by, mayEnd: isAllowed(caller, unmuteAlerts) },
       ending: undefined,
+      delivery,
     };
   };
 
@@ -172,7 +187,7 @@ export const createAnswers = (parts: WebParts, assets: AssetStore) => {
     if (page.needs === 'operator')
       return page.answer({ ...own, askHouse: asking((operation, raw) => gate.executeForOperator(operation, person, raw)) });
     if (!caller) return nowhereAnswer;
-    const ask = asking((operation, raw) => gate.execute(operation, caller, raw));
+    const ask = asking(executing(caller, common.form));
     return page.answer({ ...own, caller, ask, may: (operation) => isAllowed(caller, operation) });
   };
 

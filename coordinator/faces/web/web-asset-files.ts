@@ -27,6 +27,9 @@ export const builtFiles = async (): Promise<readonly (readonly [name: string, by
     target: ['chrome120', 'firefox121', 'safari17.2'],
     format: 'iife',
     minify: true,
+    // Names that only Idiomorph and its callers know.
+    mangleProps:
+      /^(morphStyle|ignoreActive|ignoreActiveValue|restoreFocus|(before|after)Node(Added|Morphed|Removed)|beforeAttributeUpdated|shouldPreserve|shouldReAppend|shouldRemove|afterHeadMorphed|idMap|persistentIds|pantry|activeElementAndParents|callbacks|morphedMap)$/,
     charset: 'utf8',
     legalComments: 'none',
     logLevel: 'silent',

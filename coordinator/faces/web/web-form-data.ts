@@ -2,6 +2,8 @@ import { isRecord } from '../../../shared/base/json-record.ts';
 
 /** What a form carried. */
 export type Form = {
+  /** What the script names it by, so that it is done once even if it is sent again; it is no field. */
+  readonly key: string | undefined;
   readonly names: readonly string[];
   /** The last value of a name; undefined when the form did not carry it. */
   readonly value: (name: string) => string | undefined;
@@ -9,9 +11,13 @@ export type Form = {
   readonly values: (name: string) => readonly string[];
 };
 
+const keyName = 'form_key';
+
 export const formFrom = (text: string): Form => {
   const all = new URLSearchParams(text);
-  return { names: [...new Set(all.keys())], value: (name) => all.getAll(name).at(-1), values: (name) => all.getAll(name) };
+  const key = all.get(keyName) ?? undefined;
+  all.delete(keyName);
+  return { key, names: [...new Set(all.keys())], value: (name) => all.getAll(name).at(-1), values: (name) => all.getAll(name) };
 };
 
 export const noForm: Form = formFrom('');

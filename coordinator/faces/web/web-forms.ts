@@ -82,6 +82,9 @@ export const attempt = async <T>(
 
 const idOf = (name: string): string => `field-${name.replaceAll(/[^a-zA-Z0-9]+/g, '-')}`;
 
+/** Of one box among those of a field: a page that takes the place of another pairs boxes by it, wherever they are in their list. */
+export const boxId = (name: string, value: string): string => idOf(`${name} ${value}`);
+
 /**
  * What was refused, in words at the top; it takes the focus, so that it is read out and seen. `id`: that of the fragment to which the form is
  * posted, where it is: browsers give the focus to what it names, and to nothing else.
@@ -186,7 +189,7 @@ export const choiceField = (field: FieldParts & { readonly choices: readonly Cho
   const chosen = state.form.values(name);
   return html`<fieldset class="field choices" id="${id}"${marks}><legend>${label}</legend>${choices.map(
     (each) =>
-      html`<label class="choice"><input type="${several ? 'checkbox' : 'radio'}" name="${name}" value="${each.value}"${
+      html`<label class="choice"><input type="${several ? 'checkbox' : 'radio'}" id="${boxId(name, each.value)}" name="${name}" value="${each.value}"${
         chosen.includes(each.value) && html` checked`
       }${each.disabled && html` disabled`}><span>${each.label}${each.help && html`<span class="field-help">${each.help}</span>`}</span></label>`,
   )}${below}</fieldset>`;
@@ -206,5 +209,14 @@ export const checkField = (field: FieldParts & { readonly value?: string }): Htm
     state.form.value(name) === value && html` checked`
   }${marks}><span>${label}</span></label>${below}</div>`;
 };
+
+/**
+ * What Enter in a field does, also without scripts: the first button of a form decides, which would else be whatever stands above the last one.
+ * Of several acts that are all alike Enter means `none`: outside a dialog that method does nothing, while browsers pass over a disabled button.
+ */
+export const enterButton = (act: { readonly name: string; readonly value: string } | 'none'): Html =>
+  html`<button class="unseen"${act === 'none' ? html` formmethod="dialog"` : html` name="${act.name}" value="${act.value}"`} tabindex="-1" aria-hidden="true"></button>`;
+
+export const enterSaves = enterButton({ name: 'act', value: 'save' });
 
 export const hiddenField = (name: string, value: string): Html => html`<input type="hidden" name="${name}" value="${value}">`;

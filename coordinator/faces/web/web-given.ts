@@ -7,7 +7,7 @@ import type { ToldChanges } from './web-live-stream.ts';
 
 /** What the pages are given by app.ts. */
 export type WebParts = {
-  readonly gate: Pick<Gate, 'execute' | 'executeForPerson' | 'executeForVisitor' | 'executeForOperator'>;
+  readonly gate: Pick<Gate, 'execute' | 'executeOnce' | 'executeForPerson' | 'executeForVisitor' | 'executeForOperator'>;
   readonly authenticate: Sessions['authenticate'];
   readonly instruments: Instruments;
   readonly changes: ToldChanges;

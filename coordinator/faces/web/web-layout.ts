@@ -1,6 +1,7 @@
 import type { Caller } from '../../access/access-caller.ts';
 import type { SignedIn } from '../../access/access-sessions.ts';
 import type { Assets } from './web-assets.ts';
+import { type Delivery, deliveryBar } from './web-delivery-bar.ts';
 import { hiddenField } from './web-forms.ts';
 import { type Html, html, type Part, safeUrl } from './web-html.ts';
 import { type IconName, icon } from './web-icons.ts';
@@ -46,6 +47,8 @@ export type Frame = {
   readonly openIncidents: number;
   /** While the organisation is about to be deleted: when, and whether this reader may keep it. */
   readonly ending: { readonly name: string; readonly at: string; readonly mayKeep: boolean } | undefined;
+  /** Which channels can deliver; undefined where nobody is told anyway. */
+  readonly delivery: Delivery | undefined;
   /** While all alerts are muted: until when, by whom, and whether this reader may end it. */
   readonly mute: { readonly until: string; readonly by: string | null; readonly mayEnd: boolean } | undefined;
 };
@@ -135,6 +138,13 @@ const muted = ({ mute, request: { times } }: Frame): Html | null =>
         mute.mayEnd && html`<form method="post" action="/alerts/unmute"><button class="button">${icon('play')}Unmute</button></form>`
       }</div>`;
 
+/** For the script, which keeps a form until the service answers. */
+const unsentBar = html`<div class="notice notice-verifying offline" id="unsent" role="alert" hidden>${icon('verifying')}<p class="notice-title">Antipode did not answer. Nothing is lost.</p><button class="button" type="button">Try again</button></div>`;
+
+/** For the script, which shows it when the page is out of date and cannot be had anew. */
+const offlineBar = ({ request: { times } }: Frame): Html =>
+  html`<div class="notice notice-verifying offline" id="offline" role="alert" data-zone="${times.zone}" hidden>${icon('verifying')}<p class="notice-title">Connection lost at <span data-lost></span>. Reconnecting…</p><button class="button" type="button" data-retry>Retry</button></div>`;
+
 /** It is looked at for the last time, unless an owner keeps it: said wherever one is. */
 const ends = ({ ending, request: { times } }: Frame): Html | null =>
   ending === undefined
@@ -165,9 +175,9 @@ export const documentOf = (shown: Shown, frame: Frame): Html => {
   const caller = shown.frame === 'bare' ? null : signedIn?.caller;
   const body =
     signedIn && caller
-      ? html`<body class="whole"${isLive && html` data-live="${shown.live === true ? '' : shown.live}"${since !== undefined && html` data-since="${since}"`}`}><a class="skip" href="#main">Skip to content</a>
+      ? html`<body class="whole"${isLive && html` data-live="${shown.live === true ? '' : shown.live}"${since !== undefined && html` data-since="${since}"`}`} data-now="${frame.request.now}"><a class="skip" href="#main">Skip to content</a>
 ${rail(shown, signedIn, caller, openIncidents)}
-<div class="beside"><main id="main" tabindex="-1">${ends(frame)}${muted(frame)}${message(said)}${shown.main}${later(shown)}</main>${foot(frame)}</div>${dialogs}</body>`
+<div class="beside">${unsentBar}${isLive && offlineBar(frame)}<main id="main" tabindex="-1">${ends(frame)}${muted(frame)}${deliveryBar(frame.delivery)}${message(said)}${shown.main}${later(shown)}</main>${foot(frame)}</div>${dialogs}</body>`
       : html`<body class="bare"><header class="bare-head">${brand}</header><main id="main">${message(said)}${shown.main}${later(shown)}</main>${bareFoot(frame)}</body>`;
   return html`<!doctype html><html lang="en"${frame.request.theme !== undefined && html` data-theme="${frame.request.theme}"`}>${head(shown, frame)}${body}</html>`;
 };

@@ -15,8 +15,8 @@ export type LivePages = {
 
 /** So many tabs of one organisation are told; a page beyond them is refreshed by hand. */
 const mostStreams = 200;
-/** Proxies cut off what is silent for long. */
-const signOfLifeMs = 25_000;
+/** Proxies cut off what is silent for long, and pages take it for lost (`asset-live.ts`). */
+const signOfLifeMs = 10_000;
 /** Then the browser comes again, and shows anew who it is. */
 const longestMs = 15 * 60_000;
 const comeAgainMs = 3_000;
@@ -44,7 +44,7 @@ export const createLivePages = ({ moment, onChange }: ToldChanges): LivePages =>
     raw.write(`retry: ${comeAgainMs}\nid: ${moment()}\n\n`);
     const tell = (): boolean => raw.write(`id: ${moment()}\nevent: changed\ndata: 1\n\n`);
     const stop = onChange(organisation, tell, since);
-    const signs = setInterval(() => raw.write(`id: ${moment()}\n\n`), signOfLifeMs);
+    const signs = setInterval(() => raw.write(`id: ${moment()}\nevent: alive\ndata: 1\n\n`), signOfLifeMs);
     const end = (): void => {
       clearInterval(signs);
       clearTimeout(limit);

@@ -90,6 +90,7 @@ export const timesIn = (zone: string, now: number): Times => {
       const isOneDay = day(first) === day(last);
       return html`${time(first, begins ?? '')}${isOneDay ? '–' : ' – '}${time(last, isOneDay ? formats.minute.format(last) : (ends ?? ''))}`;
     },
-    ago: (at) => time(at, `${briefDuration(now - ms(at))} ago`),
+    // The script counts on in those that are marked so.
+    ago: (at) => html`<time datetime="${new Date(at).toISOString()}" data-ago>${briefDuration(now - ms(at))} ago</time>`,
   };
 };

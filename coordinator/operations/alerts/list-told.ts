@@ -1,6 +1,6 @@
 import type { InputOf, OutputOf } from '../../../shared/api/api-operation.ts';
 import type { listTold as operation, listWouldBeTold as preview } from '../../../shared/api/inner/inner-alerts.ts';
-import { isCovered, shutBy } from '../../domain/telling/telling-channel.ts';
+import { isCovered, obstacleOf, shutBy } from '../../domain/telling/telling-channel.ts';
 import { channelsEver } from '../../store/store-channels.ts';
 import { groupsAmong } from '../../store/store-groups.ts';
 import { monitorById } from '../../store/store-monitors.ts';
@@ -9,7 +9,7 @@ import { found, notFound } from '../operation-not-found.ts';
 
 /** The channels that cover a monitor, as it is or as it would be, the first first. */
 const toldOf = async (
-  { sql, organisation }: InOrganisation,
+  { sql, organisation, now, with: { door } }: InOrganisation,
   monitor: { readonly id: string; readonly group: string | null },
 ): Promise<OutputOf<typeof operation>> => {
   const covering = (await channelsEver(sql, organisation.id)).filter(
@@ -21,7 +21,8 @@ const toldOf = async (
       .toSorted((a, b) => a.delay_s - b.delay_s)
       .map(({ id: channel, name, kind, owner_email: owner, delay_s, enabled, verified_at, unsubscribed_at }) => {
         const state = { deleted: false, enabled, verified: verified_at !== null, unsubscribed: unsubscribed_at !== null };
-        return { channel, name, kind, owner, delay_s, shut: shutBy(state) ?? null };
+        const obstacle = obstacleOf({ kind, failing_since: null, refused_at: null }, door.mail, now);
+        return { channel, name, kind, owner, delay_s, shut: shutBy(state) ?? obstacle ?? null };
       }),
   };
 };

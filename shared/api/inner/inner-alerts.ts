@@ -1,4 +1,4 @@
-import { array, dateTime, integer, maybe, nullable, number, object, string, uuid } from '../api-fields.ts';
+import { array, boolean, dateTime, integer, maybe, nullable, number, object, string, uuid } from '../api-fields.ts';
 import { innerOperation } from '../api-operation.ts';
 
 /** What was told to whom, and why. */
@@ -86,7 +86,9 @@ const ToldListOut = object('ToldListOut', {
       kind: string(),
       owner: nullable(string()),
       delay_s: integer(),
-      shut: nullable(string(), { description: 'Why it is told of nothing now: `off`, `unproven` or `unsubscribed`.' }),
+      shut: nullable(string(), {
+        description: 'Why nothing reaches it now: `off`, `unproven`, `unsubscribed`, or `mail_missing` where mail is not set up.',
+      }),
     }),
   ),
 });
@@ -107,6 +109,19 @@ export const listTold = innerOperation({
   params: { monitor_id: uuid() },
   response: ToldListOut,
   refusals: ['monitor_not_found'],
+});
+
+export const showDelivery = innerOperation({
+  id: 'showDelivery',
+  access: 'read',
+  summary: 'Tell whether any channel can deliver an alert, and which cannot',
+  response: object('DeliveryOut', {
+    channels: integer(),
+    can_deliver: boolean({ description: 'Also where there is nothing yet that an alert could be about.' }),
+    failing: array(
+      object('FailingChannelOut', { channel: uuid(), name: string(), obstacle: string({ description: '`mail_missing` or `failing`.' }) }),
+    ),
+  }),
 });
 
 const MuteOut = object('MuteOut', { until: nullable(dateTime()), by: nullable(string()) });

@@ -7,7 +7,17 @@ import {
   showUnsubscribing,
   unsubscribe,
 } from './inner-alert-links.ts';
-import { explainAlerts, listMessages, listTold, listWouldBeTold, muteAlerts, showMessage, showMute, unmuteAlerts } from './inner-alerts.ts';
+import {
+  explainAlerts,
+  listMessages,
+  listTold,
+  listWouldBeTold,
+  muteAlerts,
+  showDelivery,
+  showMessage,
+  showMute,
+  unmuteAlerts,
+} from './inner-alerts.ts';
 import { connectAssistant, disconnectAssistant, getConnection, listConnections } from './inner-assistant-connections.ts';
 import { getAuditChoices, listAudit } from './inner-audit.ts';
 import { askMailbox, getChannelChoices, listChannelKinds, testChannel, tryChannel } from './inner-channels.ts';
@@ -155,6 +165,7 @@ export const innerOperations = {
   listWouldBeTold,
   muteAlerts,
   unmuteAlerts,
+  showDelivery,
   showMute,
 } as const;
 

@@ -174,7 +174,7 @@ const namesNothing = [
     'leaveOrganisation',
   ],
   ...['listStatusPageOverviews', 'listDashboard', 'countOpenIncidents', 'listMaintenanceByTime', 'search', 'getMonitorChoices'],
-  ...['listChannels', 'listChannelKinds', 'getChannelChoices', 'muteAlerts', 'unmuteAlerts', 'showMute'],
+  ...['listChannels', 'listChannelKinds', 'getChannelChoices', 'muteAlerts', 'unmuteAlerts', 'showMute', 'showDelivery'],
 ];
 
 test('every operation has its handler, and every handler its operation', () => {

@@ -8,13 +8,16 @@ import { type Html, html, query, safeUrl } from '../web-html.ts';
 import { chips, heading, linkButton } from '../web-layout.ts';
 import { type MembersRequest, type Page, show } from '../web-page.ts';
 
-type Listed = OutputOf<typeof listIncidents>['items'][number];
+type ListedPage = OutputOf<typeof listIncidents>;
+type Listed = ListedPage['items'][number];
 
 const states = [
   ['all', 'All'],
   ['open', 'Open'],
   ['resolved', 'Over'],
 ] as const;
+
+type State = (typeof states)[number][0];
 
 const dayChoices = [7, 30, 90, 365];
 
@@ -37,7 +40,23 @@ const sentenceOf = (open: readonly Listed[]): string => {
   return open.length === 0 ? 'Nothing is down.' : `${open.length === 1 ? 'One failure is' : `${open.length} failures are`} being verified.`;
 };
 
-const nothing = async ({ ask, query: { state = 'all' } }: MembersRequest): Promise<Html> => {
+/** What is listed on one page: open incidents before all others, however old they are. */
+const listed = async (
+  { ask, query: { cursor } }: MembersRequest,
+  state: State,
+  open: ListedPage,
+  filter: { readonly days: string; readonly monitor?: string },
+): Promise<ListedPage> => {
+  if (state === 'open' && cursor === undefined) return open;
+  const others = await ask(listIncidents, {
+    ...filter,
+    state: state === 'all' ? 'resolved' : state,
+    ...(cursor === undefined ? {} : { cursor }),
+  });
+  return state === 'all' && cursor === undefined ? { ...others, items: [...open.items, ...others.items] } : others;
+};
+
+const nothing = async ({ ask }: MembersRequest, state: State): Promise<Html> => {
   if (state !== 'all') return html`<p class="nothing">No incident is of this kind in that time.</p>`;
   const { items } = await ask(listMonitors, { limit: 1 });
   return items.length > 0
@@ -45,25 +64,25 @@ const nothing = async ({ ask, query: { state = 'all' } }: MembersRequest): Promi
     : html`<div class="nothing"><p>Nothing is watched yet, so nothing can fail.</p><p class="actions actions-middle">${linkButton('/monitors/new', 'Add a monitor', { main: true, symbol: 'add' })}</p></div>`;
 };
 
-/** Every incident, the newest first. */
+/** Every incident, the open ones first, then the newest. While any is open, these alone are shown at first. */
 export const incidents: Page = {
   method: 'GET',
   path: '/incidents',
   needs: 'member',
   answer: async (request) => {
     const { ask, query: asked } = request;
-    const { state = 'all', monitor, cursor } = asked;
-    const days = asked.days ?? '30';
-    const [{ items, next_cursor }, open] = await Promise.all([
-      ask(listIncidents, { state, days, ...(monitor === undefined ? {} : { monitor }), ...(cursor === undefined ? {} : { cursor }) }),
-      ask(listIncidents, { state: 'open', limit: 100 }),
-    ]);
+    const { monitor, cursor, days = '30' } = asked;
+    const filter = { days, ...(monitor === undefined ? {} : { monitor }) };
+    const openAnywhere = await ask(listIncidents, { state: 'open', limit: 100 });
+    const open = monitor === undefined ? openAnywhere : await ask(listIncidents, { ...filter, state: 'open', limit: 100 });
+    const state = states.find(([each]) => each === asked.state)?.[0] ?? (open.items.length > 0 ? 'open' : 'all');
+    const { items, next_cursor } = await listed(request, state, open, filter);
     const address = (changed: Readonly<Record<string, string | undefined>>) => `/incidents${query({ state, days, monitor, ...changed })}`;
     return show({
       title: 'Incidents',
       place: 'incidents',
       live: cursor === undefined,
-      main: html`${heading({ sentence: sentenceOf(open.items), below: 'An outage counts, and alarms somebody, only when another continent sees it too.' })}
+      main: html`${heading({ sentence: sentenceOf(openAnywhere.items), below: 'An outage counts, and alarms somebody, only when another continent sees it too.' })}
 <div class="filters">${chips(
         'State',
         states.map(([value, label]) => ({
@@ -82,7 +101,7 @@ export const incidents: Page = {
       )}</div>
 ${
   items.length === 0
-    ? html`<div class="card">${await nothing(request)}</div>`
+    ? html`<div class="card">${await nothing(request, state)}</div>`
     : html`<div class="table-card"><table class="cards"><thead><tr><th scope="col">State</th><th scope="col">Monitor</th><th scope="col">Cause</th><th scope="col">Began</th><th scope="col" class="number">Lasted</th><th scope="col">Seen from</th></tr></thead><tbody>${items.map((each) => rowOf(each, request))}</tbody></table></div>
 ${next_cursor !== null && html`<p class="actions pages-more"><a class="button" rel="next" href="${safeUrl(address({ cursor: next_cursor }))}">Earlier</a></p>`}`
 }`,

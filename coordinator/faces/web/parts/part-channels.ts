@@ -3,6 +3,7 @@ import type { OutputOf } from '../../../../shared/api/api-operation.ts';
 import type { listChannelKinds } from '../../../../shared/api/inner/inner-channels.ts';
 import { durationText } from '../../../../shared/base/duration.ts';
 import { Refusal } from '../../../../shared/base/refusal.ts';
+import { mailMissingWords } from '../web-delivery-bar.ts';
 import type { Html } from '../web-html.ts';
 import type { MembersRequest } from '../web-page.ts';
 import { msText } from './part-figures.ts';
@@ -15,17 +16,18 @@ export type Kind = OutputOf<typeof listChannelKinds>['items'][number];
 
 type Standing = { readonly state: State; readonly words: string };
 
-/** What keeps it from being told comes before whether it was told well. */
-export const standingOf = ({ enabled, unsubscribed, verified, delivering, last_taken_at }: Channel): Standing => {
+/** `mail`: whether it is set up here. What keeps it from being told comes before whether it was told well. */
+export const standingOf = ({ kind, enabled, unsubscribed, verified, delivering, last_taken_at }: Channel, mail: boolean): Standing => {
   if (!enabled) return { state: 'paused', words: 'Off' };
   if (unsubscribed) return { state: 'unknown', words: 'Unsubscribed' };
+  if (kind === 'email' && !mail) return { state: 'down', words: mailMissingWords };
   if (!verified) return { state: 'verifying', words: 'Not confirmed yet' };
   if (!delivering) return { state: 'down', words: 'Not delivering' };
   return last_taken_at === null ? { state: 'pending', words: 'Not used yet' } : { state: 'up', words: 'Delivering' };
 };
 
-export const channelMark = (channel: Channel): Html => {
-  const { state, words } = standingOf(channel);
+export const channelMark = (channel: Channel, mail: boolean): Html => {
+  const { state, words } = standingOf(channel, mail);
   return stateMark(state, words);
 };
 

@@ -8,17 +8,19 @@ export type Choices = OutputOf<typeof getChannelChoices>;
 
 type Item = Choices['groups'][number];
 
-/** Those that are ticked come first: of a long list nobody sees the end. */
-const tickedFirst = (items: readonly Item[], ticked: readonly string[]): readonly Item[] => [
-  ...items.filter(({ id }) => ticked.includes(id)),
-  ...items.filter(({ id }) => !ticked.includes(id)),
+const sorted = (items: readonly Item[], first: readonly string[]): readonly Item[] => [
+  ...items.filter(({ id }) => first.includes(id)),
+  ...items.filter(({ id }) => !first.includes(id)),
 ];
 
-/** Groups and monitors to tick. */
-export const chosenFields = ({ groups, monitors }: Choices, state: FormState): Html => {
+/**
+ * Groups and monitors to tick. `first`: the ids that were ticked when the form was opened; they are listed first, because no one reads a long
+ * list to its end. Every answer of the form keeps that order, whatever is ticked by then.
+ */
+export const chosenFields = ({ groups, monitors }: Choices, state: FormState, first: readonly string[]): Html => {
   const list = (name: string, label: string, items: readonly Item[]) =>
     items.length > 0 &&
-    html`<div class="chosen-list">${choiceField({ name, label, state, several: true, choices: tickedFirst(items, state.form.values(name)).map(({ id, name: called }) => ({ value: id, label: called })) })}</div>`;
+    html`<div class="chosen-list">${choiceField({ name, label, state, several: true, choices: sorted(items, first).map(({ id, name: called }) => ({ value: id, label: called })) })}</div>`;
   return html`<div class="chosen">${
     groups.length + monitors.length === 0 ? html`<p class="soft">There is nothing to choose yet.</p>` : null
   }${list('groups[]', 'Groups, with whatever is in them then', groups)}${list('monitors[]', 'Monitors', monitors)}</div>`;

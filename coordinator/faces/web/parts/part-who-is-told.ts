@@ -1,18 +1,31 @@
 import type { OutputOf } from '../../../../shared/api/api-operation.ts';
 import type { listTold } from '../../../../shared/api/inner/inner-alerts.ts';
+import { mailMissingWords } from '../web-delivery-bar.ts';
 import { type Html, html } from '../web-html.ts';
-import { linkButton } from '../web-layout.ts';
+import { linkButton, notice } from '../web-layout.ts';
 import { delayText } from './part-channels.ts';
-import { stateMark } from './part-states.ts';
+import { type State, stateMark } from './part-states.ts';
 
 type Told = OutputOf<typeof listTold>['items'][number];
 
-const shutWords: Readonly<Record<string, string>> = { off: 'Off', unproven: 'Not confirmed yet', unsubscribed: 'Unsubscribed' };
+const shutWords: Readonly<Record<string, string>> = {
+  ...{ off: 'Off', unproven: 'Not confirmed yet', unsubscribed: 'Unsubscribed' },
+  mail_missing: mailMissingWords,
+};
+
+const shutStates: Readonly<Record<string, State>> = { off: 'paused', mail_missing: 'down' };
 
 const rowOf = ({ channel, name, owner, delay_s, shut }: Told): Html =>
   html`<li><a href="/alerts/${channel}">${name}</a> <span class="soft">${delayText(delay_s)}${owner !== null && `, ${owner}`}</span>${
-    shut !== null && html` ${stateMark(shut === 'off' ? 'paused' : 'unknown', shutWords[shut] ?? shut)}`
+    shut !== null && html` ${stateMark(shutStates[shut] ?? 'unknown', shutWords[shut] ?? shut)}`
   }</li>`;
+
+/** Where an address is asked for that cannot be mailed. */
+export const mailMissingNotice: Html = notice(
+  'down',
+  mailMissingWords,
+  'Nothing is sent to any address until the operator of this installation sets SMTP_URL; until then only your own address is taken.',
+);
 
 const mostNames = 8;
 

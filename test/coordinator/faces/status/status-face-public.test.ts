@@ -1,10 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { z } from 'zod';
 import { hashPassword } from '../../../../coordinator/access/access-passwords.ts';
 import { newPageKey, pageKeyFingerprint } from '../../../../coordinator/access/access-status-page-keys.ts';
 import { createGroup } from '../../../../shared/api/api-groups.ts';
 import { createMonitor, getMonitorStatus } from '../../../../shared/api/api-monitors.ts';
 import { rawInput } from '../../../../shared/api/api-operation.ts';
 import { addStatusPageGroup, addStatusPageMonitor, createStatusPage } from '../../../../shared/api/api-status-pages.ts';
+import { shareIncident } from '../../../../shared/api/inner/inner-incidents.ts';
 import { newId } from '../../../../shared/base/ids.ts';
 import { eventually } from '../../../support/support-eventually.ts';
 import { startWeb, type TestWeb } from '../../../support/support-web.ts';
@@ -88,6 +90,47 @@ describe('a public page', () => {
     expect(json.maintenance.map(({ services }: Record<string, unknown>) => services)).toEqual([['Search']]);
     expect((await web.get(`/status/shop/services/${unpublished}`)).status).toBe(404);
     expect((await web.get(`/status/shop/badge.svg?service=${unpublished}`)).status).toBe(404);
+  });
+
+  test('names its services by ids of its own: of no monitor, the same at every reading, others on another page', async () => {
+    const [first, second, monitor, group] = [
+      await page('own-ids'),
+      await page('own-ids-too'),
+      await site('ids'),
+      (await call(createGroup, { name: 'ids' })).id,
+    ];
+    const grouped = await site('ids grouped', group);
+    await publish(first, grouped, 'Grouped');
+    await call(addStatusPageGroup, { page_id: first, group, display_name: 'Ids' });
+    for (const each of [first, second]) await publish(each, monitor, 'Ids');
+    await outage(monitor, clock.at - 6 * minute);
+    const incident = await outage(grouped, clock.at - 6 * minute);
+    const month = new Date(clock.at).toISOString().slice(0, 7);
+    const share = await web.gate.execute(shareIncident, web.house.owner.caller, rawInput(shareIncident, { incident_id: incident }));
+    const { link } = z.object({ link: z.string() }).parse(share.body);
+    const idsOn = async (slug: string): Promise<readonly string[]> =>
+      z
+        .object({ services: z.array(z.object({ id: z.uuid() })) })
+        .parse(JSON.parse((await web.get(`/status/${slug}.json`)).text))
+        .services.map(({ id }) => id);
+    const ids = await idsOn('own-ids');
+    expect(new Set([...ids, ...(await idsOn('own-ids-too'))]).size).toBe(3);
+
+    const monitors = await web.sql<{ id: string }[]>`select id from monitors`;
+    const own = ids.flatMap((id) => [`/status/own-ids/services/${id}`, `/status/own-ids/badge.svg?service=${id}`]);
+    // Addresses that were given away before stay good, and tell nothing that they do not say themselves.
+    const old = [monitor, grouped].flatMap((id) => [`/status/own-ids/services/${id}`, `/status/own-ids/badge.svg?service=${id}`]);
+    for (const path of [...everything('own-ids'), ...own, ...old, `/status/own-ids/history/${month}`, new URL(link).pathname]) {
+      const { status, text, headers } = await web.get(path);
+      expect([path, status]).toEqual([path, 200]);
+      const told = `${text}${JSON.stringify([...headers])}`;
+      expect([path, monitors.filter(({ id }) => told.includes(id))]).toEqual([path, []]);
+    }
+    expect((await web.get(`/status/own-ids/services/${ids[0]}`)).text).toBe((await web.get(`/status/own-ids/services/${grouped}`)).text);
+    later();
+    expect(await idsOn('own-ids')).toEqual(ids);
+    // Of another page, or of none.
+    for (const id of [...(await idsOn('own-ids-too')), newId()]) expect((await web.get(`/status/own-ids/services/${id}`)).status).toBe(404);
   });
 
   test('has the uptime of ninety days that the status operation has', async () => {

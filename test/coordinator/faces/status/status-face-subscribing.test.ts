@@ -182,4 +182,15 @@ describe('updates by e-mail', () => {
     await tellAll();
     expect([to(reader).length, to(stays).length]).toEqual([2, 3]);
   });
+
+  test('name no monitor by its id', async () => {
+    const { monitor } = await page('own-ids');
+    const reader = await subscriber('own-ids');
+    const incident = await outage(monitor);
+    await alert(incident, monitor, 'down', 'due');
+    await tellAll();
+    expect(to(reader)).toHaveLength(2);
+    const monitors = await web.sql<{ id: string }[]>`select id from monitors`;
+    expect(monitors.filter(({ id }) => JSON.stringify(letters).includes(id))).toEqual([]);
+  });
 });

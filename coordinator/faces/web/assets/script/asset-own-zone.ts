@@ -1,3 +1,5 @@
+import { briefDuration } from '../../../../../shared/base/duration.ts';
+
 /** The reader's own zone, which only their browser knows, is offered beside the others. */
 export const offerOwnZone = (): void => {
   const { timeZone } = Intl.DateTimeFormat().resolvedOptions();
@@ -16,6 +18,23 @@ export const tellOwnTime = (): void => {
     const time = event.target instanceof Element ? event.target.closest('time') : null;
     if (time && time.title === '') time.title = format.format(new Date(time.dateTime));
   });
+};
+
+let serverAheadMs = 0;
+
+/** How far the clock of the service is ahead of this one, as far as the page that was just made says. */
+export const setClock = (): void => {
+  serverAheadMs = Number(document.body.dataset.now) - Date.now();
+};
+
+/** `8 s ago` grows old also while no page comes. */
+export const tickTimes = (): void => {
+  if (document.body.dataset.now === undefined) return;
+  setClock();
+  setInterval(() => {
+    for (const time of document.querySelectorAll<HTMLTimeElement>('time[data-ago]'))
+      time.textContent = `${briefDuration(Date.now() + serverAheadMs - Date.parse(time.dateTime))} ago`;
+  }, 1_000);
 };
 
 /** One box that ticks all others of its form, there only where a script is; and what needs a ticked one waits for it. */

@@ -9,11 +9,18 @@ const send = (form: HTMLFormElement, act: string, signal: AbortSignal): Promise<
   return fetch(form.action, { method: 'POST', body, signal });
 };
 
+/** Names of the fields that somebody changed since their form was sent: the answer knows nothing of that. */
+const changed = new Set<string | null>();
+
+/** The answer to a form has what was ticked in it; only what was changed meanwhile stays as it is. */
+const isOursInAnswer = (name: string, node: Element): boolean =>
+  name === 'checked' || name === 'selected' ? !changed.has((node.closest('select') ?? node).getAttribute('name')) : isOurs(name, node);
+
 /** What is there so far of a page that comes in pieces takes the place of the page, but for what somebody does in it. */
 const take = (page: Document): void => {
   const [now, next] = [document, page].map((each) => each.getElementById('main'));
   if (!now || !next) return;
-  Idiomorph.morph(now, next, { ignoreActiveValue: true, callbacks: { beforeAttributeUpdated: isOurs } });
+  Idiomorph.morph(now, next, { ignoreActiveValue: true, callbacks: { beforeAttributeUpdated: isOursInAnswer } });
   for (const fault of now.querySelectorAll('[aria-invalid]')) fault.closest('details')?.setAttribute('open', '');
 };
 
@@ -22,6 +29,7 @@ let running: AbortController | undefined;
 const show = async (form: HTMLFormElement, act: string): Promise<void> => {
   running?.abort();
   running = new AbortController();
+  changed.clear();
   const answer = await send(form, act, running.signal);
   if (answer.redirected) return location.assign(answer.url);
   const reader = answer.body?.pipeThrough(new TextDecoderStream()).getReader();
@@ -48,13 +56,14 @@ export const stayOnForms = (): void => {
     event.preventDefault();
     show(target, submitter.value).catch((error: unknown) => {
       if (error instanceof DOMException && error.name === 'AbortError') return;
-      // The browser's own way says what is wrong.
+      // As without scripts, once the service answers.
       submitter.removeAttribute('data-stays');
       target.requestSubmit(submitter);
     });
   });
   let asking: AbortController | undefined;
   document.addEventListener('change', async ({ target }) => {
+    if (target instanceof Element) changed.add(target.getAttribute('name'));
     const form = target instanceof Element ? target.closest('[data-refreshes]')?.closest('form') : null;
     if (!form) return;
     asking?.abort();
@@ -68,5 +77,51 @@ export const stayOnForms = (): void => {
     } catch {
       // It is said again with the next choice, and after saving.
     }
+  });
+};
+
+/** For half a minute; then by a press alone. */
+const mostTries = 15;
+const retryMs = 2_000;
+
+const isAnswering = (): Promise<boolean> =>
+  fetch('/favicon.svg', { method: 'HEAD', cache: 'no-store' }).then(
+    ({ ok }) => ok,
+    () => false,
+  );
+
+/**
+ * A form is sent when the service answers, and by the browser itself, once: what is in it would be lost with a page that says that nothing
+ * answered. The key lets the service know a form again that the reader sends a second time because its answer was lost.
+ */
+export const sendForms = (): void => {
+  const bar = document.getElementById('unsent');
+  const again = bar?.querySelector('button');
+  if (!bar || !again) return;
+  let waiting: HTMLFormElement | undefined;
+  let ready: HTMLFormElement | undefined;
+  const deliver = async (form: HTMLFormElement, submitter: HTMLElement | null, tries = mostTries): Promise<void> => {
+    waiting = form;
+    bar.hidden = await isAnswering();
+    if (waiting !== form) return;
+    again.onclick = () => void deliver(form, submitter);
+    if (!bar.hidden) {
+      if (tries > 0) setTimeout(() => waiting === form && void deliver(form, submitter, tries - 1), retryMs);
+      else waiting = undefined;
+      return;
+    }
+    waiting = undefined;
+    ready = form;
+    form.requestSubmit(submitter);
+    ready = undefined;
+  };
+  document.addEventListener('submit', (event) => {
+    const { target, submitter } = event;
+    if (event.defaultPrevented || !(target instanceof HTMLFormElement) || target.method !== 'post' || target === ready) return;
+    event.preventDefault();
+    if (waiting !== target) void deliver(target, submitter);
+  });
+  document.addEventListener('formdata', ({ formData, target }) => {
+    if (target === ready) formData.set('form_key', crypto.getRandomValues(new Uint32Array(4)).join('-'));
   });
 };

@@ -18,6 +18,7 @@ import {
   whereOf,
 } from '../../parts/part-channels.ts';
 import { attemptTable, messageMark, messageTable } from '../../parts/part-messages.ts';
+import { mailMissingNotice } from '../../parts/part-who-is-told.ts';
 import { type FormState, formSummary, refusedForm } from '../../web-forms.ts';
 import { type Html, html, type Part } from '../../web-html.ts';
 import { icon } from '../../web-icons.ts';
@@ -25,9 +26,9 @@ import { heading, linkButton, notice } from '../../web-layout.ts';
 import { type MembersRequest, type Page, type PageAnswer, seeOther, show } from '../../web-page.ts';
 import { triedNotice } from './page-alert-form.ts';
 
-const sentenceOf = (channel: Channel): string => {
+const sentenceOf = (channel: Channel, mail: boolean): string => {
   const { name, delay_s } = channel;
-  const { state } = standingOf(channel);
+  const { state } = standingOf(channel, mail);
   if (state === 'paused') return `${name} is off.`;
   if (state === 'unknown') return `${name} wants no more.`;
   if (state === 'verifying') return `${name} is told nothing yet.`;
@@ -37,8 +38,8 @@ const sentenceOf = (channel: Channel): string => {
 
 const asSentence = (words: string): string => `${words.charAt(0).toUpperCase()}${words.slice(1).replace(/\.$/, '')}.`;
 
-const whyNot = (request: MembersRequest, channel: Channel): Html | null => {
-  const { id, unsubscribed, verified, delivering, enabled, failure } = channel;
+const whyNot = (request: MembersRequest, channel: Channel, mail: boolean): Html | null => {
+  const { id, kind, unsubscribed, verified, delivering, enabled, failure } = channel;
   if (!enabled) return null;
   if (unsubscribed)
     return notice(
@@ -46,6 +47,7 @@ const whyNot = (request: MembersRequest, channel: Channel): Html | null => {
       'Somebody there followed the link that ends these mails.',
       'Only they can take that back; another address is another channel.',
     );
+  if (kind === 'email' && !mail) return mailMissingNotice;
   if (!verified)
     return html`${notice(
       'verifying',
@@ -79,22 +81,22 @@ const figure = (name: string, value: Part): Html => html`<div class="card"><dt>$
 
 const pageOf = async (request: MembersRequest, said?: Html, state?: FormState): Promise<PageAnswer> => {
   const { ask, path, times } = request;
-  const [channel, { items: kinds }, { items: messages }] = await Promise.all([
+  const [channel, { items: kinds, mail }, { items: messages }] = await Promise.all([
     ask(getChannel, { channel_id: path.channel_id }),
     ask(listChannelKinds),
     ask(listMessages, { channel: path.channel_id }),
   ]);
   return show({
-    title: `${standingOf(channel).words}: ${channel.name}`,
+    title: `${standingOf(channel, mail).words}: ${channel.name}`,
     place: 'alerts',
     live: said === undefined,
     status: state?.status ?? 200,
     main: html`<div class="channel-page" id="channel-${channel.id}">${heading({
-      sentence: sentenceOf(channel),
-      below: html`${channelMark(channel)} <span class="softer">·</span> ${kindName(kinds, channel.kind)}`,
+      sentence: sentenceOf(channel, mail),
+      below: html`${channelMark(channel, mail)} <span class="softer">·</span> ${kindName(kinds, channel.kind)}`,
       actions: actionsOf(request, channel),
       trail: [{ href: '/alerts', name: 'Alerts' }],
-    })}${state && formSummary(state)}${said}${whyNot(request, channel)}
+    })}${state && formSummary(state)}${said}${whyNot(request, channel, mail)}
 <dl class="figures">${figure('95 of 100 taken within', p95Text(channel.p95_ms))}${figure('Last taken', channel.last_taken_at === null ? 'never' : times.ago(channel.last_taken_at))}</dl>
 <section class="card"><h2>How it is told</h2>${settings(channel, kinds)}</section>
 <section><div class="section-head"><h2>Messages</h2><p class="soft">${messages.length < 100 ? 'Every one so far.' : 'The last hundred.'}</p></div>${

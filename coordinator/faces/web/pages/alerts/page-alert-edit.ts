@@ -3,6 +3,7 @@ import { getChannelChoices, listChannelKinds, tryChannel } from '../../../../../
 import { Refusal } from '../../../../../shared/base/refusal.ts';
 import { type Channel, refuseUnlessMayChange } from '../../parts/part-channels.ts';
 import { refuseUnlessMay } from '../../parts/part-refuse-unless-may.ts';
+import { mailMissingWords } from '../../web-delivery-bar.ts';
 import { formOf } from '../../web-form-data.ts';
 import { type FormState, freshForm } from '../../web-forms.ts';
 import { html } from '../../web-html.ts';
@@ -25,19 +26,25 @@ ${notice('information', 'It is shown only now.', 'If it is lost, delete the chan
 <p class="actions after">${linkButton(`/alerts/${id}`, 'To the channel')}</p>`,
   });
 
-const saidOf = ({ kind, verified, name }: Channel): string =>
-  kind === 'email' && !verified
-    ? `A mail is on its way to ${name}: it is told once somebody there has said yes.`
-    : `${name} is told from now on.`;
+const saidOf = ({ kind, verified, name }: Channel, { mail }: Subject): string =>
+  kind === 'email' && !mail
+    ? `${name} is saved. ${mailMissingWords}.`
+    : kind === 'email' && !verified
+      ? `A mail is on its way to ${name}: it is told once somebody there has said yes.`
+      : `${name} is told from now on.`;
 
-const create = async ({ ask, form }: MembersRequest, { kind }: Subject): Promise<PageAnswer> => {
+const create = async ({ ask, form }: MembersRequest, subject: Subject): Promise<PageAnswer> => {
+  const { kind } = subject;
   const made = await ask(createChannel, { kind: kind.id, ...inputIn(form, kind), personal: form.value('personal') ?? 'false' });
-  return made.secret === null ? seeOther(`/alerts/${made.id}`, { said: saidOf(made) }) : secretPage(made.id, made.name, made.secret);
+  return made.secret === null
+    ? seeOther(`/alerts/${made.id}`, { said: saidOf(made, subject) })
+    : secretPage(made.id, made.name, made.secret);
 };
 
-const change = async ({ ask, form }: MembersRequest, { kind }: Subject, { id }: Channel): Promise<PageAnswer> => {
+const change = async ({ ask, form }: MembersRequest, subject: Subject, { id }: Channel): Promise<PageAnswer> => {
+  const { kind } = subject;
   const changed = await ask(updateChannel, { channel_id: id, ...inputIn(form, kind), enabled: form.value('enabled') ?? 'true' });
-  return seeOther(`/alerts/${id}`, { said: changed.verified ? `${changed.name} is changed.` : saidOf(changed) });
+  return seeOther(`/alerts/${id}`, { said: changed.verified ? `${changed.name} is changed.` : saidOf(changed, subject) });
 };
 
 /** What the button that was pressed asks for. Whatever is refused comes back as the form, with the reasons. */

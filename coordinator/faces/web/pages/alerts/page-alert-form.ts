@@ -4,7 +4,19 @@ import { durationText } from '../../../../../shared/base/duration.ts';
 import { type Channel, delayText, type Kind, mayManage } from '../../parts/part-channels.ts';
 import { type Choices, chosenFields } from '../../parts/part-chosen-fields.ts';
 import { answerText } from '../../parts/part-messages.ts';
-import { checkField, choiceField, type FormState, fieldGroup, formSummary, hiddenField, selectField, textField } from '../../web-forms.ts';
+import { mailMissingNotice } from '../../parts/part-who-is-told.ts';
+import {
+  boxId,
+  checkField,
+  choiceField,
+  enterSaves,
+  type FormState,
+  fieldGroup,
+  formSummary,
+  hiddenField,
+  selectField,
+  textField,
+} from '../../web-forms.ts';
 import { type Html, html, type Part, safeUrl } from '../../web-html.ts';
 import { icon } from '../../web-icons.ts';
 import { heading, linkButton, notice } from '../../web-layout.ts';
@@ -21,18 +33,11 @@ type KindField = Kind['fields'][number];
 /** Of the whole value; what stands around it is cut off before it is read. */
 const patternOf = ({ pattern }: KindField): string => `\\s*${pattern.replace(/^\^/, '').replace(/\$$/, '')}\\s*`;
 
-const kindField = (field: KindField, { mail, kind }: Subject, state: FormState): Html | null => {
+const kindField = (field: KindField, state: FormState): Html | null => {
   const { label, hint, secret, optional, input, choices } = field;
   const name = `config.${field.name}`;
   const isStored = state.form.value(name)?.includes('***') === true;
-  const help: Part = [
-    kind.id === 'email'
-      ? mail
-        ? hint
-        : 'Mail is not set up on this installation: only your own address is taken, and nothing is sent yet.'
-      : hint,
-    isStored ? ' As it stands it is kept; it is never shown again.' : '',
-  ];
+  const help: Part = [hint, isStored ? ' As it stands it is kept; it is never shown again.' : ''];
   const common = { name, label, state, help: hint === null && !isStored ? null : help };
   if (input === 'generated') return null;
   if (input === 'subscription') return hiddenField(name, state.form.value(name) ?? '');
@@ -70,7 +75,7 @@ const spanRow = ({ form }: FormState, at: number): Html => {
   const chosen = form.values(spanName(at, 'days[]'));
   return html`<div class="span"><div class="span-days" role="group" aria-label="Days of stretch ${at + 1}">${dayChoices.map(
     (day, index) =>
-      html`<label class="span-day"><input type="checkbox" name="${spanName(at, 'days[]')}" value="${index + 1}"${chosen.includes(String(index + 1)) && html` checked`}><span>${day}</span></label>`,
+      html`<label class="span-day"><input type="checkbox" id="${boxId(spanName(at, 'days[]'), String(index + 1))}" name="${spanName(at, 'days[]')}" value="${index + 1}"${chosen.includes(String(index + 1)) && html` checked`}><span>${day}</span></label>`,
   )}</div><div class="span-times"><label class="span-time">from <input type="time" name="${spanName(at, 'from')}" value="${form.value(spanName(at, 'from')) ?? ''}" aria-label="From, stretch ${at + 1}"></label><label class="span-time">to <input type="time" name="${spanName(at, 'to')}" value="${form.value(spanName(at, 'to')) ?? ''}" aria-label="To, stretch ${at + 1}"></label></div></div>`;
 };
 
@@ -91,13 +96,13 @@ const coverFields = (subject: Subject, state: FormState): Html =>
       { value: 'all', label: 'All monitors, also those that are added later' },
       { value: 'chosen', label: 'Chosen groups and monitors' },
     ],
-  })}${chosenFields(subject.choices, state)}</div>`;
+  })}${chosenFields(subject.choices, state, [...(subject.channel?.monitors ?? []), ...(subject.channel?.groups ?? [])])}</div>`;
 
 /** What only a browser can say is added there, and stays. */
 const fieldsOf = (subject: Subject, state: FormState): Part =>
   isFillable(subject.kind)
-    ? subject.kind.fields.map((field) => kindField(field, subject, state))
-    : html`${subject.kind.fields.map((field) => kindField(field, subject, state))}<p class="soft">To the browser in which it was added.</p>`;
+    ? subject.kind.fields.map((field) => kindField(field, state))
+    : html`${subject.kind.fields.map((field) => kindField(field, state))}<p class="soft">To the browser in which it was added.</p>`;
 
 const whoseField = (request: MembersRequest, { channel }: Subject, state: FormState): Html | null => {
   if (channel !== undefined) return null;
@@ -156,8 +161,8 @@ export const formPage = (request: MembersRequest, subject: Subject, state: FormS
     status: state.status,
     // What was typed may be a secret.
     headers: { 'cache-control': 'no-store' },
-    main: html`<div class="channel-form-page">${headOf(subject)}${formSummary(state, 'try')}
-<form class="form channel-form" method="post" action="${safeUrl(`${action}#try`)}">${hiddenField('kind', kind.id)}
+    main: html`<div class="channel-form-page">${headOf(subject)}${formSummary(state, 'try')}${kind.id === 'email' && !subject.mail && mailMissingNotice}
+<form class="form channel-form" method="post" action="${safeUrl(`${action}#try`)}">${enterSaves}${hiddenField('kind', kind.id)}
 <div class="card stack"><h2>Where it goes</h2>${fieldsOf(subject, state)}${
       kind.fields.some(({ input }) => input === 'generated') &&
       channel === undefined &&

@@ -1,17 +1,9 @@
 import { createChannel, listChannels } from '../../../../../shared/api/api-channels.ts';
+import type { OutputOf } from '../../../../../shared/api/api-operation.ts';
 import { muteAlerts, showMute } from '../../../../../shared/api/inner/inner-alerts.ts';
 import { listChannelKinds } from '../../../../../shared/api/inner/inner-channels.ts';
-import {
-  type Channel,
-  channelMark,
-  coversText,
-  delayText,
-  type Kind,
-  kindName,
-  p95Text,
-  standingOf,
-  whereOf,
-} from '../../parts/part-channels.ts';
+import { type Channel, channelMark, coversText, delayText, kindName, p95Text, standingOf, whereOf } from '../../parts/part-channels.ts';
+import { mailMissingNotice } from '../../parts/part-who-is-told.ts';
 import { formOf } from '../../web-form-data.ts';
 import { freshForm, hiddenField, textField } from '../../web-forms.ts';
 import { type Html, html, safeUrl } from '../../web-html.ts';
@@ -19,29 +11,31 @@ import { icon } from '../../web-icons.ts';
 import { heading } from '../../web-layout.ts';
 import { type MembersRequest, type Page, show } from '../../web-page.ts';
 
-const rowOf = (channel: Channel, kinds: readonly Kind[], { times }: MembersRequest): Html => {
+type Kinds = OutputOf<typeof listChannelKinds>;
+
+const rowOf = (channel: Channel, { items: kinds, mail }: Kinds, { times }: MembersRequest): Html => {
   const { id, name, kind, owner, hours, delay_s, p95_ms, last_taken_at, failure } = channel;
   const where = whereOf(channel, kinds);
-  const isWell = ['up', 'pending', 'paused'].includes(standingOf(channel).state);
-  return html`<tr id="channel-${id}" data-row><td data-label="State"><span>${channelMark(channel)}${!isWell && failure !== null && html`<span class="soft answer-words">${failure}</span>`}</span></td><td data-label="Channel"><span><a class="row-link" href="/alerts/${id}">${name}</a><span class="channel-where">${kindName(kinds, kind)}${where !== undefined && where !== name && html` <span class="softer">·</span> ${where}`}</span></span></td><td data-label="Told of">${coversText(channel)}</td><td data-label="When">${delayText(delay_s)}${hours !== null && ', in its hours'}</td><td data-label="Whose">${owner ?? 'the organisation'}</td><td data-label="95 % taken within" class="number">${p95Text(p95_ms)}</td><td data-label="Last taken" class="number">${last_taken_at === null ? '–' : times.ago(last_taken_at)}</td></tr>`;
+  const isWell = ['up', 'pending', 'paused'].includes(standingOf(channel, mail).state);
+  return html`<tr id="channel-${id}" data-row><td data-label="State"><span>${channelMark(channel, mail)}${!isWell && failure !== null && html`<span class="soft answer-words">${failure}</span>`}</span></td><td data-label="Channel"><span><a class="row-link" href="/alerts/${id}">${name}</a><span class="channel-where">${kindName(kinds, kind)}${where !== undefined && where !== name && html` <span class="softer">·</span> ${where}`}</span></span></td><td data-label="Told of">${coversText(channel)}</td><td data-label="When">${delayText(delay_s)}${hours !== null && ', in its hours'}</td><td data-label="Whose">${owner ?? 'the organisation'}</td><td data-label="95 % taken within" class="number">${p95Text(p95_ms)}</td><td data-label="Last taken" class="number">${last_taken_at === null ? '–' : times.ago(last_taken_at)}</td></tr>`;
 };
 
-const sentenceOf = (items: readonly Channel[], isMore: boolean): string => {
-  const failing = items.filter((each) => standingOf(each).state === 'down');
+const sentenceOf = (items: readonly Channel[], isMore: boolean, mail: boolean): string => {
+  const failing = items.filter((each) => standingOf(each, mail).state === 'down');
   const [first] = failing;
   if (first) return failing.length === 1 ? `${first.name} does not deliver.` : `${failing.length} channels do not deliver.`;
-  const able = items.filter((each) => ['up', 'pending'].includes(standingOf(each).state));
+  const able = items.filter((each) => ['up', 'pending'].includes(standingOf(each, mail).state));
   if (able.length === 0) return 'Nobody is told of an outage.';
   if (isMore) return `More than ${able.length} channels are told of outages.`;
   return able.length === 1 ? 'One channel is told of outages.' : `${able.length} channels are told of outages.`;
 };
 
 /** Before there is any: one sentence and one form. */
-const beginning = ({ may, signedIn }: MembersRequest): Html => {
+const beginning = ({ may, signedIn }: MembersRequest, mail: boolean): Html => {
   const sentence = 'Nobody is told of an outage yet.';
   if (!may(createChannel)) return heading({ sentence, below: 'Whoever may change things here can add the first channel.' });
   const state = freshForm(formOf({ address: signedIn.person.email }));
-  return html`${heading({ sentence, below: 'Say where alerts should go, and send a test before anything is saved.' })}
+  return html`${!mail && mailMissingNotice}${heading({ sentence, below: 'Say where alerts should go, and send a test before anything is saved.' })}
 <form class="card begin" action="/alerts/new">${hiddenField('kind', 'email')}${textField({
     ...{ name: 'address', label: 'E-mail address', type: 'email', state, autocomplete: 'email', required: true, autofocus: true },
   })}<button class="button button-main">Go on</button></form>
@@ -61,19 +55,19 @@ export const channelsPage: Page = {
   answer: async (request) => {
     const { ask, may, query } = request;
     const cursor = query.cursor;
-    const [{ items, next_cursor }, { items: kinds }, mute] = await Promise.all([
+    const [{ items, next_cursor }, kinds, mute] = await Promise.all([
       ask(listChannels, { limit: 100, ...(cursor === undefined ? {} : { cursor }) }),
       ask(listChannelKinds),
       muteForm(request),
     ]);
     const common = { place: 'alerts', live: cursor === undefined } as const;
-    if (items.length === 0 && cursor === undefined) return show({ ...common, title: 'Alerts', main: beginning(request) });
-    const failing = items.filter((each) => standingOf(each).state === 'down');
+    if (items.length === 0 && cursor === undefined) return show({ ...common, title: 'Alerts', main: beginning(request, kinds.mail) });
+    const failing = items.filter((each) => standingOf(each, kinds.mail).state === 'down');
     return show({
       ...common,
       title: failing[0] === undefined ? 'Alerts' : `Not delivering: ${failing[0].name}`,
       main: html`${heading({
-        sentence: sentenceOf(items, next_cursor !== null),
+        sentence: sentenceOf(items, next_cursor !== null, kinds.mail),
         below:
           failing[0] === undefined
             ? 'As soon as an outage is confirmed from another continent, and when it is over.'

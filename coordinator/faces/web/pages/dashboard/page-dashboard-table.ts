@@ -6,7 +6,7 @@ import { pager } from '../../parts/part-pager.ts';
 import { spark } from '../../parts/part-spark.ts';
 import { type State, stateMark, states } from '../../parts/part-states.ts';
 import { type Bar, strip } from '../../parts/part-strip.ts';
-import { hiddenField } from '../../web-forms.ts';
+import { enterButton, hiddenField } from '../../web-forms.ts';
 import { type Html, html, type Part, safeUrl } from '../../web-html.ts';
 import { icon } from '../../web-icons.ts';
 import type { MembersRequest } from '../../web-page.ts';
@@ -66,7 +66,10 @@ const withHeadings = (dashboard: Dashboard, view: View, rows: (row: Row) => Html
   });
 };
 
-const bulk = (groups: readonly GroupChoice[], back: string): Html => html`<div class="bulk">${hiddenField('back', back)}
+const bulk = (
+  groups: readonly GroupChoice[],
+  back: string,
+): Html => html`<div class="bulk">${enterButton('none')}${hiddenField('back', back)}
 <span class="bulk-words">With those chosen:</span>
 <button class="button" name="change" value="pause">${icon('pause')}Pause</button>
 <button class="button" name="change" value="resume">${icon('play')}Resume</button>

@@ -75,7 +75,10 @@ const act = async (request: MembersRequest, subject: Subject): Promise<PageAnswe
 
 const newSubject = async (request: MembersRequest): Promise<Subject> => {
   refuseUnlessMay(request, createMaintenanceWindow);
-  return { choices: await request.ask(getChannelChoices), window: undefined, zone: request.caller.organisation.time_zone };
+  const { address, query } = request;
+  const tickedFirst = [query.monitor, query.group].filter((id) => id !== undefined);
+  const choices = await request.ask(getChannelChoices);
+  return { choices, window: undefined, zone: request.caller.organisation.time_zone, action: address, tickedFirst };
 };
 
 const editSubject = async (request: MembersRequest): Promise<Subject & { readonly window: Window }> => {
@@ -84,7 +87,8 @@ const editSubject = async (request: MembersRequest): Promise<Subject & { readonl
     request.ask(getChannelChoices),
   ]);
   refuseUnlessMay(request, updateMaintenanceWindow);
-  return { choices, window, zone: window.time_zone };
+  const tickedFirst = [...window.monitors, ...window.groups];
+  return { choices, window, zone: window.time_zone, action: `/maintenance/${window.id}/edit`, tickedFirst };
 };
 
 const newPage: Page = {

@@ -1,6 +1,6 @@
 import { durationText } from '../../../../../shared/base/duration.ts';
 import { type Choices, chosenFields } from '../../parts/part-chosen-fields.ts';
-import { choiceField, type FormState, formSummary, selectField, textField } from '../../web-forms.ts';
+import { boxId, choiceField, enterSaves, type FormState, formSummary, selectField, textField } from '../../web-forms.ts';
 import { type Html, html, safeUrl } from '../../web-html.ts';
 import { icon } from '../../web-icons.ts';
 import { heading, linkButton } from '../../web-layout.ts';
@@ -8,8 +8,16 @@ import { type PageAnswer, show } from '../../web-page.ts';
 import { titleOf } from './page-maintenance-titles.ts';
 import { usualLengths_s, type Window } from './page-maintenance-values.ts';
 
-/** What the form is about. `window`: the one that it changes; without it a new one is made. */
-export type Subject = { readonly choices: Choices; readonly window: Window | undefined; readonly zone: string };
+/** What the form is about. */
+export type Subject = {
+  readonly choices: Choices;
+  /** The one that it changes; without it a new one is made. */
+  readonly window: Window | undefined;
+  readonly zone: string;
+  /** Where the form is posted. Of a new window it keeps the query, which says what was ticked when the form was opened. */
+  readonly action: string;
+  readonly tickedFirst: readonly string[];
+};
 
 const dayNames = [
   ...[
@@ -38,7 +46,7 @@ const repeatFields = (state: FormState): Html =>
     ],
   })}<div class="span-days repeat-days" role="group" aria-label="Days of the week">${dayNames.map(
     ([value, label]) =>
-      html`<label class="span-day"><input type="checkbox" name="days[]" value="${value}"${state.form.values('days[]').includes(value) && html` checked`}><span>${label}</span></label>`,
+      html`<label class="span-day"><input type="checkbox" id="${boxId('days', value)}" name="days[]" value="${value}"${state.form.values('days[]').includes(value) && html` checked`}><span>${label}</span></label>`,
   )}</div><div class="repeat-own">${textField({
     ...{ name: 'rrule', label: 'Rule', state, autocomplete: 'off', placeholder: 'FREQ=MONTHLY;BYDAY=2TU,4TU' },
     help: 'As calendars write it (RFC 5545, RRULE).',
@@ -80,19 +88,18 @@ const headOf = ({ window, choices }: Subject): Html => {
 };
 
 export const formPage = (subject: Subject, state: FormState, ahead: Html): PageAnswer => {
-  const { window, choices } = subject;
-  const action = window === undefined ? '/maintenance/new' : `/maintenance/${window.id}/edit`;
+  const { window, choices, action, tickedFirst } = subject;
   const isNew = window === undefined;
   return show({
     title: isNew ? 'Plan maintenance' : `Change ${titleOf(window, choices)}`,
     place: 'maintenance',
     status: state.status,
     main: html`<div class="window-form-page">${headOf(subject)}${formSummary(state)}
-<form class="form window-form" method="post" action="${safeUrl(action)}">
+<form class="form window-form" method="post" action="${safeUrl(action)}">${enterSaves}
 <div class="card stack">${textField({ name: 'name', label: 'What it is for', state, autocomplete: 'off', required: false, placeholder: 'Database upgrade' })}</div>
 <div class="card stack" data-refreshes>${!isNew && html`<h2>When it is</h2>`}${whenFields(subject, state)}</div>
 <section class="card stack when-planned"><div class="section-head"><h2>What that comes to</h2><button class="button" name="act" value="look" data-stays>${icon('again')}Show it</button></div><div id="ahead" class="ahead" data-refreshed aria-live="polite">${ahead}</div></section>
-<div class="card stack"><h2>What it covers</h2>${chosenFields(choices, state)}</div>
+<div class="card stack"><h2>What it covers</h2>${chosenFields(choices, state, tickedFirst)}</div>
 <div class="actions"><button class="button button-main" name="act" value="save">${isNew ? html`<span class="when-now">Begin now</span><span class="when-planned">Plan it</span>` : 'Save'}</button>${linkButton(isNew ? '/maintenance' : `/maintenance/${window.id}`, 'Leave it')}</div></form></div>`,
   });
 };

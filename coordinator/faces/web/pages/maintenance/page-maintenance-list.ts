@@ -4,6 +4,7 @@ import type { OutputOf } from '../../../../../shared/api/api-operation.ts';
 import { listMaintenanceByTime, maintenanceRows } from '../../../../../shared/api/inner/inner-maintenance.ts';
 import { durationText } from '../../../../../shared/base/duration.ts';
 import { type State, stateMark } from '../../parts/part-states.ts';
+import { noForm } from '../../web-form-data.ts';
 import { freshForm, textField } from '../../web-forms.ts';
 import { type Html, html, safeUrl } from '../../web-html.ts';
 import { icon } from '../../web-icons.ts';
@@ -60,7 +61,7 @@ const beginning = async ({ ask, may }: MembersRequest): Promise<Html> => {
   if (items.length === 0)
     return html`${heading({ sentence, below: 'There is nothing to look after yet: add a monitor first.' })}<p class="actions">${linkButton('/monitors/new', 'Add a monitor', { main: true, symbol: 'add' })}</p>`;
   return html`${heading({ sentence, below })}<form class="card begin" action="/maintenance/new">${textField({
-    ...{ name: 'name', label: 'What is it for?', state: freshForm({ names: [], value: () => undefined, values: () => [] }) },
+    ...{ name: 'name', label: 'What is it for?', state: freshForm(noForm) },
     ...{ autocomplete: 'off', placeholder: 'Database upgrade' },
   })}<button class="button button-main">Plan it</button></form>`;
 };

@@ -5,7 +5,7 @@ import type { listWouldBeTold } from '../../../../../shared/api/inner/inner-aler
 import type { getMonitorChoices } from '../../../../../shared/api/inner/inner-monitors.ts';
 import { isContinent } from '../../../../../shared/base/continents.ts';
 import { toldInWords } from '../../parts/part-who-is-told.ts';
-import { checkField, type FormState, formSummary, hiddenField, selectField, textArea, textField } from '../../web-forms.ts';
+import { checkField, enterSaves, type FormState, formSummary, hiddenField, selectField, textArea, textField } from '../../web-forms.ts';
 import { type Html, html, type Part, query, safeUrl } from '../../web-html.ts';
 import { icon } from '../../web-icons.ts';
 import { chips, heading, linkButton, notice } from '../../web-layout.ts';
@@ -186,7 +186,7 @@ export const monitorForm = (subject: Subject, state: FormState): Html => {
         : 'Try it from every continent first; nothing is saved by that.',
     trail: [{ href: '/', name: 'Monitors' }, ...(monitor === undefined ? [] : [{ href: `/monitors/${monitor.id}`, name: monitor.name }])],
   })}${monitor === undefined && kindChips(subject, state)}${planWords(subject)}${formSummary(state, testId)}
-<form class="form monitor-form" method="post" action="${safeUrl(`${address}#${testId}`)}" id="monitor-form">${hiddenField('type', kind)}
+<form class="form monitor-form" method="post" action="${safeUrl(`${address}#${testId}`)}" id="monitor-form">${enterSaves}${hiddenField('type', kind)}
 <div class="card monitor-first">${kind === 'heartbeat' ? nameField(subject, state) : targetField(subject, state)}${
     kind === 'heartbeat' ? targetField(subject, state) : nameField(subject, state)
   }${intervalField(kind, state, choices.min_interval_s)}${firstSettings[kind].map((setting) => settingField(kind, setting, state, places))}</div>

@@ -8,7 +8,7 @@ import {
   updateStatusPageMonitor,
 } from '../../../../../shared/api/api-status-pages.ts';
 import { noForm } from '../../web-form-data.ts';
-import { attempt, type FormState, selectField, textField } from '../../web-forms.ts';
+import { attempt, enterButton, type FormState, selectField, textField } from '../../web-forms.ts';
 import { type Html, html, type Part } from '../../web-html.ts';
 import { icon } from '../../web-icons.ts';
 import type { MembersRequest } from '../../web-page.ts';
@@ -49,7 +49,7 @@ const rowsForm = (editing: Editing): Html => {
   const own = ownNames(editing);
   if (editor.rows.length === 0) return html`<p class="soft">Nothing yet: add a monitor or a group below.</p>`;
   return html`${summaryOf(editing, 'rows')}<form method="post" action="/status-pages/${page.id}/rows" class="published">
-<button class="unseen" name="act" value="save:" tabindex="-1" aria-hidden="true">Save the names</button>
+${enterButton({ name: 'act', value: 'save:' })}
 <ol class="published-rows">${editor.rows.map((row) => rowForm(editing, state, row, own.get(row.id) ?? row.name))}</ol>
 <div class="actions"><button class="button" name="act" value="save:">Save the names</button></div></form>`;
 };
