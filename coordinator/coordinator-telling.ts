@@ -81,17 +81,20 @@ export const createTelling = ({ config, sql, clock, log, secrets, baseUrl }: Par
 
   const linksOf = async (message: {
     readonly id: string;
+    /** Null where nothing is stored of it, as of a test. */
+    readonly key: number | null;
     readonly channel: string | null;
     readonly incidents: readonly string[];
     readonly mayAcknowledge: boolean;
     readonly isMail: boolean;
   }): Promise<ToldLinks> => {
-    const { id, channel, incidents, mayAcknowledge, isMail } = message;
+    const { id, key, channel, incidents, mayAcknowledge, isMail } = message;
     const base = baseUrl();
     const [only] = incidents;
     return {
       incident: incidents.length === 1 && only !== undefined ? `${base}/incidents/${only}` : `${base}/incidents`,
       acknowledge: mayAcknowledge ? `${base}/acknowledge/${await links.sign('acknowledge', id)}` : null,
+      acknowledge_short: mayAcknowledge && key !== null ? `${base}/a/${await links.signShort({ id, key })}` : null,
       why: channel === null ? `${base}/alerts` : `${base}/alerts/${channel}/messages/${id}`,
       channel: channel === null ? `${base}/alerts` : `${base}/alerts/${channel}`,
       unsubscribe: isMail && channel !== null ? `${base}/unsubscribe/${await links.sign('unsubscribe', id)}` : null,
@@ -101,9 +104,18 @@ export const createTelling = ({ config, sql, clock, log, secrets, baseUrl }: Par
   const test: ChannelsPart['test'] = async (kind, settings, { key, name, channel, organisation }) => {
     const row = kindOf(kind);
     // Nothing is stored of a test, so that no link could end it.
-    const about = await linksOf({ id: key, channel, incidents: [], mayAcknowledge: false, isMail: false });
+    const about = await linksOf({ id: key, key: null, channel, incidents: [], mayAcknowledge: false, isMail: false });
     const told: Told = {
-      ...{ event: 'test', monitors: [], organisation, key, at: clock.now(), others_down: { count: 0, names: [] } },
+      ...{
+        event: 'test',
+        monitors: [],
+        earlier: [],
+        organisation,
+        time_zone: 'UTC',
+        key,
+        at: clock.now(),
+        others_down: { count: 0, names: [] },
+      },
       sentence: `This is a test${name === null ? '' : ` of the channel ${name}`}: alerts of ${organisation} reach you here.`,
       // Nor is there anything to explain.
       links: { ...about, why: about.channel },

@@ -1,6 +1,7 @@
 import type { Clock } from '../../shared/base/clock.ts';
 import type { Log } from '../../shared/base/log.ts';
 import { afterAttempt, tryAgain } from '../domain/telling/telling-channel.ts';
+import { newestOfEach } from '../domain/telling/telling-message.ts';
 import { type Figures, noFigures } from '../house/house-figures.ts';
 import type { Sql } from '../store/store-database.ts';
 import {
@@ -46,6 +47,7 @@ export type CourierParts = {
   readonly openSecrets: (channel: string, box: Uint8Array) => Promise<ChannelConfig>;
   readonly linksOf: (message: {
     readonly id: string;
+    readonly key: number;
     readonly channel: string;
     readonly incidents: readonly string[];
     readonly mayAcknowledge: boolean;
@@ -74,11 +76,20 @@ export const createCourier = (parts: CourierParts): Courier => {
 
   const toldOf = async (message: ClaimedMessage, isMail: boolean): Promise<Told> => {
     const content = contentFrom(message.told);
-    const { id, channel_id: channel, thread_id, thread_reference } = message;
+    const { id, key, channel_id: channel, thread_id, thread_reference } = message;
     const open = content.monitors.filter(({ event }) => event === 'down' || event === 'reminder' || event === 'flapping');
     const incidents = content.monitors.map(({ incident }) => incident);
-    const links = await linksOf({ id, channel, incidents, mayAcknowledge: open.length > 0, isMail });
-    return { ...content, links, key: id, thread: { key: thread_id, reference: thread_reference, over: content.thread.over } };
+    const links = await linksOf({ id, key, channel, incidents, mayAcknowledge: open.length > 0, isMail });
+    const monitors = newestOfEach(content.monitors, ({ id: monitor }) => monitor);
+    const earlier = content.monitors.filter((monitor) => !monitors.includes(monitor));
+    return {
+      ...content,
+      monitors,
+      earlier,
+      links,
+      key: id,
+      thread: { key: thread_id, reference: thread_reference, over: content.thread.over },
+    };
   };
 
   const attempt = async (message: ClaimedMessage): Promise<Sent> => {

@@ -5,6 +5,8 @@ import { jsonText } from './store-incidents-write.ts';
 
 export type ClaimedMessage = {
   readonly id: string;
+  /** Its running number. */
+  readonly key: number;
   readonly organisation_id: string;
   readonly channel_id: string;
   readonly thread_id: string;
@@ -65,7 +67,7 @@ export const claimMessages = (
       update messages set attempts = attempts + 1, claimed_until = ${until}, next_at = ${until}
       where id in (select id from messages where state = 'waiting' and next_at <= ${at} and id in (select id from chosen) for update skip locked)
       returning id, key, organisation_id, channel_id, thread_id, event, told, due_at, attempts)
-    select c.id, c.organisation_id, c.channel_id, c.thread_id, c.event, c.told, c.due_at, c.attempts, h.kind, h.config, h.secrets,
+    select c.id, c.key, c.organisation_id, c.channel_id, c.thread_id, c.event, c.told, c.due_at, c.attempts, h.kind, h.config, h.secrets,
       case when h.kind = 'email' then 'mail' else coalesce(h.host, h.id::text) end as host,
       (select reference from messages t where t.id = c.thread_id) as thread_reference
     from claimed c join channels h on h.id = c.channel_id order by c.key`;

@@ -3,7 +3,7 @@ import type { Cause } from '../../shared/checks/checks-cause-types.ts';
 import type { Bucket } from '../domain/telling/telling-bucket.ts';
 import type { Flapping } from '../domain/telling/telling-flapping.ts';
 import type { Hours } from '../domain/telling/telling-hours.ts';
-import type { HeldBy, StepEvent } from '../domain/telling/telling-step.ts';
+import type { Because, HeldBy, StepEvent } from '../domain/telling/telling-step.ts';
 import type { Queryable } from './store-database.ts';
 import { jsonText } from './store-incidents-write.ts';
 import { numbersLiteral } from './store-sql-arrays.ts';
@@ -14,6 +14,7 @@ export type ComposedChannel = {
   readonly id: string;
   readonly organisation_id: string;
   readonly organisation: string;
+  readonly time_zone: string;
   readonly kind: string;
   readonly enabled: boolean;
   readonly deleted: boolean;
@@ -30,7 +31,7 @@ export type ComposedChannel = {
 /** Channels with steps whose time has come, held fast; those that another coordinator works on are left to it. */
 export const takeChannelsWithSteps = (sql: Queryable, now: number, most: number): Promise<ComposedChannel[]> =>
   sql<ComposedChannel[]>`
-    select c.id, c.organisation_id, o.name as organisation, c.kind, c.enabled, c.deleted_at is not null as deleted,
+    select c.id, c.organisation_id, o.name as organisation, o.time_zone, c.kind, c.enabled, c.deleted_at is not null as deleted,
       c.verified_at is not null as verified, c.unsubscribed_at is not null as unsubscribed, c.delay_s, c.reminder_s, c.hours, c.bucket_full_at,
       c.gathering_since, c.gathered_at
     from channels c join organisations o on o.id = c.organisation_id
@@ -179,7 +180,7 @@ export const holdSteps = async (sql: Queryable, holds: readonly Hold[], now: num
 
 export const dropSteps = async (
   sql: Queryable,
-  drops: readonly { readonly id: number; readonly because: string }[],
+  drops: readonly { readonly id: number; readonly because: Because }[],
   now: number,
 ): Promise<void> => {
   if (drops.length === 0) return;

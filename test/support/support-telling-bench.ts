@@ -47,7 +47,14 @@ export const tellingBench = async (sql: Sql) => {
         return answers.of(outgoing);
       },
       openSecrets: async () => ({ key: 'R'.repeat(32), secret: `whsec_${Buffer.alloc(32).toString('base64')}` }),
-      linksOf: async ({ id }) => ({ incident: '', acknowledge: null, why: `why/${id}`, channel: '', unsubscribe: null }),
+      linksOf: async ({ id }) => ({
+        incident: '',
+        acknowledge: null,
+        acknowledge_short: null,
+        why: `why/${id}`,
+        channel: '',
+        unsubscribe: null,
+      }),
     });
     const planner = createPlanner({ sql, clock, log });
     const composer = createComposer({ sql, clock, isByThread: (kind) => kindOf(kind)?.resolves === true });

@@ -124,7 +124,11 @@ describe('a name calls nobody and formats nothing', () => {
             description: z.string().optional(),
           })
           .parse(jsonOf(id, told));
-        const text = [one?.text, one?.title, description].join('\n').replaceAll(/\]\(https:\/\/antipode\.example[^)]*\)/g, ']()');
+        const text = [one?.text, one?.title, description]
+          .join('\n')
+          .replaceAll(/\]\(https:\/\/antipode\.example[^)]*\)/g, ']()')
+          // In code nothing is a link or a mention.
+          .replaceAll(/`[a-z][a-z0-9+.-]*:\/\/[^\s`<>]+`/gi, '');
         expect(`${text}${one?.fallback}`).not.toMatch(/@[\w*]/);
         expect(text).not.toMatch(/<[!@a-zA-Z]/);
         expect(text).not.toMatch(/\w:\/\/\w/);
@@ -191,6 +195,31 @@ describe('a name calls nobody and formats nothing', () => {
   });
 });
 
+describe('addresses', () => {
+  test('Discord, Mattermost and incident.io: can be copied as they are: in code, with nothing hidden in them', () => {
+    const target = 'http://shop.example:8080/a_b/*c?d=~e&f=@ops';
+    const told = toldOf({
+      sentence: `${target} is down: it leads to ${target}.`,
+      monitors: [monitorOf({ target, cause: `leads to ${target}` })],
+    });
+    for (const id of ['discord', 'mattermost', 'incident_io']) {
+      const said = textsOf(jsonOf(id, told)).filter((text) => text.includes('shop.example'));
+      expect(said.length, id).toBeGreaterThan(0);
+      expect(said.join('\n'), id).toContain(`\`${target}\``);
+      expect(said.join('\n'), id).not.toContain(':\u200b//');
+    }
+  });
+
+  test('stay within what a vendor takes, however many there are', () => {
+    const discord = z.object({ embeds: z.tuple([z.object({ title: z.string() })]) });
+    const {
+      embeds: [embed],
+    } = discord.parse(jsonOf('discord', toldOf({ sentence: 'a://b '.repeat(60) })));
+    expect(embed.title.length).toBeLessThanOrEqual(250);
+    expect(embed.title.split('`').length % 2).toBe(1);
+  });
+});
+
 test('clean leaves one line without marks that turn or hide what follows', () => {
   fc.assert(
     fc.property(fc.string({ unit: 'binary' }), (text) => {
@@ -211,11 +240,34 @@ describe('what ends an outage finds what began it', () => {
       dedup_key: 'a-41',
     });
     expect(actions('pagerduty', overOf())).toMatchObject({ event_action: 'resolve', dedup_key: 'a-41' });
-    const half = overOf({ thread: { key: 'a-41', reference: null, over: false } });
-    expect(actions('pagerduty', half)).toMatchObject({ event_action: 'trigger', dedup_key: 'a-41' });
     expect(actions('incident_io', toldOf())).toMatchObject({ status: 'firing', deduplication_key: 'a-41' });
-    expect(actions('incident_io', half)).toMatchObject({ status: 'firing' });
     expect(actions('incident_io', overOf())).toMatchObject({ status: 'resolved', deduplication_key: 'a-41' });
+  });
+
+  test.each(['up', 'closed'] as const)('PagerDuty and incident.io: an "%s" while others of the incident are down pages nobody', (event) => {
+    const half = overOf({
+      event,
+      sentence: 'Shop m80 is up again after 1 min.',
+      others_down: { count: 2, names: ['Search', 'Mail'] },
+      thread: { key: 'a-41', reference: null, over: false },
+    });
+    const { url, body } = requestOf(made('pagerduty', half));
+    expect(url).toBe('https://events.pagerduty.com/v2/change/enqueue');
+    expect(body).not.toMatch(/event_action|severity/);
+    expect(jsonOf('incident_io', half)).toMatchObject({ status: 'firing', title: '2 monitors are still down: Search, Mail' });
+  });
+
+  test.each([
+    ['down', 'critical'],
+    ['reminder', 'critical'],
+    ['flapping', 'warning'],
+    ['acknowledged', 'info'],
+    ['up', 'info'],
+    ['closed', 'info'],
+    ['test', 'info'],
+  ] as const)('PagerDuty: the severity of "%s" is %s', (event, severity) => {
+    const told = toldOf({ event, thread: { key: 'a-41', reference: null, over: event === 'up' || event === 'closed' } });
+    expect(jsonOf('pagerduty', told)).toMatchObject({ payload: { severity } });
   });
 
   test('PagerDuty: what is over already pages nobody, and a test leaves nothing open', () => {
@@ -254,12 +306,41 @@ describe('what ends an outage finds what began it', () => {
   });
 });
 
+test('Google Chat: good news is green, whatever the message is', () => {
+  expect(bodyOf('google_chat', toldOf())).toContain('<font color=\\"#1a7f4b\\">All else is up.</font>');
+  expect(bodyOf('google_chat', overOf({ others_down: { count: 1, names: ['Search'] } }))).toContain(
+    '<font color=\\"#c8291f\\">Down as well: Search.</font>',
+  );
+});
+
+test('times are of the clock of the organisation, with UTC beside it', () => {
+  const said = (more: Partial<Told>) => textsOf(jsonOf('gotify', toldOf(more))).join('\n');
+  expect(said({ time_zone: 'Europe/Berlin' })).toContain('Started: 2026-11-22 19:04:52 (18:04:52 UTC)');
+  expect(said({ time_zone: 'Asia/Tokyo' })).toContain('Started: 2026-11-23 03:04:52 (2026-11-22 18:04:52 UTC)');
+  expect(said({ time_zone: 'UTC' })).toContain('Started: 2026-11-22 18:04:52 UTC');
+});
+
 describe('many at once', () => {
   const many = toldOf({
     sentence: '120 monitors are down.',
     monitors: Array.from({ length: 120 }, (_, index) =>
       monitorOf({ id: `m${index}`, name: `Shop ${index + 1}`, group: index < 60 ? 'Europe' : 'Asia', started_at: at - 5_000 }),
     ),
+  });
+
+  test('say since when', () => {
+    expect(textsOf(jsonOf('gotify', { ...many, time_zone: 'Europe/Berlin' })).join('\n')).toContain(
+      'Since 2026-11-22 19:04:59 (18:04:59 UTC) (first)',
+    );
+    for (const id of ['slack', 'teams', 'discord', 'google_chat', 'mattermost', 'telegram', 'matrix', 'zulip', 'ntfy', 'incident_io'])
+      expect(textsOf(jsonOf(id, many)).join('\n'), id).toContain('Since 2026-11-22 18:04:59 UTC (first)');
+  });
+
+  test('a webhook gets every state of a monitor, the newest first', () => {
+    const told = toldOf({ monitors: [monitorOf({ event: 'up' })], earlier: [monitorOf({ event: 'was_down', incident: 'i0' })] });
+    expect(jsonOf('webhook', told)).toMatchObject({
+      data: { incidents: [{ event: 'incident.up' }, { event: 'incident.was_down', id: 'i0' }] },
+    });
   });
 
   test('stand under their groups, and what does not fit is counted', () => {
@@ -278,14 +359,55 @@ describe('many at once', () => {
 describe('SMS', () => {
   const sms = (told: Told): string => new URLSearchParams(requestOf(made('twilio_sms', told)).body).get('Body') ?? '';
 
-  test('is one message: 160 letters of GSM, or 70 of anything else', () => {
-    expect(sms(toldOf())).toBe('Checkout is down: status 503, expected 2xx https://antipode.example/acknowledge/sva_3Nw8k2');
+  const isGsm = (text: string): boolean => /^[\x20-\x5f\x61-\x7e£¥èéùìòÇØøÅåΔΦΓΛΩΠΨΣΘΞÆæßÉ¤¡ÄÖÑÜ§¿äöñüà€]*$/.test(text);
+  const units = (text: string): number =>
+    isGsm(text) ? [...text].reduce((sum, letter) => sum + ('^{}\\[~]|€'.includes(letter) ? 2 : 1), 0) : text.length;
+
+  test('carries the link that acknowledges, whatever the name of the host and of what is down', () => {
+    const link = `https://antipode.operations.a-longer-name-of-a-host.example.com/a/9ix${'k'.repeat(16)}`;
+    fc.assert(
+      fc.property(hostileTold, (told) => {
+        const text = sms({ ...told, event: 'down', links: { ...told.links, acknowledge: told.links.incident, acknowledge_short: link } });
+        expect(text.endsWith(` ${link}`)).toBe(true);
+        expect(units(text)).toBeLessThanOrEqual(isGsm(text) ? 306 : 134);
+      }),
+      runs,
+    );
+  });
+
+  test('goes in two segments rather than lose what it says', () => {
+    const sentence =
+      'Payments API (production) is down everywhere: No complete answer within 10 s (waiting for the response) while connecting to payments.';
+    const text = sms(toldOf({ sentence }));
+    expect(text).toBe(`${sentence.slice(0, -1)} https://antipode.example/a/9ix3Nw8k2Qm4svu7RzT1`);
+    expect(units(text)).toBeGreaterThan(160);
+  });
+
+  test('names a monitor of a bundle, and is never cut inside brackets', () => {
+    const monitors = ['Shop m0', 'Shop m1', 'Shop m2'].map((name, index) => monitorOf({ name, id: `m${index}` }));
+    const told = toldOf({ sentence: '3 monitors are down.', monitors, others_down: { count: 11, names: [] } });
+    expect(sms(told)).toBe('3 monitors are down: Shop m0 and 2 more (14 down in all) https://antipode.example/a/9ix3Nw8k2Qm4svu7RzT1');
+    fc.assert(
+      fc.property(fc.integer({ min: 1, max: 400 }), (length) => {
+        const text = sms(
+          toldOf({
+            sentence: `${'x'.repeat(length)} is down: no answer (waiting for the response) in time.`,
+            others_down: { count: 13, names: [] },
+          }),
+        );
+        const [words = ''] = text.split(' https:');
+        expect(words.split('(').length, words).toBe(words.split(')').length);
+      }),
+    );
+  });
+
+  test('fits: one or two segments with a link that acknowledges, else one', () => {
+    expect(sms(toldOf())).toBe('Checkout is down: status 503, expected 2xx https://antipode.example/a/9ix3Nw8k2Qm4svu7RzT1');
     fc.assert(
       fc.property(hostileTold, (told) => {
         const text = sms(told);
-        const units = [...text].reduce((sum, letter) => sum + ('^{}\\[~]|€'.includes(letter) ? 2 : 1), 0);
-        const isGsm = /^[\x20-\x5f\x61-\x7e£¥èéùìòÇØøÅåΔΦΓΛΩΠΨΣΘΞÆæßÉ¤¡ÄÖÑÜ§¿äöñüà€]*$/.test(text);
-        expect(isGsm ? units : text.length).toBeLessThanOrEqual(isGsm ? 160 : 70);
+        const most = told.links.acknowledge_short === null ? [160, 70] : [306, 134];
+        expect(units(text)).toBeLessThanOrEqual(most[isGsm(text) ? 0 : 1] ?? 0);
       }),
       runs,
     );

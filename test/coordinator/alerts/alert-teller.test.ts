@@ -75,7 +75,7 @@ describe('who is told, and when', () => {
     await bench.up(incident);
     await bench.tell();
     expect(events('chat')).toEqual(['down', 'reminder', 'reminder', 'acknowledged', 'up']);
-    expect(bench.heard('chat')[3]?.sentence).toBe('Shop is taken care of: Ada is on it.');
+    expect(bench.heard('chat')[3]?.sentence).toBe('Shop is acknowledged by Ada.');
   });
 
   test('rule 36: while all is muted, and outside hours, a "down" is held; what is over by then is told to nobody', async () => {
@@ -114,7 +114,7 @@ describe('who is told, and when', () => {
     bench.now += 12 * minute;
     await bench.tell();
     expect(events('chat')).toEqual(['down', 'up', 'down', 'up', 'flapping', 'up']);
-    expect(bench.heard('chat').at(-1)?.sentence).toContain('steady for 15 min');
+    expect(bench.heard('chat').at(-1)?.sentence).toContain('stable for 15 min');
     await outage(minute);
     expect(events('chat').slice(6)).toEqual(['down', 'up']);
   });
@@ -292,8 +292,10 @@ describe('how it leaves', () => {
     await bench.tell();
     expect(await over()).toEqual([
       { over: false, thread: true },
-      { over: false, thread: true },
       { over: true, thread: true },
     ]);
+    expect(await sql`select because from alert_steps where state = 'dropped'`).toEqual([{ because: 'others_open' }]);
+    const paged = bench.sent.flatMap((outgoing) => (outgoing.by === 'https' ? [JSON.parse(outgoing.body).event_action] : []));
+    expect(paged).toEqual(['trigger', 'resolve']);
   });
 });
