@@ -79,7 +79,14 @@ export const leavingOf = (
   return {
     ...item,
     step,
-    said: { ...item, scope: step.scope, ended_at: resolved_at, acknowledged_as: step.acknowledged_as, steady: as.steady },
+    said: {
+      ...item,
+      scope: step.scope,
+      continents: step.continents,
+      ended_at: resolved_at,
+      acknowledged_as: step.acknowledged_as,
+      steady: as.steady,
+    },
     monitor: {
       ...{ id: step.monitor_id, incident: step.incident_id, event, name, group, cause, started_at, resolved_at },
       target: step.monitor_name === null ? (before?.target ?? null) : step.type === 'heartbeat' ? null : step.target,

@@ -59,6 +59,8 @@ export type WaitingStep = {
   readonly acknowledged_as: string | null;
   readonly cause: Cause | null;
   readonly scope: string | null;
+  /** What the scope was judged from; null where the version before stored it. */
+  readonly continents: { readonly failed: readonly string[]; readonly passed: readonly string[]; readonly asked: readonly string[] } | null;
   readonly seen_probe: string | null;
   readonly seen_continent: string | null;
   readonly confirmed_probe: string | null;
@@ -74,7 +76,9 @@ export const waitingSteps = (sql: Queryable, channels: readonly string[], now: n
   sql<WaitingStep[]>`
     select s.id, s.channel_id, s.organisation_id, s.monitor_id, s.incident_id, s.event, s.seq, s.due_at, s.look_at, s.flapping,
       s.holds -> -1 ->> 0 as held_by,
-      i.started_at, i.confirmed_at, i.resolved_at, i.acknowledged_at, i.acknowledged_as, i.cause, i.scope, i.seen_probe, i.seen_continent,
+      i.started_at, i.confirmed_at, i.resolved_at, i.acknowledged_at, i.acknowledged_as, i.cause, i.scope,
+      case when i.progress -> 'progress' ? 'asked' then json_build_object('failed', i.progress -> 'progress' -> 'failed',
+        'passed', i.progress -> 'progress' -> 'passed', 'asked', i.progress -> 'progress' -> 'asked') end as continents, i.seen_probe, i.seen_continent,
       i.confirmed_probe, i.confirmed_continent, m.name as monitor_name, m.target, m.type, g.name as group_name
     from alert_steps s left join incidents i on i.id = s.incident_id left join monitors m on m.id = s.monitor_id left join groups g on g.id = m.group_id
     where s.state = 'held' and s.look_at <= ${new Date(now)} and s.channel_id = any(${[...channels]}::uuid[])

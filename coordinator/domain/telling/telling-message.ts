@@ -59,11 +59,15 @@ export const messagesOf = <Due extends Item>(
 
 export type Said = Item & {
   readonly scope: string | null;
+  /** Which continents saw it, and which are asked; null where that is not known. */
+  readonly continents: { readonly failed: readonly string[]; readonly passed: readonly string[]; readonly asked: readonly string[] } | null;
   readonly ended_at: number | null;
   readonly acknowledged_as: string | null;
   /** Told only after it was steady for a while. */
   readonly steady: boolean;
 };
+
+const andList = new Intl.ListFormat('en', { type: 'conjunction' });
 
 const where: Readonly<Record<string, string>> = {
   everywhere: ' everywhere',
@@ -71,10 +75,20 @@ const where: Readonly<Record<string, string>> = {
   one_continent: ' from one continent',
 };
 
-const one = ({ event, name, cause, scope, started_at, ended_at, acknowledged_as, steady }: Said, now: number): string => {
+/** From where it is down, and which continents have not answered yet. */
+const downFrom = ({ scope, continents }: Pick<Said, 'scope' | 'continents'>): string => {
+  if (scope !== 'some_continents' || continents === null) return where[scope ?? ''] ?? '';
+  const { failed, passed, asked } = continents;
+  const all = new Set([...asked, ...failed, ...passed]);
+  const checking = asked.filter((continent) => !failed.includes(continent) && !passed.includes(continent));
+  const verb = checking.length === 1 ? 'is' : 'are';
+  return ` from ${failed.length} of ${all.size} continents${checking.length === 0 ? '' : `; ${andList.format(checking)} ${verb} checking`}`;
+};
+
+const one = ({ event, name, cause, scope, continents, started_at, ended_at, acknowledged_as, steady }: Said, now: number): string => {
   const end = ended_at ?? now;
   const after = briefDuration(end - started_at);
-  if (event === 'down') return `${name} is down${where[scope ?? ''] ?? ''}: ${cause}.`;
+  if (event === 'down') return `${name} is down${downFrom({ scope, continents })}: ${cause}.`;
   if (event === 'reminder') return `${name} is still down after ${briefDuration(now - started_at)}: ${cause}.`;
   if (event === 'flapping')
     return `${name} is flapping: it went down three times within 30 min. You will hear again once it is stable for 15 min or down for 5.`;

@@ -6,7 +6,7 @@ const item = (changes: object) =>
   ({
     monitor_id: `m${monitors++}`,
     ...{ event: 'down', thread: 'a', group: null, cause: 'status 503, expected 2xx', name: 'Checkout' },
-    ...{ scope: null, started_at: 0, ended_at: null, acknowledged_as: null, steady: false },
+    ...{ scope: null, continents: null, started_at: 0, ended_at: null, acknowledged_as: null, steady: false },
     ...changes,
   }) as Parameters<typeof sentenceOf>[0][number];
 
@@ -44,6 +44,34 @@ describe('rule 32: what leaves together', () => {
 
   test.each([
     ['Checkout is down everywhere: status 503, expected 2xx.', [item({ scope: 'everywhere' })]],
+    [
+      'Checkout is down from 2 of 3 continents; Europe is checking: status 503, expected 2xx.',
+      [
+        item({
+          scope: 'some_continents',
+          continents: { failed: ['Asia', 'North America'], passed: [], asked: ['Asia', 'Europe', 'North America'] },
+        }),
+      ],
+    ],
+    [
+      'Checkout is down from 2 of 4 continents; Africa and Europe are checking: status 503, expected 2xx.',
+      [
+        item({
+          scope: 'some_continents',
+          continents: { failed: ['Asia', 'Oceania'], passed: [], asked: ['Africa', 'Asia', 'Europe', 'Oceania'] },
+        }),
+      ],
+    ],
+    [
+      'Checkout is down from 2 of 3 continents: status 503, expected 2xx.',
+      [
+        item({
+          scope: 'some_continents',
+          continents: { failed: ['Asia', 'Oceania'], passed: ['Africa'], asked: ['Africa', 'Asia', 'Oceania'] },
+        }),
+      ],
+    ],
+    ['Checkout is down from some continents: status 503, expected 2xx.', [item({ scope: 'some_continents' })]],
     ['Checkout was down for 6 min: status 503, expected 2xx.', [item({ event: 'was_down', ended_at: 360_000 })]],
     ['Checkout is up again after 12 s.', [item({ event: 'up', ended_at: 12_000 })]],
     ['Checkout is up again, and has been stable for 15 min.', [item({ event: 'up', ended_at: 12_000, steady: true })]],
