@@ -22,7 +22,12 @@ export type Telling = {
   readonly channels: ChannelsPart;
   /** Undefined where mail is not set up. */
   readonly mail: MailSender | undefined;
-  readonly startTeller: (every: { readonly everyMs: number; readonly rescueMs: number; readonly figures?: Figures }) => Teller;
+  readonly startTeller: (every: {
+    readonly place: string;
+    readonly everyMs: number;
+    readonly rescueMs: number;
+    readonly figures?: Figures;
+  }) => Teller;
   readonly close: () => Promise<void>;
 };
 
@@ -151,9 +156,9 @@ export const createTelling = ({ config, sql, clock, log, secrets, baseUrl }: Par
       },
       pushKey: async () => (await vapid()).public_key,
     },
-    startTeller: ({ everyMs, rescueMs, figures = noFigures }) => {
+    startTeller: ({ place, everyMs, rescueMs, figures = noFigures }) => {
       const teller = createTeller({
-        ...{ sql, clock, log, kindOf, send, linksOf, everyMs, rescueMs, figures },
+        ...{ sql, clock, log, kindOf, send, linksOf, place, everyMs, rescueMs, figures },
         hasMail: mail !== undefined,
         openSecrets: async (channel, box) => secretsShape.parse(JSON.parse(await secrets.open(sql, box, channelSecretsOf(channel)))),
       });

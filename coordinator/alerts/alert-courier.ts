@@ -9,6 +9,7 @@ import {
   claimMessages,
   deliveringOf,
   type Outcome,
+  releaseClaims,
   type Shares,
   writeDelivering,
   writeOutcomes,
@@ -40,6 +41,8 @@ const shares: Shares = { all: 256, channel: 2, host: atOnceToOneHost, organisati
 
 export type CourierParts = {
   readonly sql: Sql;
+  /** Where this coordinator runs, the same after each start: no other runs there at the same time. */
+  readonly place: string;
   readonly clock: Clock;
   readonly log: Log;
   readonly kindOf: (id: string) => ChannelKind | undefined;
@@ -66,13 +69,14 @@ export const classOf = (answer: Answer): { readonly status: number | null; reado
 type Sent = { readonly status: number | null; readonly class: string; readonly verdict: Verdict };
 
 export const createCourier = (parts: CourierParts): Courier => {
-  const { sql, clock, log, kindOf, send, openSecrets, linksOf, figures = noFigures } = parts;
+  const { sql, place, clock, log, kindOf, send, openSecrets, linksOf, figures = noFigures } = parts;
   const underWay = new Map<ClaimedMessage, Promise<void>>();
   const answered: Outcome[] = [];
   let storing: Promise<void> | undefined;
   let looking: Promise<void> | undefined;
   let lookAgain = false;
   let closed = false;
+  let isReleased = false;
 
   const toldOf = async (message: ClaimedMessage, isMail: boolean): Promise<Told> => {
     const content = contentFrom(message.told);
@@ -170,7 +174,19 @@ export const createCourier = (parts: CourierParts): Courier => {
     }
   };
 
+  /**
+   * What the predecessor at this place had claimed is sent at once. Whatever it had not stored as delivered may not have left, and no alert is to be
+   * lost: it is sent with the same key, by which receivers that know keys know it. All that was claimed was also begun, for nothing claimed waits.
+   */
+  const takeBack = async (): Promise<void> => {
+    if (isReleased) return;
+    const messages = await releaseClaims(sql, place, clock.now());
+    isReleased = true;
+    if (messages > 0) log.warn({ messages }, 'this coordinator ended while it sent messages; they are sent again');
+  };
+
   const look = async (): Promise<void> => {
+    await takeBack();
     for (;;) {
       lookAgain = false;
       if (closed || underWay.size >= shares.all) return;
@@ -180,7 +196,7 @@ export const createCourier = (parts: CourierParts): Courier => {
           ? []
           : [{ channel: first.channel_id, host: first.host, organisation: first.organisation_id, count: more.length + 1 }],
       );
-      const claimed = await claimMessages(sql, { now: clock.now(), forMs: claimMs, shares, onTheWay });
+      const claimed = await claimMessages(sql, { now: clock.now(), forMs: claimMs, place, shares, onTheWay });
       for (const message of claimed) {
         const done: Promise<void> = deliver(message).finally(() => {
           underWay.delete(message);

@@ -39,8 +39,9 @@ export const tellingBench = async (sql: Sql) => {
   await sql`insert into organisations (id, name, plan, time_zone) values (${organisation}, ${`house ${organisation}`}, 'team', 'UTC')`;
   const sent: Outgoing[] = [];
   const answers: { of: (outgoing: Outgoing) => Answer | Promise<Answer> } = { of: () => answered(204) };
-  const coordinator = () => {
+  const coordinator = (place = newId()) => {
     const courier = createCourier({
+      place,
       ...{ sql, clock, log, kindOf },
       send: async (outgoing) => {
         sent.push(outgoing);

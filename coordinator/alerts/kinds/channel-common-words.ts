@@ -1,5 +1,4 @@
 import { durationText } from '../../../shared/base/duration.ts';
-import { localOf } from '../../domain/zone-clock.ts';
 import type { Told, ToldEvent, ToldMonitor } from '../alert-told.ts';
 
 /** What the kinds say alike, as plain text: each escapes it for its medium. */
@@ -32,11 +31,16 @@ export const cut = (text: string, most: number, measure: (text: string) => numbe
 
 export const bytes = (text: string): number => Buffer.byteLength(text);
 
-const clockText = (at: number): string => new Date(at).toISOString().slice(0, 19).replace('T', ' ');
+const clockText = (at: number, zone: string): string =>
+  Temporal.Instant.fromEpochMilliseconds(at)
+    .toZonedDateTimeISO(zone)
+    .toPlainDateTime()
+    .toString({ smallestUnit: 'second' })
+    .replace('T', ' ');
 
 /** `2026-11-22 19:05:04 (18:05:04 UTC)`: by the clock of the zone, with UTC beside it; `2026-11-22 18:05:04 UTC` where they are the same. */
 const instant = (at: number, zone: string): string => {
-  const [local, utc] = [clockText(localOf(at, zone)), clockText(at)];
+  const [local, utc] = [clockText(at, zone), clockText(at, 'UTC')];
   if (local === utc) return `${utc} UTC`;
   return `${local} (${local.slice(0, 10) === utc.slice(0, 10) ? utc.slice(11) : utc} UTC)`;
 };

@@ -213,29 +213,6 @@ describe('how it leaves', () => {
     ]);
   });
 
-  test('rules 28 and 31: what a killed coordinator had claimed is sent by another, with the same key; several send each message once', async () => {
-    await bench.channel('chat');
-    const [here, there] = [bench.coordinator(), bench.coordinator()];
-    let die: () => void = () => undefined;
-    const dying = new Promise<never>((_, reject) => {
-      die = () => reject(new Error('killed'));
-    });
-    bench.answers.of = () => dying;
-    await bench.down(await bench.monitor('Shop'));
-    while (await here.planner.plan());
-    while (await here.composer.compose());
-    await here.courier.hurry();
-    await eventually(async () => bench.sent.length === 1);
-    bench.answers.of = () => answered(200);
-    await there.courier.hurry();
-    expect(bench.sent).toHaveLength(1);
-    bench.now += 121_000;
-    await Promise.all([there.courier.hurry(), there.courier.hurry()]);
-    await eventually(async () => (await sql`select 1 from messages where state = 'taken'`).length === 1);
-    expect(bench.heard('chat').map(({ key }) => key)).toEqual([bench.heard('chat')[0]?.key, bench.heard('chat')[0]?.key]);
-    die();
-  });
-
   test('two coordinators at once tell each channel of each incident once', async () => {
     await Promise.all(['a', 'b', 'c'].map((name) => bench.channel(name)));
     const monitors = await Promise.all(Array.from({ length: 20 }, (_, index) => bench.monitor(`Shop ${index}`)));
