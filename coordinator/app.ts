@@ -35,6 +35,7 @@ import { onOwnDomain, statusRoutes } from './faces/status/status-face-routes.ts'
 import { type Web, webRoutes } from './faces/web/web-routes.ts';
 import { createChanges } from './house/house-changes-heard.ts';
 import { createDatabaseClock } from './house/house-database-clock.ts';
+import { ownPlace } from './house/house-own-place.ts';
 import { createPatientTicker } from './house/house-patient-ticker.ts';
 import { type Timing, usualTiming } from './house/house-waiting-times.ts';
 import { startMail } from './mail/mail-start.ts';
@@ -231,6 +232,8 @@ export const createApp = (config: Config, overrides: Overrides = {}): App => {
     await untilDatabase(readTime);
     isEntered = true;
     publishing.hurry();
+    const folder = config.DATA_DIR ?? join(tmpdir(), `antipode-coordinator-${port}`);
+    const place = await ownPlace(folder);
     engine = await startEngine({
       ...{ sql, clock, log, version },
       owner: newId(),
@@ -251,12 +254,12 @@ export const createApp = (config: Config, overrides: Overrides = {}): App => {
       secretKeys: previousKey === undefined ? [secretKey] : [secretKey, previousKey],
       requireSigned: config.REQUIRE_SIGNED,
       masterOf: (newest) => inForce({ secretKey, previousKey }, newest),
-      pingSpool: join(config.DATA_DIR ?? join(tmpdir(), `antipode-coordinator-${port}`), 'beats.jsonl'),
+      pingSpool: join(folder, 'beats.jsonl'),
       secrets: {
         open: (row) => (row.secrets === null ? Promise.resolve('{}') : secrets.open(sql, row.secrets, secretsOf(row.id))),
         seal: (on, monitor, text) => secrets.seal(on, text, secretsOf(monitor)),
       },
-      startTeller: telling.startTeller,
+      startTeller: (every) => telling.startTeller({ ...every, place }),
       figures: counted,
       baseUrl: () => baseUrl,
       anchors: () => anchorsOf(config, baseUrl),

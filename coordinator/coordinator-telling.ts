@@ -22,7 +22,12 @@ export type Telling = {
   readonly channels: ChannelsPart;
   /** Undefined where mail is not set up. */
   readonly mail: MailSender | undefined;
-  readonly startTeller: (every: { readonly everyMs: number; readonly rescueMs: number; readonly figures?: Figures }) => Teller;
+  readonly startTeller: (every: {
+    readonly place: string;
+    readonly everyMs: number;
+    readonly rescueMs: number;
+    readonly figures?: Figures;
+  }) => Teller;
   readonly close: () => Promise<void>;
 };
 
@@ -81,17 +86,20 @@ export const createTelling = ({ config, sql, clock, log, secrets, baseUrl }: Par
 
   const linksOf = async (message: {
     readonly id: string;
+    /** Null where nothing is stored of it, as of a test. */
+    readonly key: number | null;
     readonly channel: string | null;
     readonly incidents: readonly string[];
     readonly mayAcknowledge: boolean;
     readonly isMail: boolean;
   }): Promise<ToldLinks> => {
-    const { id, channel, incidents, mayAcknowledge, isMail } = message;
+    const { id, key, channel, incidents, mayAcknowledge, isMail } = message;
     const base = baseUrl();
     const [only] = incidents;
     return {
       incident: incidents.length === 1 && only !== undefined ? `${base}/incidents/${only}` : `${base}/incidents`,
       acknowledge: mayAcknowledge ? `${base}/acknowledge/${await links.sign('acknowledge', id)}` : null,
+      acknowledge_short: mayAcknowledge && key !== null ? `${base}/a/${await links.signShort({ id, key })}` : null,
       why: channel === null ? `${base}/alerts` : `${base}/alerts/${channel}/messages/${id}`,
       channel: channel === null ? `${base}/alerts` : `${base}/alerts/${channel}`,
       unsubscribe: isMail && channel !== null ? `${base}/unsubscribe/${await links.sign('unsubscribe', id)}` : null,
@@ -101,9 +109,18 @@ export const createTelling = ({ config, sql, clock, log, secrets, baseUrl }: Par
   const test: ChannelsPart['test'] = async (kind, settings, { key, name, channel, organisation }) => {
     const row = kindOf(kind);
     // Nothing is stored of a test, so that no link could end it.
-    const about = await linksOf({ id: key, channel, incidents: [], mayAcknowledge: false, isMail: false });
+    const about = await linksOf({ id: key, key: null, channel, incidents: [], mayAcknowledge: false, isMail: false });
     const told: Told = {
-      ...{ event: 'test', monitors: [], organisation, key, at: clock.now(), others_down: { count: 0, names: [] } },
+      ...{
+        event: 'test',
+        monitors: [],
+        earlier: [],
+        organisation,
+        time_zone: 'UTC',
+        key,
+        at: clock.now(),
+        others_down: { count: 0, names: [] },
+      },
       sentence: `This is a test${name === null ? '' : ` of the channel ${name}`}: alerts of ${organisation} reach you here.`,
       // Nor is there anything to explain.
       links: { ...about, why: about.channel },
@@ -139,9 +156,9 @@ export const createTelling = ({ config, sql, clock, log, secrets, baseUrl }: Par
       },
       pushKey: async () => (await vapid()).public_key,
     },
-    startTeller: ({ everyMs, rescueMs, figures = noFigures }) => {
+    startTeller: ({ place, everyMs, rescueMs, figures = noFigures }) => {
       const teller = createTeller({
-        ...{ sql, clock, log, kindOf, send, linksOf, everyMs, rescueMs, figures },
+        ...{ sql, clock, log, kindOf, send, linksOf, place, everyMs, rescueMs, figures },
         hasMail: mail !== undefined,
         openSecrets: async (channel, box) => secretsShape.parse(JSON.parse(await secrets.open(sql, box, channelSecretsOf(channel)))),
       });

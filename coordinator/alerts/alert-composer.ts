@@ -5,7 +5,7 @@ import { type Bucket, gather } from '../domain/telling/telling-bucket.ts';
 import { shutBy } from '../domain/telling/telling-channel.ts';
 import { flappingMemoryMs } from '../domain/telling/telling-flapping.ts';
 import { messagesOf } from '../domain/telling/telling-message.ts';
-import { type Disposition, dispose, reminderAfter, type StepEvent } from '../domain/telling/telling-step.ts';
+import { type Because, type Disposition, dispose, reminderAfter, type StepEvent } from '../domain/telling/telling-step.ts';
 import type { Queryable, Sql } from '../store/store-database.ts';
 import { coverOfMonitors } from '../store/store-maintenance-cover.ts';
 import { inTransaction } from '../store/store-sql-transactions.ts';
@@ -151,7 +151,7 @@ const beginningOf = (step: WaitingStep, { downs }: Round): DownMessage | undefin
 type Composed = {
   readonly leaving: Leaving[];
   readonly holds: Hold[];
-  readonly drops: { readonly id: number; readonly because: string }[];
+  readonly drops: { readonly id: number; readonly because: Because }[];
   readonly merged: DownMessage[];
 };
 
@@ -214,20 +214,36 @@ export const createComposer = ({ sql, clock, isByThread }: Parts): Composer => {
     );
     const threads = left.flatMap(({ leaving }) => leaving.map(({ thread }) => thread)).filter((thread) => thread !== '');
     const open = await openInThreads(transaction, [...new Set(threads)]);
-    const messages = left.flatMap(({ channel, leaving }) =>
-      messagesOf(leaving, isByThread(channel.kind)).map(({ event, items }): NewMessage => {
+    const drops: { readonly id: number; readonly because: Because }[] = [];
+    /** Where something stands open at the receiver until all of it is over, the end of a part of it is no message. */
+    const withoutParts = (leaving: readonly Leaving[]): Leaving[] =>
+      leaving.filter(({ event, thread, step }) => {
+        const isPart = (event === 'up' || event === 'closed') && (open.get(thread) ?? 0) > 0;
+        if (isPart) drops.push({ id: step.id, because: 'others_open' });
+        return !isPart;
+      });
+    const messages = left.flatMap(({ channel, leaving }) => {
+      const byThread = isByThread(channel.kind);
+      return messagesOf(byThread ? withoutParts(leaving) : leaving, byThread).map(({ event, items }): NewMessage => {
         const id = newId();
         const begins = items.some(({ thread }) => thread === '');
         const thread = begins ? id : (items[0]?.thread ?? id);
         const over = items.every((item) => ends.includes(item.event)) && (begins || (open.get(thread) ?? 0) === 0);
-        const around = { organisation: channel.organisation, down: down.get(channel.organisation_id) ?? [], over, now };
+        const around = {
+          organisation: channel.organisation,
+          time_zone: channel.time_zone,
+          down: down.get(channel.organisation_id) ?? [],
+          over,
+          now,
+        };
         const told = contentOf({ event, items }, around);
         return {
           ...{ id, event, thread, told, organisation: channel.organisation_id, channel: channel.id, due_at: told.at },
           steps: items.map((item) => ({ id: item.step.id, event: item.event })),
         };
-      }),
-    );
+      });
+    });
+    await dropSteps(transaction, drops, now);
     await insertMessages(transaction, messages, now);
     await insertSteps(
       transaction,

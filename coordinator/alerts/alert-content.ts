@@ -7,7 +7,7 @@ import type { WaitingStep } from '../store/store-telling-steps.ts';
 import { type Told, type ToldMonitor, toldEvents } from './alert-told.ts';
 
 /** What a message says, as it is stored: the same with every attempt. Its links are signed when it is sent. */
-export type Content = Omit<Told, 'links' | 'thread' | 'key'> & { readonly thread: { readonly over: boolean } };
+export type Content = Omit<Told, 'links' | 'thread' | 'key' | 'earlier'> & { readonly thread: { readonly over: boolean } };
 
 const monitorShape = z.object({
   id: z.string(),
@@ -31,9 +31,11 @@ const contentShape = z.object({
   monitors: z.array(monitorShape),
   others_down: z.object({ count: z.number(), names: z.array(z.string()) }),
   organisation: z.string(),
+  // What the version before stored names none.
+  time_zone: z.string().default('UTC'),
   at: z.number(),
   thread: z.object({ over: z.boolean() }),
-}) satisfies z.ZodType<Content>;
+}) satisfies z.ZodType<Content, unknown>;
 
 /** @throws when it is not what was stored. */
 export const contentFrom = (stored: unknown): Content => contentShape.parse(stored);
@@ -73,11 +75,18 @@ export const leavingOf = (
   const group = step.monitor_name === null ? (before?.group ?? null) : step.group_name;
   const started_at = step.started_at?.getTime() ?? before?.started_at ?? step.due_at.getTime();
   const resolved_at = isGone ? step.due_at.getTime() : (step.resolved_at?.getTime() ?? null);
-  const item = { event, thread, group, cause, name };
+  const item = { event, thread, group, cause, name, monitor_id: step.monitor_id, started_at };
   return {
     ...item,
     step,
-    said: { ...item, scope: step.scope, started_at, ended_at: resolved_at, acknowledged_as: step.acknowledged_as, steady: as.steady },
+    said: {
+      ...item,
+      scope: step.scope,
+      continents: step.continents,
+      ended_at: resolved_at,
+      acknowledged_as: step.acknowledged_as,
+      steady: as.steady,
+    },
     monitor: {
       ...{ id: step.monitor_id, incident: step.incident_id, event, name, group, cause, started_at, resolved_at },
       target: step.monitor_name === null ? (before?.target ?? null) : step.type === 'heartbeat' ? null : step.target,
@@ -106,6 +115,7 @@ export const contentOf = (
   message: { readonly event: StepEvent; readonly items: readonly Leaving[] },
   around: {
     readonly organisation: string;
+    readonly time_zone: string;
     /** What is down in the organisation. */
     readonly down: readonly { readonly incident: string; readonly name: string }[];
     readonly over: boolean;
@@ -124,6 +134,7 @@ export const contentOf = (
     monitors: items.map(({ monitor }) => monitor),
     others_down: { count: others.length, names: others.slice(0, mostNames).map(({ name }) => name) },
     organisation: around.organisation,
+    time_zone: around.time_zone,
     at: Math.min(...items.map(({ step }) => step.due_at.getTime())),
     thread: { over: around.over },
   };

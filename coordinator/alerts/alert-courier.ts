@@ -1,6 +1,7 @@
 import type { Clock } from '../../shared/base/clock.ts';
 import type { Log } from '../../shared/base/log.ts';
 import { afterAttempt, tryAgain } from '../domain/telling/telling-channel.ts';
+import { newestOfEach } from '../domain/telling/telling-message.ts';
 import { type Figures, noFigures } from '../house/house-figures.ts';
 import type { Sql } from '../store/store-database.ts';
 import {
@@ -8,6 +9,7 @@ import {
   claimMessages,
   deliveringOf,
   type Outcome,
+  releaseClaims,
   type Shares,
   writeDelivering,
   writeOutcomes,
@@ -39,6 +41,8 @@ const shares: Shares = { all: 256, channel: 2, host: atOnceToOneHost, organisati
 
 export type CourierParts = {
   readonly sql: Sql;
+  /** Where this coordinator runs, the same after each start: no other runs there at the same time. */
+  readonly place: string;
   readonly clock: Clock;
   readonly log: Log;
   readonly kindOf: (id: string) => ChannelKind | undefined;
@@ -46,6 +50,7 @@ export type CourierParts = {
   readonly openSecrets: (channel: string, box: Uint8Array) => Promise<ChannelConfig>;
   readonly linksOf: (message: {
     readonly id: string;
+    readonly key: number;
     readonly channel: string;
     readonly incidents: readonly string[];
     readonly mayAcknowledge: boolean;
@@ -64,21 +69,31 @@ export const classOf = (answer: Answer): { readonly status: number | null; reado
 type Sent = { readonly status: number | null; readonly class: string; readonly verdict: Verdict };
 
 export const createCourier = (parts: CourierParts): Courier => {
-  const { sql, clock, log, kindOf, send, openSecrets, linksOf, figures = noFigures } = parts;
+  const { sql, place, clock, log, kindOf, send, openSecrets, linksOf, figures = noFigures } = parts;
   const underWay = new Map<ClaimedMessage, Promise<void>>();
   const answered: Outcome[] = [];
   let storing: Promise<void> | undefined;
   let looking: Promise<void> | undefined;
   let lookAgain = false;
   let closed = false;
+  let isReleased = false;
 
   const toldOf = async (message: ClaimedMessage, isMail: boolean): Promise<Told> => {
     const content = contentFrom(message.told);
-    const { id, channel_id: channel, thread_id, thread_reference } = message;
+    const { id, key, channel_id: channel, thread_id, thread_reference } = message;
     const open = content.monitors.filter(({ event }) => event === 'down' || event === 'reminder' || event === 'flapping');
     const incidents = content.monitors.map(({ incident }) => incident);
-    const links = await linksOf({ id, channel, incidents, mayAcknowledge: open.length > 0, isMail });
-    return { ...content, links, key: id, thread: { key: thread_id, reference: thread_reference, over: content.thread.over } };
+    const links = await linksOf({ id, key, channel, incidents, mayAcknowledge: open.length > 0, isMail });
+    const monitors = newestOfEach(content.monitors, ({ id: monitor }) => monitor);
+    const earlier = content.monitors.filter((monitor) => !monitors.includes(monitor));
+    return {
+      ...content,
+      monitors,
+      earlier,
+      links,
+      key: id,
+      thread: { key: thread_id, reference: thread_reference, over: content.thread.over },
+    };
   };
 
   const attempt = async (message: ClaimedMessage): Promise<Sent> => {
@@ -159,7 +174,19 @@ export const createCourier = (parts: CourierParts): Courier => {
     }
   };
 
+  /**
+   * What the predecessor at this place had claimed is sent at once. Whatever it had not stored as delivered may not have left, and no alert is to be
+   * lost: it is sent with the same key, by which receivers that know keys know it. All that was claimed was also begun, for nothing claimed waits.
+   */
+  const takeBack = async (): Promise<void> => {
+    if (isReleased) return;
+    const messages = await releaseClaims(sql, place, clock.now());
+    isReleased = true;
+    if (messages > 0) log.warn({ messages }, 'this coordinator ended while it sent messages; they are sent again');
+  };
+
   const look = async (): Promise<void> => {
+    await takeBack();
     for (;;) {
       lookAgain = false;
       if (closed || underWay.size >= shares.all) return;
@@ -169,7 +196,7 @@ export const createCourier = (parts: CourierParts): Courier => {
           ? []
           : [{ channel: first.channel_id, host: first.host, organisation: first.organisation_id, count: more.length + 1 }],
       );
-      const claimed = await claimMessages(sql, { now: clock.now(), forMs: claimMs, shares, onTheWay });
+      const claimed = await claimMessages(sql, { now: clock.now(), forMs: claimMs, place, shares, onTheWay });
       for (const message of claimed) {
         const done: Promise<void> = deliver(message).finally(() => {
           underWay.delete(message);

@@ -2,8 +2,18 @@ import type { Told } from './alert-told.ts';
 import type { ChannelConfig, ChannelKind } from './kinds/channel-kind.ts';
 
 const nothing: Told = {
-  ...{ event: 'test', sentence: '', monitors: [], others_down: { count: 0, names: [] }, organisation: '', key: '-', at: 0 },
-  links: { incident: '', acknowledge: null, why: '', channel: '', unsubscribe: null },
+  ...{
+    event: 'test',
+    sentence: '',
+    monitors: [],
+    earlier: [],
+    time_zone: 'UTC',
+    others_down: { count: 0, names: [] },
+    organisation: '',
+    key: '-',
+    at: 0,
+  },
+  links: { incident: '', acknowledge: null, acknowledge_short: null, why: '', channel: '', unsubscribe: null },
   thread: { key: '-', reference: null, over: false },
 };
 

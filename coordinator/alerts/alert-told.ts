@@ -40,6 +40,8 @@ export type ToldLinks = {
   readonly incident: string;
   /** Signed and good for what this message tells alone: GET shows a button, POST acknowledges. Null where nothing is to be acknowledged. */
   readonly acknowledge: string | null;
+  /** The same in few characters, for an SMS. */
+  readonly acknowledge_short: string | null;
   /** Why this message came, step by step. */
   readonly why: string;
   /** The channel's settings. */
@@ -63,12 +65,16 @@ export type Told = {
   readonly event: ToldEvent;
   /** What the matter is, in one sentence: "Checkout is down everywhere: status 503, expected 2xx." "12 monitors are down." */
   readonly sentence: string;
-  /** One, or several that became due together, in the order to show them (by group, by common cause); none only for a `test`. */
+  /** Each monitor once, in its newest state, in the order to show them (by group, by common cause); none only for a `test`. */
   readonly monitors: readonly ToldMonitor[];
+  /** Earlier states of these monitors that became due together with the newest: for programs, which count every incident. */
+  readonly earlier: readonly ToldMonitor[];
   /** What else is down beside these now: some names, and how many in all. 0 says that all else is up. */
   readonly others_down: { readonly count: number; readonly names: readonly string[] };
   readonly links: ToldLinks;
   readonly organisation: string;
+  /** The organisation's time zone (IANA). */
+  readonly time_zone: string;
   /** The idempotency key: the same with every attempt, another for every message. At most 100 letters, digits, `-` and `.`. */
   readonly key: string;
   readonly thread: ToldThread;

@@ -110,6 +110,8 @@ export type Progress = {
   /** Continents that were seen failing since the incident began, and passing: what the scope is judged from (rule 15). */
   readonly failed: readonly Continent[];
   readonly passed: readonly Continent[];
+  /** Continents that could check it when the last of these was counted; absent in what the version before stored. */
+  readonly asked?: readonly Continent[];
 };
 
 export type Scope = 'everywhere' | 'some_continents' | 'one_continent';

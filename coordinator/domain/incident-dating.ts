@@ -96,8 +96,8 @@ const begins = (draft: Draft, incident: Incident, { started_at, seen, progress }
   const open = incident.confirmed_at === null ? { refuted, run, run_at, below_since } : {};
   const moved: Incident = {
     ...incident,
-    ...{ started_at, seen, cause, layer: layerOf(cause), scope: scopeOf(cause, failed, passed) },
-    progress: { ...incident.progress, ...open, failed, passed },
+    ...{ started_at, seen, cause, layer: layerOf(cause), scope: scopeOf(cause, { failed, passed, asked: draft.reach.able }) },
+    progress: { ...incident.progress, ...open, failed, passed, asked: draft.reach.able },
   };
   put(draft, moved, 'moved');
   keepEvidence(draft, moved.id, 'seen', seen, started_at, failure);

@@ -20,7 +20,7 @@ export const notes = {
 
 /** What a continent saw, counted into the scope (rule 15). */
 export const count = (draft: Draft, incident: Incident, continent: Continent, ok: boolean, at: number): Incident => {
-  const next = counted(incident, continent, ok, at);
+  const next = counted(incident, { continent, ok, at }, draft.reach.able);
   if (next !== incident) put(draft, next, 'progressed');
   return next;
 };
@@ -44,7 +44,7 @@ export const begun = (draft: Draft, from: Observer | null, at: number, failure: 
     confirmed: null,
     cause: failure.cause,
     note: null,
-    scope: scopeOf(failure.cause, failed, []),
+    scope: scopeOf(failure.cause, { failed, passed: [], asked: draft.reach.able }),
     layer: layerOf(failure.cause),
     progress: {
       refuted: from !== null && passedSince(draft, from.continent, failure.began_at),
@@ -62,6 +62,7 @@ export const begun = (draft: Draft, from: Observer | null, at: number, failure: 
       told_alone: false,
       failed,
       passed: [],
+      asked: draft.reach.able,
     },
   };
 };
@@ -81,7 +82,9 @@ export const confirm = (draft: Draft, incident: Incident, by: ProbeView | null, 
   const { now } = draft.moment;
   const { sampling } = incident.progress;
   const again = { ...sampling, since: now };
-  const seen = by ? counted(incident, by.from.continent, false, Math.max(by.at, incident.started_at)) : incident;
+  const seen = by
+    ? counted(incident, { continent: by.from.continent, ok: false, at: Math.max(by.at, incident.started_at) }, draft.reach.able)
+    : incident;
   const next: Incident = {
     ...seen,
     confirmed_at: Math.max(at, incident.started_at),

@@ -108,6 +108,12 @@ export type LinkedMessage = {
   readonly acknowledged_as: readonly string[];
 };
 
+/** The message with this running number. */
+export const messageOfKey = async (sql: Queryable, key: number): Promise<string | undefined> => {
+  const [row] = await sql<{ id: string }[]>`select id from messages where key = ${key}`;
+  return row?.id;
+};
+
 /** The message that a signed link is of. */
 export const messageOfLink = async (sql: Queryable, id: string): Promise<LinkedMessage | undefined> => {
   const [row] = await sql<LinkedMessage[]>`

@@ -5,6 +5,8 @@ import { jsonText } from './store-incidents-write.ts';
 
 export type ClaimedMessage = {
   readonly id: string;
+  /** Its running number. */
+  readonly key: number;
   readonly organisation_id: string;
   readonly channel_id: string;
   readonly thread_id: string;
@@ -37,9 +39,16 @@ export const claimMessages = (
   {
     now,
     forMs,
+    place,
     shares,
     onTheWay,
-  }: { readonly now: number; readonly forMs: number; readonly shares: Shares; readonly onTheWay: readonly OnTheWay[] },
+  }: {
+    readonly now: number;
+    readonly forMs: number;
+    readonly place: string;
+    readonly shares: Shares;
+    readonly onTheWay: readonly OnTheWay[];
+  },
 ): Promise<ClaimedMessage[]> => {
   const [at, until] = [new Date(now), new Date(now + forMs)];
   const room = shares.all - onTheWay.reduce((sum, { count }) => sum + count, 0);
@@ -62,13 +71,21 @@ export const claimMessages = (
       where d.of_organisation <= ${shares.organisation} - coalesce((select sum(count) from busy where organisation = d.organisation_id), 0)
       order by d.next_at, d.key limit ${Math.max(0, room)}),
     claimed as (
-      update messages set attempts = attempts + 1, claimed_until = ${until}, next_at = ${until}
+      update messages set attempts = attempts + 1, claimed_until = ${until}, claimed_by = ${place}, next_at = ${until}
       where id in (select id from messages where state = 'waiting' and next_at <= ${at} and id in (select id from chosen) for update skip locked)
       returning id, key, organisation_id, channel_id, thread_id, event, told, due_at, attempts)
-    select c.id, c.organisation_id, c.channel_id, c.thread_id, c.event, c.told, c.due_at, c.attempts, h.kind, h.config, h.secrets,
+    select c.id, c.key, c.organisation_id, c.channel_id, c.thread_id, c.event, c.told, c.due_at, c.attempts, h.kind, h.config, h.secrets,
       case when h.kind = 'email' then 'mail' else coalesce(h.host, h.id::text) end as host,
       (select reference from messages t where t.id = c.thread_id) as thread_reference
     from claimed c join channels h on h.id = c.channel_id order by c.key`;
+};
+
+/** Gives back what was claimed at this place by who ran there before. */
+export const releaseClaims = async (sql: Queryable, place: string, now: number): Promise<number> => {
+  const at = new Date(now);
+  const { count } = await sql`
+    update messages set claimed_until = null, next_at = ${at} where state = 'waiting' and claimed_by = ${place} and claimed_until > ${at}`;
+  return count;
 };
 
 export type Outcome = {

@@ -88,23 +88,24 @@ export type Telling = {
   readonly post: string | null;
 };
 
-/** What was posted and not told yet, for each subscriber of its page; from now on it is told. */
+/** What was posted and not told yet, for each subscriber of its page who had confirmed by then; from now on it is told. */
 export const takeUntoldPosts = (sql: Queryable, at: Date, most: number): Promise<Telling[]> => sql<Telling[]>`
   with fresh as (
     update status_page_posts set told_at = ${at}
     where id in (select id from status_page_posts where told_at is null order by key limit ${most} for update skip locked)
-    returning id, page_id, incident_id)
+    returning id, page_id, incident_id, written_at)
   select s.id as subscriber, s.email, f.incident_id as incident, 'post' as event, f.id as post
   from fresh f join status_pages p on p.id = f.page_id and p.enabled join status_page_subscribers s on s.page_id = p.id
-  where s.confirmed_at is not null order by s.id`;
+  where s.confirmed_at <= f.written_at order by s.id`;
 
 /**
  * Incidents that people are told of (of maintenance and of what is not confirmed they are not), begun or over since `from`, on pages that have
- * subscribers: each once for a page, whoever looks. Where somebody wrote of it, that is told and not this.
+ * subscribers: each once for a page, whoever looks, to those who had confirmed before the outage was, so that an end goes to whom the beginning
+ * went. Where somebody wrote of it, that is told and not this.
  */
 export const takeUntoldIncidents = (sql: Queryable, at: Date, from: Date): Promise<Telling[]> => sql<Telling[]>`
   with fresh as (
-    select a.organisation_id, a.monitor_id, a.incident_id, case when a.event = 'down' then 'began' else 'over' end as event
+    select a.organisation_id, a.monitor_id, a.incident_id, i.confirmed_at, case when a.event = 'down' then 'began' else 'over' end as event
     from alerts a join incidents i on i.id = a.incident_id
     where a.id > coalesce((select id from alerts where created_at < ${from} order by id desc limit 1), 0) and a.state in ('due', 'sent')),
   told as (
@@ -112,14 +113,15 @@ export const takeUntoldIncidents = (sql: Queryable, at: Date, from: Date): Promi
     select distinct p.id, f.incident_id, f.event, ${at}::timestamptz from fresh f
     join status_page_monitors m on m.monitor_id = f.monitor_id
     join status_pages p on p.id = m.page_id and p.organisation_id = f.organisation_id and p.enabled
-    where exists (select 1 from status_page_subscribers s where s.page_id = p.id and s.confirmed_at is not null)
+    where exists (select 1 from status_page_subscribers s where s.page_id = p.id and s.confirmed_at <= f.confirmed_at)
       and (f.event = 'began' or exists (
         select 1 from status_page_told t where t.page_id = p.id and t.incident_id = f.incident_id and t.event = 'began'))
     -- In one order: two coordinators that wait for each other's rows would else do so for ever.
     order by 1, 2, 3
     on conflict do nothing returning page_id, incident_id, event)
   select s.id as subscriber, s.email, t.incident_id as incident, t.event, null::uuid as post
-  from told t join status_page_subscribers s on s.page_id = t.page_id and s.confirmed_at is not null
+  from told t join incidents i on i.id = t.incident_id
+    join status_page_subscribers s on s.page_id = t.page_id and s.confirmed_at <= i.confirmed_at
   where not exists (select 1 from status_page_posts o
     where o.page_id = t.page_id and o.incident_id = t.incident_id and (t.event = 'began' or o.kind = 'resolved'))
   order by s.id`;

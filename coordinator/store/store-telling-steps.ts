@@ -3,7 +3,7 @@ import type { Cause } from '../../shared/checks/checks-cause-types.ts';
 import type { Bucket } from '../domain/telling/telling-bucket.ts';
 import type { Flapping } from '../domain/telling/telling-flapping.ts';
 import type { Hours } from '../domain/telling/telling-hours.ts';
-import type { HeldBy, StepEvent } from '../domain/telling/telling-step.ts';
+import type { Because, HeldBy, StepEvent } from '../domain/telling/telling-step.ts';
 import type { Queryable } from './store-database.ts';
 import { jsonText } from './store-incidents-write.ts';
 import { numbersLiteral } from './store-sql-arrays.ts';
@@ -14,6 +14,7 @@ export type ComposedChannel = {
   readonly id: string;
   readonly organisation_id: string;
   readonly organisation: string;
+  readonly time_zone: string;
   readonly kind: string;
   readonly enabled: boolean;
   readonly deleted: boolean;
@@ -30,7 +31,7 @@ export type ComposedChannel = {
 /** Channels with steps whose time has come, held fast; those that another coordinator works on are left to it. */
 export const takeChannelsWithSteps = (sql: Queryable, now: number, most: number): Promise<ComposedChannel[]> =>
   sql<ComposedChannel[]>`
-    select c.id, c.organisation_id, o.name as organisation, c.kind, c.enabled, c.deleted_at is not null as deleted,
+    select c.id, c.organisation_id, o.name as organisation, o.time_zone, c.kind, c.enabled, c.deleted_at is not null as deleted,
       c.verified_at is not null as verified, c.unsubscribed_at is not null as unsubscribed, c.delay_s, c.reminder_s, c.hours, c.bucket_full_at,
       c.gathering_since, c.gathered_at
     from channels c join organisations o on o.id = c.organisation_id
@@ -58,6 +59,8 @@ export type WaitingStep = {
   readonly acknowledged_as: string | null;
   readonly cause: Cause | null;
   readonly scope: string | null;
+  /** What the scope was judged from; null where the version before stored it. */
+  readonly continents: { readonly failed: readonly string[]; readonly passed: readonly string[]; readonly asked: readonly string[] } | null;
   readonly seen_probe: string | null;
   readonly seen_continent: string | null;
   readonly confirmed_probe: string | null;
@@ -73,7 +76,9 @@ export const waitingSteps = (sql: Queryable, channels: readonly string[], now: n
   sql<WaitingStep[]>`
     select s.id, s.channel_id, s.organisation_id, s.monitor_id, s.incident_id, s.event, s.seq, s.due_at, s.look_at, s.flapping,
       s.holds -> -1 ->> 0 as held_by,
-      i.started_at, i.confirmed_at, i.resolved_at, i.acknowledged_at, i.acknowledged_as, i.cause, i.scope, i.seen_probe, i.seen_continent,
+      i.started_at, i.confirmed_at, i.resolved_at, i.acknowledged_at, i.acknowledged_as, i.cause, i.scope,
+      case when i.progress -> 'progress' ? 'asked' then json_build_object('failed', i.progress -> 'progress' -> 'failed',
+        'passed', i.progress -> 'progress' -> 'passed', 'asked', i.progress -> 'progress' -> 'asked') end as continents, i.seen_probe, i.seen_continent,
       i.confirmed_probe, i.confirmed_continent, m.name as monitor_name, m.target, m.type, g.name as group_name
     from alert_steps s left join incidents i on i.id = s.incident_id left join monitors m on m.id = s.monitor_id left join groups g on g.id = m.group_id
     where s.state = 'held' and s.look_at <= ${new Date(now)} and s.channel_id = any(${[...channels]}::uuid[])
@@ -179,7 +184,7 @@ export const holdSteps = async (sql: Queryable, holds: readonly Hold[], now: num
 
 export const dropSteps = async (
   sql: Queryable,
-  drops: readonly { readonly id: number; readonly because: string }[],
+  drops: readonly { readonly id: number; readonly because: Because }[],
   now: number,
 ): Promise<void> => {
   if (drops.length === 0) return;

@@ -25,7 +25,7 @@ export const incidentSentence = ({ name, open, confirmed, scope, duration_ms }: 
 
 const scopeWords: Readonly<Record<string, string>> = {
   everywhere: 'Everywhere',
-  some_continents: 'From some continents and not from others',
+  some_continents: 'From some continents',
   one_continent: 'From one continent only',
 };
 

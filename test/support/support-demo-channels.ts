@@ -18,7 +18,7 @@ export type DemoChannels = {
   /** The message that told `ops` of the open incident. */
   readonly message: string;
   /** What ends the links of a message. */
-  readonly links: { readonly acknowledge: string; readonly unsubscribe: string };
+  readonly links: { readonly acknowledge: string; readonly acknowledge_short: string; readonly unsubscribe: string };
   /** What a mailbox that has not said yes was asked by. */
   readonly question: string;
 };
@@ -91,8 +91,10 @@ export const seedDemoChannels = async (sql: Sql, organisation: string, now: numb
     values (${organisation}, ${told.monitor}, ${told.incident}, 'down', 'sent', ${at(due)}, ${created}, ${created})`;
   const links = createAlertLinks(sql, { secretKey: testSecretKey });
   const [acknowledge, unsubscribe] = [await links.sign('acknowledge', message), await links.sign('unsubscribe', mailed)];
+  const [{ key } = { key: 0 }] = await sql<{ key: number }[]>`select key from messages where id = ${message}`;
+  const acknowledge_short = await links.signShort({ id: message, key });
   const { text: question, fingerprint } = await createAccountSecrets(sql, { secretKey: testSecretKey }).mint('channel');
   await wantVerification(sql, ana.id, new Date(now + day));
   await linkChannel(sql, ana.id, fingerprint);
-  return { ops: ops.id, pager: pager.id, message, links: { acknowledge, unsubscribe }, question };
+  return { ops: ops.id, pager: pager.id, message, links: { acknowledge, acknowledge_short, unsubscribe }, question };
 };

@@ -39,15 +39,23 @@ export const tellingBench = async (sql: Sql) => {
   await sql`insert into organisations (id, name, plan, time_zone) values (${organisation}, ${`house ${organisation}`}, 'team', 'UTC')`;
   const sent: Outgoing[] = [];
   const answers: { of: (outgoing: Outgoing) => Answer | Promise<Answer> } = { of: () => answered(204) };
-  const coordinator = () => {
+  const coordinator = (place = newId()) => {
     const courier = createCourier({
+      place,
       ...{ sql, clock, log, kindOf },
       send: async (outgoing) => {
         sent.push(outgoing);
         return answers.of(outgoing);
       },
       openSecrets: async () => ({ key: 'R'.repeat(32), secret: `whsec_${Buffer.alloc(32).toString('base64')}` }),
-      linksOf: async ({ id }) => ({ incident: '', acknowledge: null, why: `why/${id}`, channel: '', unsubscribe: null }),
+      linksOf: async ({ id }) => ({
+        incident: '',
+        acknowledge: null,
+        acknowledge_short: null,
+        why: `why/${id}`,
+        channel: '',
+        unsubscribe: null,
+      }),
     });
     const planner = createPlanner({ sql, clock, log });
     const composer = createComposer({ sql, clock, isByThread: (kind) => kindOf(kind)?.resolves === true });

@@ -25,15 +25,18 @@ export const toldOf = (more: Partial<Told> = {}): Told => ({
   event: 'down',
   sentence: 'Checkout is down: status 503, expected 2xx.',
   monitors: [monitorOf()],
+  earlier: [],
   others_down: { count: 0, names: [] },
   links: {
     incident: 'https://antipode.example/incidents/0190c0de-0000-7000-8000-00000000000a',
     acknowledge: 'https://antipode.example/acknowledge/sva_3Nw8k2',
+    acknowledge_short: 'https://antipode.example/a/9ix3Nw8k2Qm4svu7RzT1',
     why: 'https://antipode.example/alerts/41/why',
     channel: 'https://antipode.example/alerts/channels/7',
     unsubscribe: 'https://antipode.example/unsubscribe/svu_9Qm4',
   },
   organisation: 'Shop & Söhne',
+  time_zone: 'UTC',
   key: 'a-41',
   thread: { key: 'a-41', reference: null, over: false },
   at,
@@ -159,7 +162,7 @@ export const hostileTold: fc.Arbitrary<Told> = fc
       ...told,
       monitors: told.event === 'test' ? [] : monitors,
       others_down: { names: others, count: others.length + more },
-      links: { ...plain.links, acknowledge: acknowledge ? plain.links.acknowledge : null },
+      links: acknowledge ? plain.links : { ...plain.links, acknowledge: null, acknowledge_short: null },
       thread: { key: 'a-41', reference, over },
     });
   });

@@ -229,7 +229,7 @@ export const forms: Readonly<Record<string, Schema>> = {
     },
     ['device', 'url', 'url_title', 'retry', 'expire', 'tags'],
   ),
-  twilio_sms: shape({ To: text(), From: text(), MessagingServiceSid: text(), Body: text(160) }, ['From', 'MessagingServiceSid']),
+  twilio_sms: shape({ To: text(), From: text(), MessagingServiceSid: text(), Body: text(306) }, ['From', 'MessagingServiceSid']),
 };
 
 /** The most bytes of a body, all told. */

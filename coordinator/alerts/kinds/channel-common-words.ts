@@ -31,8 +31,19 @@ export const cut = (text: string, most: number, measure: (text: string) => numbe
 
 export const bytes = (text: string): number => Buffer.byteLength(text);
 
-/** `2026-11-22 18:05:04 UTC` */
-export const instant = (at: number): string => `${new Date(at).toISOString().slice(0, 19).replace('T', ' ')} UTC`;
+const clockText = (at: number, zone: string): string =>
+  Temporal.Instant.fromEpochMilliseconds(at)
+    .toZonedDateTimeISO(zone)
+    .toPlainDateTime()
+    .toString({ smallestUnit: 'second' })
+    .replace('T', ' ');
+
+/** `2026-11-22 19:05:04 (18:05:04 UTC)`: by the clock of the zone, with UTC beside it; `2026-11-22 18:05:04 UTC` where they are the same. */
+const instant = (at: number, zone: string): string => {
+  const [local, utc] = [clockText(at, zone), clockText(at, 'UTC')];
+  if (local === utc) return `${utc} UTC`;
+  return `${local} (${local.slice(0, 10) === utc.slice(0, 10) ? utc.slice(11) : utc} UTC)`;
+};
 
 /** Good, bad, in between, or neither: what colours and priorities follow. */
 export type Tone = 'bad' | 'good' | 'warning' | 'neutral';
@@ -57,13 +68,16 @@ export const isUrgent = ({ event }: Told): boolean => event === 'down' || event 
 /** The sentence as a title: without its full stop. */
 export const title = (told: Told): string => clean(told.sentence).replace(/\.$/, '') || 'Something changed';
 
-/** With how much is down in all, for a list of titles: a mailbox, a phone. */
-export const subject = (told: Told): string => {
+/** How much is down in all, where that is more than what is told of: what follows a title. */
+export const inAll = (told: Told): string => {
+  if (told.others_down.count === 0) return '';
   // What somebody is on is down all the same.
   const own = told.monitors.filter(({ event }) => event === 'down' || event === 'reminder' || event === 'acknowledged');
-  const inAll = told.others_down.count + own.length;
-  return told.others_down.count > 0 ? `${title(told)} (${inAll} down in all)` : title(told);
+  return ` (${told.others_down.count + own.length} down in all)`;
 };
+
+/** For a list of titles: a mailbox, a phone. */
+export const subject = (told: Told): string => `${title(told)}${inAll(told)}`;
 
 /** What else is down, or that all else is up. */
 export const others = ({ others_down: { count, names }, event }: Told): string | undefined => {
@@ -90,7 +104,7 @@ export const outcome = (monitor: ToldMonitor, at: number): string => {
     case 'closed':
       return `closed after ${lasted(monitor, at)}: it was paused, changed or deleted`;
     case 'reminder':
-      return `down for ${lasted(monitor, at)} by now: ${cause}`;
+      return `still down after ${lasted(monitor, at)}: ${cause}`;
     case 'acknowledged':
       return `acknowledged: ${cause}`;
     case 'flapping':
@@ -103,15 +117,18 @@ export const outcome = (monitor: ToldMonitor, at: number): string => {
 export type Fact = { readonly label: string; readonly value: string };
 
 /** What is known of one, each with its label, in the order of what a person asks first. */
-export const facts = (monitor: ToldMonitor, at: number): Fact[] =>
+export const facts = (monitor: ToldMonitor, { at, time_zone }: Pick<Told, 'at' | 'time_zone'>): Fact[] =>
   [
-    { label: 'What', value: monitor.target },
+    { label: 'Address', value: monitor.target },
     { label: 'Cause', value: monitor.cause },
-    { label: 'Since', value: instant(monitor.started_at) },
-    { label: 'Over', value: monitor.resolved_at === null ? null : `${instant(monitor.resolved_at)}, after ${lasted(monitor, at)}` },
-    { label: 'Seen from', value: monitor.seen_from },
+    { label: 'Started', value: instant(monitor.started_at, time_zone) },
+    {
+      label: 'Ended',
+      value: monitor.resolved_at === null ? null : `${instant(monitor.resolved_at, time_zone)}, after ${lasted(monitor, at)}`,
+    },
+    { label: 'Detected from', value: monitor.seen_from },
     { label: 'Confirmed from', value: monitor.confirmed_from },
-    { label: 'By continent', value: monitor.matrix },
+    { label: 'Seen from each continent', value: monitor.matrix },
     { label: 'Group', value: monitor.group },
   ].flatMap(({ label, value }) => (value === null || clean(value) === '' ? [] : [{ label, value: clean(value) }]));
 
@@ -121,8 +138,8 @@ export type Link = { readonly label: string; readonly url: string };
 export const links = ({ links: given, event }: Told): Link[] => [
   ...(event === 'test' ? [] : [{ label: 'See what happened', url: given.incident }]),
   ...(given.acknowledge === null ? [] : [{ label: 'Acknowledge', url: given.acknowledge }]),
-  ...(event === 'test' ? [] : [{ label: 'Why you were told', url: given.why }]),
-  { label: 'Settings of this channel', url: given.channel },
+  ...(event === 'test' ? [] : [{ label: 'Why you got this', url: given.why }]),
+  { label: 'Channel settings', url: given.channel },
 ];
 
 /** Lines that fit, and how many did not, in a line of its own. Headings count for nothing. */
@@ -148,19 +165,27 @@ export const fitting = (
   return [...kept.map(({ text }) => text), `… and ${all - shown} more`];
 };
 
-/** One line for each, under the names of their groups, as `line` writes them. */
+/** Since when the first of several is down. Of digits, letters and brackets alone: every medium shows it as it is. */
+const since = ({ monitors, time_zone }: Told): string | undefined => {
+  const starts = monitors.filter(({ event }) => event === 'down' || event === 'reminder').map(({ started_at }) => started_at);
+  return starts.length === 0 ? undefined : `Since ${instant(Math.min(...starts), time_zone)} (first)`;
+};
+
+/** Since when, and one line for each, under the names of their groups, as `line` writes them. */
 export const listed = (
   told: Told,
   line: (name: string, outcome: string) => string,
   heading: (group: string) => string,
 ): { readonly text: string; readonly isHeading?: boolean }[] => {
   let group: string | null = null;
-  return told.monitors.flatMap((monitor) => {
+  const first = since(told);
+  const lines = told.monitors.flatMap((monitor) => {
     const isNew = monitor.group !== null && monitor.group !== group;
     group = monitor.group;
     const text = line(cut(clean(monitor.name), 120), cut(outcome(monitor, told.at), 200));
     return isNew ? [{ text: heading(cut(clean(group ?? ''), 120)), isHeading: true }, { text }] : [{ text }];
   });
+  return first === undefined ? lines : [{ text: first, isHeading: true }, ...lines];
 };
 
 /** The body for a medium of plain text: facts of the one, or a line for each; then what else is down. */
@@ -170,7 +195,7 @@ export const plainBody = (told: Told, most: number, measure: (text: string) => n
   const room = last === undefined ? most : most - measure(last) - 2;
   const lines =
     told.monitors.length === 1 && only !== undefined
-      ? facts(only, told.at).map(({ label, value }) => ({ text: `${label}: ${cut(value, 500)}` }))
+      ? facts(only, told).map(({ label, value }) => ({ text: `${label}: ${cut(value, 500)}` }))
       : listed(
           told,
           (name, what) => `• ${name}: ${what}`,

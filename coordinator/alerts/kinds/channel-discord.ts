@@ -48,7 +48,7 @@ export const discord: ChannelKind = {
           timestamp: new Date(told.at).toISOString(),
           fields:
             told.monitors.length === 1 && only !== undefined
-              ? facts(only, told.at).map(({ label, value }) => ({
+              ? facts(only, told).map(({ label, value }) => ({
                   name: label,
                   value: cutFor(value, 350, markdown),
                   inline: value.length < 30,

@@ -9,8 +9,8 @@ import { html } from './channel-markup.ts';
 const mostLetters = 60_000;
 
 const why = ({ organisation, links: { unsubscribe } }: Told): string[] => [
-  `You are told because a channel of ${cut(clean(organisation), 200)} on Antipode leads to this address.`,
-  ...(unsubscribe === null ? [] : [`To end this for your address alone: ${unsubscribe}`]),
+  `You get this because a channel of “${cut(clean(organisation), 200)}” on Antipode sends to this address.`,
+  ...(unsubscribe === null ? [] : [`Unsubscribe this address: ${unsubscribe}`]),
 ];
 
 const lines = (told: Told, line: (name: string, outcome: string) => string, heading: (group: string) => string): string[] =>
@@ -21,7 +21,7 @@ const textOf = (told: Told): string => {
   const last = others(told);
   const body =
     told.monitors.length === 1 && only !== undefined
-      ? facts(only, told.at).map(({ label, value }) => `${label}: ${value}`)
+      ? facts(only, told).map(({ label, value }) => `${label}: ${value}`)
       : lines(
           told,
           (name, what) => `- ${name}: ${what}`,
@@ -58,7 +58,7 @@ const htmlOf = (told: Told): string => {
   const [first, ...rest] = links(told);
   const body =
     told.monitors.length === 1 && only !== undefined
-      ? `<table role="presentation" cellpadding="0" cellspacing="0" border="0">${facts(only, told.at)
+      ? `<table role="presentation" cellpadding="0" cellspacing="0" border="0">${facts(only, told)
           .map(
             ({ label, value }) =>
               `<tr><td style="padding:2px 16px 2px 0;${faint};vertical-align:top;white-space:nowrap">${label}</td><td style="padding:2px 0;${font};word-break:break-word"><bdi>${html(value)}</bdi></td></tr>`,

@@ -1,6 +1,6 @@
 import { judgeHttp, member } from './channel-answers-judged.ts';
 import { jsonPost, secretUrlField, value } from './channel-common-fields.ts';
-import { bytes, clean, colours, facts, fitting, links, listed, others, subject, title, toneOf } from './channel-common-words.ts';
+import { bytes, clean, colours, facts, fitting, links, listed, others, subject, title } from './channel-common-words.ts';
 import type { ChannelKind } from './channel-kind.ts';
 import { cutFor, googleCard, googleText } from './channel-markup.ts';
 
@@ -22,7 +22,7 @@ export const googleChat: ChannelKind = {
     const last = others(told);
     const widgets =
       told.monitors.length === 1 && only !== undefined
-        ? facts(only, told.at).map(({ label, value }) => ({
+        ? facts(only, told).map(({ label, value }) => ({
             decoratedText: { topLabel: label, text: cutFor(value, 400, googleCard), wrapText: true },
           }))
         : [
@@ -58,7 +58,13 @@ export const googleChat: ChannelKind = {
                   ...(told.monitors.length === 0 ? [] : widgets),
                   ...(last === undefined
                     ? []
-                    : [{ textParagraph: { text: `<font color="${colours[toneOf(told)]}">${cutFor(last, 600, googleCard)}</font>` } }]),
+                    : [
+                        {
+                          textParagraph: {
+                            text: `<font color="${colours[told.others_down.count === 0 ? 'good' : 'bad']}">${cutFor(last, 600, googleCard)}</font>`,
+                          },
+                        },
+                      ]),
                   { buttonList: { buttons: links(told).map(({ label, url }) => ({ text: label, onClick: { openLink: { url } } })) } },
                 ],
               },

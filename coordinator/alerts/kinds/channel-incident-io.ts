@@ -1,8 +1,18 @@
+import type { Told } from '../alert-told.ts';
 import { judgeHttp, member } from './channel-answers-judged.ts';
 import { jsonPost, secretField, urlField, value } from './channel-common-fields.ts';
 import { clean, cut, facts, fitting, links, listed, others, subject } from './channel-common-words.ts';
 import type { ChannelKind } from './channel-kind.ts';
 import { cutFor, markdown } from './channel-markup.ts';
+
+/** What still fires there, of a message that tells of an end. */
+const stillDown = ({ others_down: { count, names } }: Told): string => {
+  if (count === 0) return 'Some monitors are still down';
+  const shown = names.slice(0, 5).map((name) => cut(clean(name), 80));
+  const more = count - shown.length;
+  const list = shown.length === 0 ? '' : `: ${shown.join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
+  return `${count} ${count === 1 ? 'monitor is' : 'monitors are'} still down${list}`;
+};
 
 export const incidentIo: ChannelKind = {
   id: 'incident_io',
@@ -22,7 +32,7 @@ export const incidentIo: ChannelKind = {
     const last = others(told);
     const lines =
       told.monitors.length === 1 && only !== undefined
-        ? facts(only, told.at).map(({ label, value }) => `- ${label}: ${cutFor(value, 1_000, markdown)}`)
+        ? facts(only, told).map(({ label, value }) => `- ${label}: ${cutFor(value, 1_000, markdown)}`)
         : fitting(
             listed(
               told,
@@ -38,10 +48,10 @@ export const incidentIo: ChannelKind = {
         .map(({ label, url }) => `[${label}](${url.replaceAll(')', '%29')})`)
         .join(' · '),
     ];
-    const isOver =
-      told.event === 'was_down' || told.event === 'test' || ((told.event === 'up' || told.event === 'closed') && told.thread.over);
+    const isEnd = told.event === 'up' || told.event === 'closed';
+    const isOver = told.event === 'was_down' || told.event === 'test' || (isEnd && told.thread.over);
     const event = {
-      title: cut(subject(told), 250),
+      title: cut(isEnd && !isOver ? stillDown(told) : subject(told), 250),
       description: description.filter((part) => part !== '').join('\n\n'),
       deduplication_key: told.thread.key,
       status: isOver ? 'resolved' : 'firing',

@@ -11,12 +11,25 @@ export const unmentioned = (text: string): string => text.replaceAll('@', '@\u20
 /** Slack's three: mentions, links and dates all stand in angle brackets. */
 export const slack = (text: string): string => text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
 
-/** Markdown that knows the backslash (Discord, Mattermost, incident.io). Nor do addresses become links, or brackets mentions, of their own. */
+/** What stands as it is in code: neither a mark that would end it, nor a bracket, which Mattermost reads also there. */
+const address = /([a-z][a-z0-9+.-]*:\/\/[^\s`<>]+)/i;
+
+/**
+ * Markdown that knows the backslash (Discord, Mattermost, incident.io). Addresses stand in code: they are no links of their own there, and can be
+ * copied as they are. No bracket is a mention.
+ */
 export const markdown = (text: string): string =>
-  unmentioned(text)
-    .replaceAll(/[\\`*_{}[\]()#+\-!|~>]/g, '\\$&')
-    .replaceAll('<', '<\u200b')
-    .replaceAll('://', ':\u200b//');
+  text
+    .split(address)
+    .map((part, index) =>
+      index % 2 === 1
+        ? `\`${part}\``
+        : unmentioned(part)
+            .replaceAll(/[\\`*_{}[\]()#+\-!|~>]/g, '\\$&')
+            .replaceAll('<', '<\u200b')
+            .replaceAll('://', ':\u200b//'),
+    )
+    .join('');
 
 /** Zulip's markdown knows no backslash, and leaves HTML's numbers alone until it shows them. */
 export const zulip = (text: string): string => text.replaceAll(/[&<>*_`~#$@[\]()\\|!]/g, (character) => `&#${character.charCodeAt(0)};`);
@@ -32,5 +45,12 @@ export const googleText = (text: string): string =>
 export const googleCard = (text: string): string => html(text.replaceAll('<', '‹').replaceAll('>', '›'));
 
 /** The beginning of a text, escaped: at most so many UTF-16 units with its escapes, none of which is cut. */
-export const cutFor = (text: string, most: number, escaping: (text: string) => string): string =>
-  escaping(cut(text, most, (part) => escaping(part).length));
+export const cutFor = (text: string, most: number, escaping: (text: string) => string): string => {
+  // What stands together may need more than its characters do one by one.
+  for (let room = most; room > 0; ) {
+    const escaped = escaping(cut(text, room, (part) => escaping(part).length));
+    if (escaped.length <= most) return escaped;
+    room -= escaped.length - most;
+  }
+  return '';
+};

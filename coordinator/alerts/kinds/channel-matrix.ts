@@ -23,7 +23,7 @@ export const matrix: ChannelKind = {
     const last = others(told);
     const list =
       told.monitors.length === 1 && only !== undefined
-        ? facts(only, told.at).map(({ label, value }) => `<li>${label}: ${cutFor(value, 500, html)}</li>`)
+        ? facts(only, told).map(({ label, value }) => `<li>${label}: ${cutFor(value, 500, html)}</li>`)
         : fitting(
             listed(
               told,

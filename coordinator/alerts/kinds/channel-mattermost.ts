@@ -40,7 +40,7 @@ export const mattermost: ChannelKind = {
           text: text.join('\n\n'),
           fields:
             told.monitors.length === 1 && only !== undefined
-              ? facts(only, told.at).map(({ label, value }) => ({
+              ? facts(only, told).map(({ label, value }) => ({
                   short: value.length < 40,
                   title: label,
                   value: cutFor(value, 700, markdown),

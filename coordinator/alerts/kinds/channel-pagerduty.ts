@@ -1,4 +1,4 @@
-import type { Told } from '../alert-told.ts';
+import type { Told, ToldEvent } from '../alert-told.ts';
 import { judgeHttp, member } from './channel-answers-judged.ts';
 import { choiceField, jsonPost, secretField, value } from './channel-common-fields.ts';
 import { clean, cut, facts, links, outcome, subject } from './channel-common-words.ts';
@@ -9,7 +9,7 @@ const most = 50;
 const details = (told: Told): { readonly [name: string]: string } => {
   const [only] = told.monitors;
   if (told.monitors.length === 1 && only !== undefined)
-    return Object.fromEntries(facts(only, told.at).map(({ label, value }) => [label, cut(value, 1_000)]));
+    return Object.fromEntries(facts(only, told).map(({ label, value }) => [label, cut(value, 1_000)]));
   // By their number: several may have one name.
   const shown = told.monitors
     .slice(0, most)
@@ -17,10 +17,18 @@ const details = (told: Told): { readonly [name: string]: string } => {
   return Object.fromEntries(told.monitors.length > most ? [...shown, ['more', `and ${told.monitors.length - most} more`]] : shown);
 };
 
-const actionOf = (told: Told): 'trigger' | 'acknowledge' | 'resolve' => {
-  if (told.event === 'acknowledged') return 'acknowledge';
-  if (told.event === 'up' || told.event === 'closed') return told.thread.over ? 'resolve' : 'trigger';
+/** `change`: it is written down there, and pages no one, also when the incident was resolved by hand meanwhile. */
+const actionOf = ({ event, thread }: Told): 'trigger' | 'acknowledge' | 'resolve' | 'change' => {
+  if (event === 'acknowledged') return 'acknowledge';
+  if (event === 'was_down') return 'change';
+  if (event === 'up' || event === 'closed') return thread.over ? 'resolve' : 'change';
   return 'trigger';
+};
+
+const severities: Readonly<Partial<Record<ToldEvent, 'critical' | 'warning'>>> = {
+  down: 'critical',
+  reminder: 'critical',
+  flapping: 'warning',
 };
 
 export const pagerduty: ChannelKind = {
@@ -49,17 +57,17 @@ export const pagerduty: ChannelKind = {
       timestamp: new Date(told.at).toISOString(),
       custom_details: details(told),
     };
-    // What is over already pages nobody: it is written down as a change.
-    if (told.event === 'was_down') return jsonPost(`${host}/v2/change/enqueue`, { routing_key, payload: about, links: shown });
+    const event_action = actionOf(told);
+    if (event_action === 'change') return jsonPost(`${host}/v2/change/enqueue`, { routing_key, payload: about, links: shown });
     const event = {
       routing_key,
-      event_action: actionOf(told),
+      event_action,
       dedup_key: told.thread.key,
       client: 'Antipode',
       client_url: told.links.incident,
       payload: {
         ...about,
-        severity: told.event === 'test' ? 'info' : told.event === 'flapping' ? 'warning' : 'critical',
+        severity: severities[told.event] ?? 'info',
         ...(group === '' ? {} : { group }),
         class: told.event,
       },

@@ -25,7 +25,7 @@ export const slack: ChannelKind = {
     const last = others(told);
     const body =
       told.monitors.length === 1 && only !== undefined
-        ? { type: 'section', fields: facts(only, told.at).map(({ label, value }) => plain(`${label}\n${value}`, 1_900)) }
+        ? { type: 'section', fields: facts(only, told).map(({ label, value }) => plain(`${label}\n${value}`, 1_900)) }
         : {
             type: 'section',
             text: plain(

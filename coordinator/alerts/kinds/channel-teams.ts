@@ -42,7 +42,7 @@ export const teams: ChannelKind = {
     const last = others(told);
     const body =
       told.monitors.length === 1 && only !== undefined
-        ? facts(only, told.at).map(({ label, value }) => rich(run(`${label}: `, { isSubtle: true }), run(cut(value, 700))))
+        ? facts(only, told).map(({ label, value }) => rich(run(`${label}: `, { isSubtle: true }), run(cut(value, 700))))
         : fitting(
             listed(
               told,

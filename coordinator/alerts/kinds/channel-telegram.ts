@@ -34,7 +34,7 @@ export const telegram: ChannelKind = {
     const last = others(told);
     const body =
       told.monitors.length === 1 && only !== undefined
-        ? facts(only, told.at).map(({ label, value }) => `${label}: ${cutFor(value, 300, escaped)}`)
+        ? facts(only, told).map(({ label, value }) => `${label}: ${cutFor(value, 300, escaped)}`)
         : fitting(
             listed(
               told,

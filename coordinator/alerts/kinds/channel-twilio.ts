@@ -1,6 +1,7 @@
+import type { Told } from '../alert-told.ts';
 import { judgeHttp, member } from './channel-answers-judged.ts';
 import { basic, formPost, secretField, textField, value } from './channel-common-fields.ts';
-import { clean, cut, subject } from './channel-common-words.ts';
+import { clean, cut, inAll, title } from './channel-common-words.ts';
 import type { ChannelKind } from './channel-kind.ts';
 
 /** The letters that fit 160 to a message (GSM 03.38); those of the second line count twice. */
@@ -30,30 +31,56 @@ const gsmOf = (letter: string): string | undefined => {
 
 const septets = (text: string): number => [...text].reduce((sum, letter) => sum + (double.includes(letter) ? 2 : 1), 0);
 
-/** The text of one message: 160 letters of GSM, or 70 of anything else where GSM would leave out too much to be understood. */
-export const smsText = (text: string, link: string): string => {
-  const letters = [...text];
-  const written = letters.map(gsmOf);
-  const lost = written.filter((letter) => letter === undefined).length;
-  const isGsm = lost * 5 <= letters.length;
-  const [most, measure] = isGsm ? ([160, septets] as const) : ([70, (one: string) => one.length] as const);
-  const words = isGsm ? written.map((letter) => letter ?? '?').join('') : text;
-  const isLinkable = [...link].every((letter) => single.includes(letter) || double.includes(letter));
-  const room = most - measure(link) - 1;
-  // A link is worth having when enough of the sentence stands beside it.
-  const body =
-    isLinkable && room >= Math.min(60, measure(words)) ? `${shortened(words, room, measure)} ${link}` : shortened(words, most, measure);
-  return body;
+/** Three points are GSM, and the one character that stands for them is not. Brackets are left out rather than cut in two. */
+const shortened = (text: string, most: number, measure: (text: string) => number): string => {
+  if (measure(text) <= most) return text;
+  const room = most - measure('...');
+  const kept = cut(text, room + 1, (part) => (part === '…' ? 1 : measure(part))).replace(/…$/, '');
+  const open = kept.lastIndexOf('(');
+  return room < 0 ? '' : `${(open > kept.lastIndexOf(')') ? kept.slice(0, open) : kept).trimEnd()}...`;
 };
 
-/** Three points are GSM, and the one character that stands for them is not. */
-const shortened = (text: string, most: number, measure: (text: string) => number): string =>
-  measure(text) <= most ? text : cut(text, most - 2, (part) => (part === '…' ? 1 : measure(part))).replace(/…$/, '...');
+/** The characters of one segment, and of two that are shown as one message. */
+const segments = { gsm: [160, 306], other: [70, 134] } as const;
+/** Beside a link at least so much of the sentence, or the message takes a second segment. */
+const enough = 60;
+
+type Sms = {
+  readonly text: string;
+  /** Left out whole where there is no room for it. */
+  readonly suffix: string;
+  readonly link: string;
+  /** Whether the message is nothing without its link, and may take a second segment for it. */
+  readonly needsLink: boolean;
+};
+
+/** The text of an SMS: in the characters of GSM, or as it is where GSM would leave out too much to be understood. */
+export const smsText = ({ text, suffix, link, needsLink }: Sms): string => {
+  const written = [...text].map(gsmOf);
+  const lost = written.filter((letter) => letter === undefined).length;
+  const isGsm = lost * 5 <= written.length && [...link].every((letter) => single.includes(letter) || double.includes(letter));
+  const measure = isGsm ? septets : (one: string) => one.length;
+  const words = isGsm ? written.map((letter) => letter ?? '?').join('') : text;
+  const [one, two] = isGsm ? segments.gsm : segments.other;
+  const linked = measure(link) + 1;
+  const isWhole = measure(words) + linked <= one;
+  const isLinked = needsLink || isWhole || one - linked >= enough;
+  const most = (needsLink && !isWhole ? two : one) - (isLinked ? linked : 0);
+  const body = measure(words) + measure(suffix) <= most ? `${words}${suffix}` : shortened(words, most, measure);
+  return isLinked ? `${body} ${link}` : body;
+};
+
+/** What the matter is; of several monitors with the name of one. */
+const sentence = (told: Told): string => {
+  const [first, ...more] = told.monitors;
+  if (first === undefined || more.length === 0) return title(told);
+  return `${title(told)}: ${cut(clean(first.name), 40)} and ${more.length} more`;
+};
 
 export const twilio: ChannelKind = {
   id: 'twilio_sms',
   name: 'SMS (Twilio)',
-  about: 'A text message, by your Twilio account; one message each time, in 160 letters.',
+  about: 'A text message, by your Twilio account, with a link that acknowledges.',
   fields: {
     account: textField(
       'Account SID',
@@ -87,7 +114,12 @@ export const twilio: ChannelKind = {
       {
         To: value(config, 'to'),
         ...(from.startsWith('MG') ? { MessagingServiceSid: from } : { From: from }),
-        Body: smsText(clean(subject(told)), told.event === 'test' ? told.links.why : (told.links.acknowledge ?? told.links.incident)),
+        Body: smsText({
+          text: sentence(told),
+          suffix: inAll(told),
+          link: told.event === 'test' ? told.links.why : (told.links.acknowledge_short ?? told.links.incident),
+          needsLink: told.links.acknowledge_short !== null,
+        }),
       },
       { authorization: basic(account, value(config, 'token')) },
     );

@@ -25,7 +25,7 @@ const content = (told: Told) => ({
   data: {
     organisation: told.organisation,
     sentence: told.sentence,
-    incidents: told.monitors.map((monitor) => ({
+    incidents: [...told.monitors, ...told.earlier].map((monitor) => ({
       id: monitor.incident,
       event: types[monitor.event],
       monitor: { id: monitor.id, name: monitor.name, group: monitor.group, target: monitor.target },
@@ -46,7 +46,8 @@ const content = (told: Told) => ({
 export const webhook: ChannelKind = {
   id: 'webhook',
   name: 'Webhook',
-  about: 'An address of yours that takes signed JSON (Standard Webhooks).',
+  about:
+    'An address of yours that takes signed JSON (Standard Webhooks). Of several incidents in one message, `type` is the gravest alone: the `event` of each of `data.incidents` counts.',
   fields: {
     url: urlField('Address', 'Gets a POST with JSON for every message.'),
     secret: {

@@ -28,7 +28,7 @@ export const zulip: ChannelKind = {
     const last = others(told);
     const body =
       told.monitors.length === 1 && only !== undefined
-        ? facts(only, told.at).map(({ label, value }) => `* ${label}: ${cutFor(value, 200, escaped)}`)
+        ? facts(only, told).map(({ label, value }) => `* ${label}: ${cutFor(value, 200, escaped)}`)
         : fitting(
             listed(
               told,

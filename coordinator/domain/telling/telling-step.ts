@@ -18,7 +18,7 @@ export const stepEvents = ['down', 'up', 'was_down', 'closed', 'reminder', 'ackn
 export type StepEvent = (typeof stepEvents)[number];
 
 export type HeldBy = 'delay' | 'flapping' | 'steadiness' | 'reminder' | 'maintenance' | 'mute' | 'hours' | 'bucket' | 'down_on_its_way';
-export type Because = 'over' | 'acknowledged' | 'down_again' | 'never_told' | `channel_${ShutBy}`;
+export type Because = 'over' | 'acknowledged' | 'down_again' | 'never_told' | 'others_open' | `channel_${ShutBy}`;
 
 export type Step = {
   readonly event: StepEvent;

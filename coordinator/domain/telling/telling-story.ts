@@ -79,6 +79,7 @@ const droppedWords = (because: Because | null): string => {
   if (because === 'over') return 'the outage was over before';
   if (because === 'acknowledged') return 'somebody was on it already';
   if (because === 'down_again') return 'the monitor went down again before it was steady';
+  if (because === 'others_open') return 'others of the same incident at the receiver were still down, and it ends with the last of them';
   if (because === 'never_told') return 'this channel never took the message that it is down';
   const shut = (['deleted', 'off', 'unproven', 'unsubscribed'] as const).find((by) => because === `channel_${by}`);
   return shut === undefined ? 'it was no longer needed' : shutWords[shut];

@@ -36,7 +36,7 @@ export const acknowledgeByLink = async (
 ): Answer<OutputOf<typeof acknowledging>> => {
   const { organisation_id: organisation, channel, incidents } = await messageOf(context, 'acknowledge', secret);
   context.note({ organisation });
-  const as = `whoever got the message to ${channel}`;
+  const as = `somebody with the link sent to “${channel}”`;
   return { incidents: await writeAcknowledgement(context.sql, { incidents, organisation, user: null, as, now: context.now }) };
 };
 

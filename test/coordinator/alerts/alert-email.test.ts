@@ -95,17 +95,17 @@ test('the plain text stands alone: what, why, since when, seen from where, what 
   const { text = '' } = await server.newest();
   for (const part of [
     'Checkout is down: status 503, expected 2xx.',
-    'What: https://shop.example/checkout',
-    'Since: 2026-11-22 18:04:52 UTC',
-    'Seen from: Frankfurt, Europe',
+    'Address: https://shop.example/checkout',
+    'Started: 2026-11-22 18:04:52 UTC',
+    'Detected from: Frankfurt, Europe',
     'Confirmed from: Tokyo, Asia',
-    'By continent: down from Europe, Asia; up from North America',
+    'Seen from each continent: down from Europe, Asia; up from North America',
     'Down as well: Search, Mail and 1 more.',
     'https://antipode.example/incidents/0190c0de-0000-7000-8000-00000000000a',
     'https://antipode.example/acknowledge/sva_3Nw8k2',
     'https://antipode.example/alerts/41/why',
     'Shop & Söhne',
-    'To end this for your address alone: https://antipode.example/unsubscribe/svu_9Qm4',
+    'Unsubscribe this address: https://antipode.example/unsubscribe/svu_9Qm4',
   ])
     expect(text).toContain(part);
   expect(text).not.toMatch(/<[a-z]/i);

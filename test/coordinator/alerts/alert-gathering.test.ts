@@ -60,7 +60,8 @@ describe('what leaves together', () => {
 
 describe('who gets how many places', () => {
   const shares = { all: 20, channel: 2, host: 4, organisation: 8 };
-  const claim = (onTheWay: readonly OnTheWay[] = []) => claimMessages(sql, { now: bench.now, forMs: 120 * second, shares, onTheWay });
+  const claim = (onTheWay: readonly OnTheWay[] = []) =>
+    claimMessages(sql, { now: bench.now, forMs: 120 * second, place: newId(), shares, onTheWay });
   /** Messages of a channel that are due. */
   const due = async (channel: string, count: number, organisation = bench.organisation) => {
     await sql`insert into messages (id, organisation_id, channel_id, event, thread_id, told, state, due_at, created_at, next_at)

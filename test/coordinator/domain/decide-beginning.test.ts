@@ -15,7 +15,7 @@ describe('rule 3: an older failure', () => {
     expect(told.incidents()).toMatchObject([
       {
         ...{ started_at: at(20), confirmed_at: null, seen: { continent: 'Asia' }, cause: expired, layer: 'tls' },
-        ...{ scope: 'everywhere', progress: { failed: ['Europe', 'Asia'] } },
+        ...{ scope: 'some_continents', progress: { failed: ['Europe', 'Asia'] } },
       },
     ]);
     expect(told.effects('incident').at(-1)?.change).toBe('moved');

@@ -253,15 +253,15 @@ describe('rule 15: the scope', () => {
 
   test('counts passes from its beginning until a minute after it was confirmed', () => {
     for (const [second, expected] of [
-      [9.999, 'everywhere'],
-      [10, 'some_continents'],
-      [71, 'some_continents'],
-      [71.001, 'everywhere'],
+      [9.999, []],
+      [10, ['Africa']],
+      [71, ['Africa']],
+      [71.001, []],
     ] as const) {
       const told = open();
       told.fail('Asia', 11);
       told.pass('Africa', second, { arrives: 80 });
-      expect(scope(told)).toBe(expected);
+      expect(told.incidents().at(-1)?.progress.passed).toEqual(expected);
     }
   });
 
@@ -277,10 +277,14 @@ describe('rule 15: the scope', () => {
     const told = open();
     told.fail('Asia', 11);
     told.pass('Asia', 12);
-    expect(scope(told)).toBe('everywhere');
+    expect(scope(told)).toBe('some_continents');
     told.pass('Africa', 13);
     expect(scope(told)).toBe('some_continents');
     told.fail('Africa', 14);
+    told.fail('Oceania', 15);
+    // What Asia saw was before this one.
+    expect(scope(told)).toBe('some_continents');
+    told.fail('Asia', 16);
     expect(scope(told)).toBe('everywhere');
   });
 });

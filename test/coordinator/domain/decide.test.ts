@@ -142,7 +142,7 @@ describe('what is kept of an incident', () => {
     expect(progress).toEqual({
       ...{ refuted: false, below_since: null, run: 0, run_at: at(10), asked_at: at(10.1), past_at: 0, alerted: false, told_alone: false },
       sampling: { since: at(10.1), next_at: at(15.1), turn: 0 },
-      ...{ failed: ['Europe'], passed: [] },
+      ...{ failed: ['Europe'], passed: [], asked: ['Asia', 'Europe'] },
     });
     expect(matrix?.waiting).toEqual(['Asia']);
     const past = story(['Europe', 'Asia']);

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { Incident } from '../../../coordinator/domain/decision-types.ts';
-import { counted } from '../../../coordinator/domain/incident-scope.ts';
+import { counted, scopeOf } from '../../../coordinator/domain/incident-scope.ts';
 import type { Continent } from '../../../shared/base/continents.ts';
 
 const [started, confirmed] = [1_000_000, 1_005_000];
@@ -14,7 +14,9 @@ const incident: Incident = {
 };
 
 type Look = readonly [continent: Continent, saw: 'pass' | 'fail', at: number];
-const having = (...looks: readonly Look[]) => looks.reduce((all, [place, saw, at]) => counted(all, place, saw === 'pass', at), incident);
+const seenBy = (able: readonly Continent[], ...looks: readonly Look[]) =>
+  looks.reduce((all, [place, saw, at]) => counted(all, { continent: place, ok: saw === 'pass', at }, able), incident);
+const having = (...looks: readonly Look[]) => seenBy(['Europe', 'Asia'], ...looks);
 
 describe('rule 15: the scope of an outage', () => {
   test('is told by every continent that passed meanwhile and never failed', () => {
@@ -25,6 +27,16 @@ describe('rule 15: the scope of an outage', () => {
       ['Oceania', 'pass', confirmed],
     ] as const;
     expect(having(...two, ['Oceania', 'fail', confirmed + 1_000]).scope).toBe('some_continents');
+  });
+
+  test('is everywhere only once all that are asked have failed', () => {
+    const three: readonly Continent[] = ['Europe', 'Asia', 'North America'];
+    expect(scopeOf(null, { failed: ['Europe', 'Asia'], passed: [], asked: three })).toBe('some_continents');
+    expect(scopeOf(null, { failed: ['Asia', 'North America', 'Europe'], passed: [], asked: three })).toBe('everywhere');
+    expect(scopeOf(null, { failed: ['Europe'], passed: [], asked: ['Europe'] })).toBe('one_continent');
+    expect(seenBy(three, ['Africa', 'fail', confirmed]).scope).toBe('some_continents');
+    expect(seenBy(three, ['North America', 'fail', confirmed]).scope).toBe('everywhere');
+    expect(seenBy(three, ['North America', 'fail', confirmed]).progress.asked).toEqual(three);
   });
 
   test('has passes until a minute after it was confirmed in it, and failures however late', () => {

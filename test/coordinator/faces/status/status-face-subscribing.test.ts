@@ -146,6 +146,28 @@ describe('updates by e-mail', () => {
     ]);
   });
 
+  test('tell nobody of what began before they confirmed, nor of its end', async () => {
+    const { id, monitor } = await page('old-news');
+    const over = await outage(monitor);
+    await alert(over, monitor, 'down', 'due');
+    await alert(over, monitor, 'up', 'due');
+    await web.sql`update incidents set resolved_at = ${new Date(clock.at)} where id = ${over}`;
+    await web.sql`insert into status_page_posts (id, page_id, organisation_id, incident_id, kind, text, written_at)
+      values (${newId()}, ${id}, ${web.house.organisation}, ${over}, 'resolved', 'Old news', ${new Date(clock.at)})`;
+    const open = await outage(monitor);
+    await alert(open, monitor, 'down', 'due');
+    clock.at += minute;
+    const reader = await subscriber('old-news');
+    await tellAll();
+    await tellAll();
+    clock.at += minute;
+    await web.sql`update incidents set resolved_at = ${new Date(clock.at)} where id = ${open}`;
+    await alert(open, monitor, 'up', 'due');
+    await tellAll();
+    await tellAll();
+    expect(to(reader).map(({ subject }) => subject)).toEqual(['Updates of Shop status by e-mail?']);
+  });
+
   test('tell of each post once, in place of what the service would have said itself', async () => {
     const { id, monitor } = await page('posted');
     const reader = await subscriber('posted');

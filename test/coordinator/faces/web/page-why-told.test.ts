@@ -107,6 +107,20 @@ describe('the link of a message', () => {
     expect((await web.get(acknowledge())).text).toContain('Somebody is on it.');
   });
 
+  test('rule 34: has a short form for an SMS, with the same rights', async () => {
+    const { acknowledge_short: short } = demo.channels.links;
+    expect(short).toMatch(/^[0-9a-z]{1,10}[\w-]{16}$/);
+    await web.sql`update incidents set acknowledged_at = null, acknowledged_as = null`;
+    const shown = await web.get(`/a/${short}`);
+    expect(shown.text).toContain('Checkout is down: status 503, expected 2xx.');
+    expect(await onIt()).toMatchObject({ as: null });
+    expect([shown.headers.get('cache-control'), shown.headers.get('referrer-policy')]).toEqual(['no-store', 'no-referrer']);
+    for (const path of [`/a/${short.slice(0, -2)}xx`, `/a/1${short}`, `/unsubscribe/${short}`])
+      expect([path, (await web.get(path)).status, (await fromOutside(path)).status]).toEqual([path, 404, 404]);
+    expect((await fromOutside(`/a/${short}`)).text).toContain('You are on it.');
+    expect((await onIt())?.as).toContain('#ops');
+  });
+
   test('is good for what it says alone, and not when a letter of it is another', async () => {
     const { links } = demo.channels;
     for (const path of [

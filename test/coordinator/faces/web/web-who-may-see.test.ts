@@ -118,6 +118,8 @@ const expected: Readonly<Record<string, string>> = {
   'POST /status-pages/:page_id/delete': writersOfOurs,
   'GET /acknowledge/:secret': unknown,
   'POST /acknowledge/:secret': unknown,
+  'GET /a/:secret': unknown,
+  'POST /a/:secret': unknown,
   'GET /unsubscribe/:secret': unknown,
   'POST /unsubscribe/:secret': unknown,
   'GET /confirm-channel/:secret': unknown,

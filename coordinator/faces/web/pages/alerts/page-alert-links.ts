@@ -19,13 +19,16 @@ const card = (title: string, sentence: string, ...parts: readonly Html[]): PageA
 const words = (text: Parameters<typeof joined>[0][number]): Html => html`<p class="entry-words">${text}</p>`;
 const button = (label: string): Html => html`<form class="form" method="post"><button class="button button-main">${label}</button></form>`;
 
-const acknowledgePage: Page = {
+/** `/a/`: the short form, in an SMS. */
+const acknowledgePaths = ['/acknowledge/:secret', '/a/:secret'] as const;
+
+const acknowledgePage = (path: string): Page => ({
   method: 'GET',
-  path: '/acknowledge/:secret',
+  path,
   needs: 'nobody',
-  answer: ({ askAsVisitor, path }) =>
+  answer: ({ askAsVisitor, path: { secret } }) =>
     unlessDead(async () => {
-      const { organisation, sentence, open, acknowledged_by } = await askAsVisitor(showAcknowledgement, { secret: path.secret });
+      const { organisation, sentence, open, acknowledged_by } = await askAsVisitor(showAcknowledgement, { secret });
       const about = words(html`<b>${organisation}</b>: ${sentence}`);
       if (open)
         return card(
@@ -39,21 +42,21 @@ const acknowledgePage: Page = {
         ? card('Somebody is on it', 'Somebody is on it.', about, words(joined(acknowledged_by, ', ')))
         : card('It is over', 'It is over.', about);
     }),
-};
+});
 
-const acknowledge: Page = {
+const acknowledge = (path: string): Page => ({
   method: 'POST',
-  path: '/acknowledge/:secret',
+  path,
   needs: 'nobody',
   fromAnywhere: true,
-  answer: ({ askAsVisitor, path }) =>
+  answer: ({ askAsVisitor, path: { secret } }) =>
     unlessDead(async () => {
-      const { incidents } = await askAsVisitor(acknowledgeByLink, { secret: path.secret });
+      const { incidents } = await askAsVisitor(acknowledgeByLink, { secret });
       return incidents.length > 0
         ? card('You are on it', 'You are on it.', words('Reminders have ended, and everybody who was told hears of it.'))
         : card('Nothing to do', 'It is over, or somebody is on it already.');
     }),
-};
+});
 
 const unsubscribePage: Page = {
   method: 'GET',
@@ -141,4 +144,10 @@ const confirm: Page = {
     }),
 };
 
-export const alertLinkPages: readonly Page[] = [acknowledgePage, acknowledge, unsubscribePage, unsubscribed, confirmPage, confirm];
+export const alertLinkPages: readonly Page[] = [
+  ...acknowledgePaths.flatMap((path) => [acknowledgePage(path), acknowledge(path)]),
+  unsubscribePage,
+  unsubscribed,
+  confirmPage,
+  confirm,
+];
