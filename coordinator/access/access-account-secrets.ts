@@ -10,6 +10,7 @@ export type SecretKind =
   | 'sign-up'
   | 'invitation'
   | 'e-mail'
+  | 'e-mail kept'
   | 'channel'
   | 'password reset'
   | 'recovery code'

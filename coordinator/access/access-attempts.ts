@@ -5,7 +5,15 @@ import type { Sql } from '../store/store-database.ts';
 import type { AccountSecrets } from './access-account-secrets.ts';
 
 /** Who tries at what, and how often they may within the window. */
-export type Tried = { readonly what: string; readonly most: number };
+/** `instead`: what to do when it was tried too often, other than wait. */
+export type Tried = { readonly what: string; readonly most: number; readonly instead?: string };
+
+/** Wrong passwords of an account from all hosts together: from then on it is entered by the link of a mail, which no one else can take away. */
+export const failuresOf = (email: string): Tried => ({
+  what: `passwords of ${email.trim().toLowerCase()} from everywhere`,
+  most: 100,
+  instead: 'Someone tries many passwords of this account. Ask for a link by mail (Forgot your password?), or sign in with a passkey.',
+});
 
 /** Tries at what can be guessed, counted in the database before anything is looked at, so that all coordinators count as one. */
 export type Attempts = {
@@ -25,11 +33,11 @@ export const createAttempts = (sql: Sql, clock: Clock, secrets: AccountSecrets, 
       const now = clock.now();
       const subjects = await subjectsOf(tried);
       const counted = await countTries(sql, subjects, new Date(now), windowMs);
-      const over = counted.filter(({ subject, tries }) => {
-        const place = subjects.findIndex((one) => one.equals(subject));
-        return tries > (tried[place]?.most ?? 0);
-      });
+      const triedAt = (subject: Buffer): Tried | undefined => tried[subjects.findIndex((one) => one.equals(subject))];
+      const over = counted.filter(({ subject, tries }) => tries > (triedAt(subject)?.most ?? 0));
       if (over.length === 0) return;
+      const instead = over.flatMap(({ subject }) => triedAt(subject)?.instead ?? [])[0];
+      if (instead !== undefined) throw new Refusal('too_many_attempts', instead);
       const ends = Math.max(...over.map(({ began_at }) => began_at.getTime())) + windowMs;
       const minutes = Math.max(1, Math.ceil((ends - now) / 60_000));
       throw new Refusal('too_many_attempts', `Too many tries; wait ${minutes === 1 ? 'a minute' : `${minutes} minutes`}, then try again.`);

@@ -51,13 +51,16 @@ export const accountExistsLetter = (signIn: string): Words => ({
   because: 'If you forgot your password, the page for signing in helps you on. If that was not you, do nothing.',
 });
 
+/** A name that anyone may choose stands in no subject or button as a link. */
+const unlinked = (name: string): string => (/:\/\/|[a-z0-9]\.[a-z]{2,}|@/i.test(name) ? 'an organisation' : name);
+
 export const invitationLetter = (organisation: string, inviter: string | null, role: string, address: string): Words => ({
-  subject: `You are invited to ${organisation} on Antipode`,
+  subject: `You are invited to ${unlinked(organisation)} on Antipode`,
   sentences: [
     inviter === null ? `You are invited to join ${organisation} as ${role}.` : `${inviter} invites you to join ${organisation} as ${role}.`,
     'Antipode watches web addresses, names and jobs, and tells when one of them is down. The invitation is good for a week, once.',
   ],
-  action: { label: `Join ${organisation}`, address },
+  action: { label: `Join ${unlinked(organisation)}`, address },
   because: 'If you do not know what this is about, do nothing: nothing happens.',
 });
 
@@ -66,6 +69,14 @@ export const verificationLetter = (address: string): Words => ({
   sentences: ['Open this address within two days to say that this mailbox is yours.'],
   action: { label: 'Yes, it is mine', address },
   because: `Somebody gave this address for an account on Antipode. ${ignore}`,
+});
+
+export const addressChangeLetter = (wanted: string, address: string): Words => ({
+  subject: 'Your e-mail address is about to change',
+  sentences: [`Someone who is signed in to your Antipode account asked to change its e-mail address to ${wanted}.`],
+  action: { label: 'Keep this address', address },
+  because:
+    'If that was you, do nothing. If not, keep this address with the link above, then choose a new password: someone else may know yours.',
 });
 
 export const passwordResetLetter = (address: string): Words => ({

@@ -6,13 +6,14 @@ import { originOf } from '../domain/public-page.ts';
 import { linkLives } from '../domain/signed-in-session.ts';
 import { linkChannel } from '../store/store-channels.ts';
 import type { Queryable, Sql } from '../store/store-database.ts';
-import { insertReset, invitationById, linkInvitation, linkSignUp, linkVerification } from '../store/store-mailed-links.ts';
+import { insertReset, invitationById, linkInvitation, linkKeeping, linkSignUp, linkVerification } from '../store/store-mailed-links.ts';
 import { type Mail, mailFailed, mailSent, takeMails } from '../store/store-mails.ts';
 import { linkSubscriber, subscriberOfPage, toldIncident } from '../store/store-page-subscribers.ts';
 import { inTransaction } from '../store/store-sql-transactions.ts';
 import { userByEmail } from '../store/store-users.ts';
 import {
   accountExistsLetter,
+  addressChangeLetter,
   asHtml,
   asText,
   channelLetter,
@@ -116,6 +117,11 @@ export const createMailer = ({ sql, clock, log, sender, accountSecrets, baseUrl 
       const { address, fingerprint } = await link('e-mail', 'verify');
       const to = await linkVerification(transaction, mail.about.verification, fingerprint);
       return to === undefined ? undefined : { to, words: verificationLetter(address) };
+    }
+    if (mail.kind === 'e-mail-change') {
+      const { address, fingerprint } = await link('e-mail kept', 'keep');
+      const wanted = await linkKeeping(transaction, mail.about.verification, fingerprint);
+      return wanted === undefined ? undefined : { to: mail.recipient, words: addressChangeLetter(wanted, address) };
     }
     if (mail.kind === 'invitation') {
       const invitation = await invitationById(transaction, mail.about.invitation, new Date(now));

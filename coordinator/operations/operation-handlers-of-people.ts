@@ -35,7 +35,7 @@ import { finishSignUp } from './signing-up/finish-sign-up.ts';
 import { requestPasswordReset, resetPassword } from './signing-up/reset-password.ts';
 import { showDoor, showInvitation, showLink } from './signing-up/show-sign-up-links.ts';
 import { signUp } from './signing-up/sign-up.ts';
-import { verifyEmail } from './signing-up/verify-email.ts';
+import { keepEmail, verifyEmail } from './signing-up/verify-email.ts';
 
 /** The row of every operation that a person does to what is their own; a missing one does not compile. */
 export const personHandlers: { readonly [Id in keyof typeof personOperations]: Bound<Oneself> } = {
@@ -51,6 +51,7 @@ export const personHandlers: { readonly [Id in keyof typeof personOperations]: B
   showProfile: bind(personOperations.showProfile, showProfile),
   updateProfile: bind(personOperations.updateProfile, updateProfile),
   changeEmail: bindInSteps(personOperations.changeEmail, changeEmail),
+  verifyEmail: bind(personOperations.verifyEmail, verifyEmail),
   changePassword: bindInSteps(personOperations.changePassword, changePassword),
   showSecondFactor: bind(personOperations.showSecondFactor, showSecondFactor),
   proposeSecondFactor: bind(personOperations.proposeSecondFactor, proposeSecondFactor),
@@ -80,10 +81,10 @@ export const visitorHandlers: { readonly [Id in keyof typeof visitorOperations]:
   signInByPasskey: bindInSteps(visitorOperations.signInByPasskey, signInByPasskey),
   enter: bind(visitorOperations.enter, enter),
   signUp: bindInSteps(visitorOperations.signUp, signUp),
-  finishSignUp: bind(visitorOperations.finishSignUp, finishSignUp),
+  finishSignUp: bindInSteps(visitorOperations.finishSignUp, finishSignUp),
   requestPasswordReset: bindInSteps(visitorOperations.requestPasswordReset, requestPasswordReset),
   resetPassword: bindInSteps(visitorOperations.resetPassword, resetPassword),
-  verifyEmail: bind(visitorOperations.verifyEmail, verifyEmail),
+  keepEmail: bind(visitorOperations.keepEmail, keepEmail),
   showLink: bind(visitorOperations.showLink, showLink),
   showInvitation: bind(visitorOperations.showInvitation, showInvitation),
   showDoor: bind(visitorOperations.showDoor, showDoor),

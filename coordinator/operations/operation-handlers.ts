@@ -130,7 +130,7 @@ export const organisationHandlers: { readonly [Id in keyof typeof operations | k
   endMaintenanceNow: bind(innerOperations.endMaintenanceNow, endMaintenanceNow),
   listMembers: bind(innerOperations.listMembers, listMembers),
   listInvitations: bind(innerOperations.listInvitations, listInvitations),
-  inviteMember: bind(innerOperations.inviteMember, inviteMember),
+  inviteMember: bindInSteps(innerOperations.inviteMember, inviteMember),
   withdrawInvitation: bind(innerOperations.withdrawInvitation, withdrawInvitation),
   showOrganisation: bind(innerOperations.showOrganisation, showOrganisation),
   updateOrganisation: bind(innerOperations.updateOrganisation, updateOrganisation),

@@ -16,8 +16,10 @@ export type NewSignUp = {
   readonly expires_at: Date;
 };
 
+/** Ends the earlier ones of that address: one link alone is good. */
 export const insertSignUp = async (sql: Queryable, one: NewSignUp): Promise<void> => {
   const { id, email, name, password_hash, organisation, time_zone, invitation, at, expires_at } = one;
+  await sql`delete from sign_ups where lower(email) = lower(${email})`;
   await sql`insert into sign_ups (id, email, name, password_hash, organisation, time_zone, invitation_id, created_at, expires_at)
     values (${id}, ${email}, ${name}, ${password_hash}, ${organisation}, ${time_zone}, ${invitation}, ${at}, ${expires_at})`;
 };
@@ -35,6 +37,13 @@ export type SignUpRow = {
   readonly organisation: string | null;
   readonly time_zone: string | null;
   readonly invitation_id: string | null;
+};
+
+/** What waits behind a link, which stays good. */
+export const signUpBy = async (sql: Queryable, fingerprint: Buffer, now: Date): Promise<SignUpRow | undefined> => {
+  const [row] = await sql<SignUpRow[]>`select email, name, password_hash, organisation, time_zone, invitation_id
+    from sign_ups where fingerprint = ${fingerprint} and expires_at > ${now}`;
+  return row;
 };
 
 /** What waits behind a link, which is good no more. */
@@ -59,14 +68,34 @@ export const linkVerification = async (sql: Queryable, id: string, fingerprint: 
   return row?.email;
 };
 
-export const useVerification = async (
+/** The address that the link proves, for the user whose it is to be alone. */
+export const useVerification = async (sql: Queryable, user: string, fingerprint: Buffer, now: Date): Promise<string | undefined> => {
+  const [row] = await sql<{ email: string }[]>`
+    delete from email_verifications where fingerprint = ${fingerprint} and user_id = ${user} and expires_at > ${now} returning email`;
+  return row?.email;
+};
+
+/** Gives the old mailbox its link; the address that is wanted, or undefined when the change is over. */
+export const linkKeeping = async (sql: Queryable, id: string, fingerprint: Buffer): Promise<string | undefined> => {
+  const [row] = await sql<
+    { email: string }[]
+  >`update email_verifications set keep_fingerprint = ${fingerprint} where id = ${id} returning email`;
+  return row?.email;
+};
+
+/** Ends a change of address; whose it was, and to what. */
+export const useKeeping = async (
   sql: Queryable,
   fingerprint: Buffer,
   now: Date,
 ): Promise<{ user_id: string; email: string } | undefined> => {
   const [row] = await sql<{ user_id: string; email: string }[]>`
-    delete from email_verifications where fingerprint = ${fingerprint} and expires_at > ${now} returning user_id, email`;
+    delete from email_verifications where keep_fingerprint = ${fingerprint} and expires_at > ${now} returning user_id, email`;
   return row;
+};
+
+export const deleteVerifications = async (sql: Queryable, user: string): Promise<void> => {
+  await sql`delete from email_verifications where user_id = ${user}`;
 };
 
 /** The address that a user wants and has not proven yet. */
@@ -75,10 +104,11 @@ export const wantedEmail = async (sql: Queryable, user: string, now: Date): Prom
   return row?.email;
 };
 
-/** The user's address, proven. @throws Refusal `email_taken`. */
+/** The user's address, proven. Links to a new password that went to the one before end with it. @throws Refusal `email_taken`. */
 export const writeEmail = async (sql: Queryable, user: string, email: string, verified_at: Date | null): Promise<void> => {
   try {
     await sql`update users set email = ${email}, email_verified_at = ${verified_at} where id = ${user}`;
+    await deleteResets(sql, user);
   } catch (error) {
     if (isViolationOf(error, 'users_email')) throw new Refusal('email_taken', `email: there is a user ${email} already.`);
     throw error;
@@ -98,7 +128,7 @@ export const useReset = async (sql: Queryable, fingerprint: Buffer, now: Date): 
   return row?.user_id;
 };
 
-export type LinkKind = 'sign-up' | 'e-mail' | 'password reset';
+export type LinkKind = 'sign-up' | 'e-mail' | 'e-mail kept' | 'password reset';
 
 /** The address that a link is about, if it is still good. Looks only: scanners of mail follow links. */
 export const lookAtLink = async (sql: Queryable, kind: LinkKind, fingerprint: Buffer, now: Date): Promise<string | undefined> => {
@@ -107,7 +137,11 @@ export const lookAtLink = async (sql: Queryable, kind: LinkKind, fingerprint: Bu
       ? await sql<{ email: string }[]>`select email from sign_ups where fingerprint = ${fingerprint} and expires_at > ${now}`
       : kind === 'e-mail'
         ? await sql<{ email: string }[]>`select email from email_verifications where fingerprint = ${fingerprint} and expires_at > ${now}`
-        : await sql<{ email: string }[]>`select u.email from password_resets r join users u on u.id = r.user_id
+        : kind === 'e-mail kept'
+          ? await sql<
+              { email: string }[]
+            >`select email from email_verifications where keep_fingerprint = ${fingerprint} and expires_at > ${now}`
+          : await sql<{ email: string }[]>`select u.email from password_resets r join users u on u.id = r.user_id
             where r.fingerprint = ${fingerprint} and r.expires_at > ${now}`;
   return rows[0]?.email;
 };

@@ -10,6 +10,7 @@ const mailShape = z.discriminatedUnion('kind', [
   mail('sign-up', z.object({ sign_up: z.uuid() })),
   mail('invitation', z.object({ invitation: z.uuid() })),
   mail('e-mail', z.object({ verification: z.uuid() })),
+  mail('e-mail-change', z.object({ verification: z.uuid() })),
   // The recipient is as it was typed: whether there is such an account is found out when it is sent.
   mail('password-reset', z.object({})),
   mail('last-resort', z.object({ incident: z.string(), names: z.array(z.string()), count: z.number() })),

@@ -214,6 +214,8 @@ export const launch = async (environment: Environment, stop: AbortSignal, say: S
     if (stop.aborted) return;
     if (isOwnDatabase) startCoordinator();
     const natsUrl = services.bus.NATS_URL;
+    if (settings.allowCidrs === '')
+      say('anyone may sign up here (SIGN_UP=open): checks reach public addresses only; PROBE_ALLOW_CIDRS opens more');
     startProbes(processes, { home, logs, settings, natsUrl, common, receivers }, network);
     const [signInUrl] = await Promise.all([makeSignInLink(network.email, { ...common, ...ours }, stop), awaitNetwork(direct, stop, say)]);
     if (stop.aborted || signInUrl === undefined) return;

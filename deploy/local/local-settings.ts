@@ -36,6 +36,7 @@ export type Settings = {
   readonly busTls: Pick<Entrance, 'tlsFirst' | 'ca'>;
   readonly secretKey: string | undefined;
   readonly previousKey: string | undefined;
+  /** What its probes may reach beyond public addresses; undefined: the person's own networks. */
   readonly allowCidrs: string | undefined;
 };
 
@@ -63,6 +64,7 @@ export const readSettings = (environment: Readonly<Record<string, string | undef
     busTls: { tlsFirst: read.NATS_TLS_FIRST, ca: read.NATS_CA },
     secretKey: read.SECRET_KEY,
     previousKey: read.SECRET_KEY_PREVIOUS,
-    allowCidrs: read.PROBE_ALLOW_CIDRS,
+    // Where anyone may sign up, a stranger's check would read what lies inside.
+    allowCidrs: read.PROBE_ALLOW_CIDRS ?? (environment.SIGN_UP === 'open' ? '' : undefined),
   };
 };

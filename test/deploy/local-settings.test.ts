@@ -81,3 +81,9 @@ test('messages reach networks of one’s own, unless it was said otherwise or an
   expect(doorEnvironment({ ALERT_ALLOW_CIDRS: '' }).ALERT_ALLOW_CIDRS).toBe('');
   expect(doorEnvironment({ SIGN_UP: 'open', ALERT_ALLOW_CIDRS: '192.168.7.9' }).ALERT_ALLOW_CIDRS).toBe('192.168.7.9');
 });
+
+test('where anyone may sign up, probes on this machine reach public addresses only, unless their owner says otherwise', () => {
+  expect(readSettings({}).allowCidrs).toBeUndefined();
+  expect(readSettings({ SIGN_UP: 'open' }).allowCidrs).toBe('');
+  expect(readSettings({ SIGN_UP: 'open', PROBE_ALLOW_CIDRS: '10.0.0.0/8' }).allowCidrs).toBe('10.0.0.0/8');
+});

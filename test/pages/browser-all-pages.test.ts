@@ -19,6 +19,7 @@ const notLookedAt = [
   '/finish/:secret',
   '/reset/:secret',
   '/verify/:secret',
+  '/keep/:secret',
   '/audit.csv',
   '/favicon.svg',
   '/favicon.ico',

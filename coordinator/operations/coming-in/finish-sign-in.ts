@@ -43,14 +43,11 @@ const before = async (early: Early<AtTheDoor>, { secret, code: typed }: InputOf<
   const fingerprint = await accountSecrets.fingerprint('second step', secret);
   const user = await secondStepBy(pool, fingerprint, new Date(now));
   if (user === undefined) throw over();
-  const tried = [
-    { what: `second step of ${user}`, most: 10 },
-    { what: `second steps from ${hostOf(visitor.address)}`, most: 60 },
-  ];
-  await attempts.count(tried);
+  const ofAccount = { what: `second step of ${user}`, most: 10 };
+  await attempts.count([ofAccount, { what: `second steps from ${hostOf(visitor.address)}`, most: 60 }]);
   const found = await codeFrom(early, user, typed);
   if (!found) throw wrong();
-  await attempts.forget(tried);
+  await attempts.forget([ofAccount]);
   return { user, fingerprint, ...found };
 };
 

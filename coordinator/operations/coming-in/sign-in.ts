@@ -1,7 +1,7 @@
 import type { InputOf, OutputOf } from '../../../shared/api/api-operation.ts';
 import type { signIn as operation } from '../../../shared/api/inner/inner-coming-in.ts';
 import { Refusal } from '../../../shared/base/refusal.ts';
-import { hostOf, type Tried } from '../../access/access-attempts.ts';
+import { failuresOf, hostOf, type Tried } from '../../access/access-attempts.ts';
 import type { Visitor } from '../../access/access-caller.ts';
 import { verifyPassword } from '../../access/access-passwords.ts';
 import { linkLives } from '../../domain/signed-in-session.ts';
@@ -10,23 +10,26 @@ import { credentialsByEmail } from '../../store/store-users.ts';
 import { beginSession } from '../operation-begin-session.ts';
 import type { Answer, AtTheDoor, ByVisitor, Early } from '../operation-context.ts';
 
-/** For an account from one host, and for a host at all accounts: who guesses is slowed down, and nobody can lock somebody else out. */
-const triesAt = (email: string, { address }: Visitor): readonly Tried[] => [
+/** For an account from one host, and for a host at all accounts: who guesses is slowed down. */
+const triesAt = (email: string, { address }: Visitor): readonly [Tried, Tried] => [
   { what: `password of ${email.trim().toLowerCase()} from ${hostOf(address)}`, most: 10 },
   { what: `passwords from ${hostOf(address)}`, most: 60 },
 ];
 
 /** The same answer, after the same work, whether there is such an account or not. */
 const before = async (
-  { pool, visitor, with: { attempts } }: Early<AtTheDoor>,
+  { pool, visitor, with: { attempts, door } }: Early<AtTheDoor>,
   { email, password }: InputOf<typeof operation>,
 ): Promise<string> => {
   const tried = triesAt(email, visitor);
-  await attempts.count(tried);
+  // Without mail there is no other way in, and whoever guesses from many hosts could lock the account's owner out.
+  const everywhere = door.mail ? [failuresOf(email)] : [];
+  await attempts.count([...tried, ...everywhere]);
   const user = await credentialsByEmail(pool, email.trim());
   const isRight = await verifyPassword(password, user?.password_hash ?? null);
   if (!user || !isRight) throw new Refusal('sign_in_failed', 'The e-mail address or the password is wrong.');
-  await attempts.forget(tried);
+  // What was counted for the host stays: an account of one's own is no way to more guesses at others.
+  await attempts.forget([tried[0], ...everywhere]);
   return user.id;
 };
 

@@ -13,7 +13,7 @@ import { insertInvitation, invitationsOf, useInvitation } from '../../store/stor
 import { postMail } from '../../store/store-mails.ts';
 import { countMembers, memberByEmail } from '../../store/store-users.ts';
 import { refuseUnlessOwner } from '../account/operation-last-owner.ts';
-import type { Answer, InOrganisation } from '../operation-context.ts';
+import type { Answer, Early, InOrganisation, Place } from '../operation-context.ts';
 import { notFound } from '../operation-not-found.ts';
 
 export const listInvitations = async ({ sql, organisation, now }: InOrganisation): Answer<OutputOf<typeof listOperation>> => ({
@@ -23,17 +23,25 @@ export const listInvitations = async ({ sql, organisation, now }: InOrganisation
   })),
 });
 
+/** Mails in our name to addresses that someone else chose: few to a mailbox, and few of an organisation. */
+const beforeInvite = async ({ organisation, with: { attempts } }: Early<Place>, input: InputOf<typeof inviteOperation>): Promise<void> => {
+  await attempts.count([
+    { what: `mails to ${emailFrom(input.email).toLowerCase()}`, most: 5 },
+    { what: `invitations of ${organisation.id}`, most: 30 },
+  ]);
+};
+
 /** Inviting an address once more takes the place of the earlier invitation. Whether there is an account with it makes no difference. */
-export const inviteMember = async (
-  context: InOrganisation,
-  input: InputOf<typeof inviteOperation>,
-): Answer<OutputOf<typeof inviteOperation>> => {
+const actInvite = async (context: InOrganisation, input: InputOf<typeof inviteOperation>): Answer<OutputOf<typeof inviteOperation>> => {
   const { sql, organisation, caller, now, note } = context;
   const { accountSecrets, baseUrl, door } = context.with;
   const [email, role] = [emailFrom(input.email), roleFrom(input.role)];
   refuseUnlessOwner(context, role);
   if (await memberByEmail(sql, organisation.id, email)) throw new Refusal('already_member', `email: ${email} is a member already.`);
-  mayHaveOneMore('members', organisation.plan, await countMembers(sql, organisation.id));
+  const others = (await invitationsOf(sql, organisation.id, new Date(now))).filter(
+    (one) => one.email.toLowerCase() !== email.toLowerCase(),
+  );
+  mayHaveOneMore('members', organisation.plan, (await countMembers(sql, organisation.id)) + others.length);
   const [id, at, expires_at] = [newId(), new Date(now), new Date(now + linkLives.invitation)];
   const link = door.mail ? undefined : await accountSecrets.mint('invitation');
   const row = { id, organisation: organisation.id, email, role, fingerprint: link?.fingerprint ?? null };
@@ -43,6 +51,8 @@ export const inviteMember = async (
   const address = link === undefined ? null : `${baseUrl()}/join/${link.text}`;
   return { id, email, role, address, expires_at: expires_at.toISOString() };
 };
+
+export const inviteMember = { before: beforeInvite, act: actInvite };
 
 export const withdrawInvitation = async (
   { sql, organisation }: InOrganisation,

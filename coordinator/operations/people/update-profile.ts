@@ -55,6 +55,8 @@ const actEmail = async (
     const id = newId();
     await insertVerification(sql, { id, user: person.user, email, at: new Date(now), expires_at: new Date(now + linkLives.email) });
     await postMail(sql, { kind: 'e-mail', recipient: email, about: { verification: id }, at: new Date(now) });
+    if (email.toLowerCase() !== person.email.toLowerCase())
+      await postMail(sql, { kind: 'e-mail-change', recipient: person.email, about: { verification: id }, at: new Date(now) });
     return { email, must_confirm: true };
   }
   await writeEmail(sql, person.user, email, null);

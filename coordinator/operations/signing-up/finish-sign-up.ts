@@ -1,17 +1,35 @@
 import type { InputOf, OutputOf } from '../../../shared/api/api-operation.ts';
 import type { finishSignUp as operation } from '../../../shared/api/inner/inner-signing-up.ts';
 import { newId } from '../../../shared/base/ids.ts';
+import { Refusal } from '../../../shared/base/refusal.ts';
+import { hostOf } from '../../access/access-attempts.ts';
+import { verifyPassword } from '../../access/access-passwords.ts';
 import { insertFirstChannel } from '../../store/store-channels.ts';
-import { invitationById, useSignUp } from '../../store/store-mailed-links.ts';
+import { invitationById, signUpBy, useSignUp } from '../../store/store-mailed-links.ts';
 import { insertOrganisation } from '../../store/store-organisations.ts';
 import { insertMember, insertUser } from '../../store/store-users.ts';
 import { beginSession } from '../operation-begin-session.ts';
-import type { Answer, ByVisitor } from '../operation-context.ts';
+import type { Answer, AtTheDoor, ByVisitor, Early } from '../operation-context.ts';
 import { deadLink } from '../operation-dead-link.ts';
 import { join } from '../operation-join-by-invitation.ts';
 
+/** Anyone may sign up with an address, but who finishes must know the password: no account gets one that a stranger chose. */
+const before = async (
+  { pool, now, visitor, with: { attempts, accountSecrets } }: Early<AtTheDoor>,
+  { secret, password }: InputOf<typeof operation>,
+): Promise<void> => {
+  await attempts.count([{ what: `finished sign-ups from ${hostOf(visitor.address)}`, most: 20 }]);
+  const waiting = await signUpBy(pool, await accountSecrets.fingerprint('sign-up', secret), new Date(now));
+  if (!waiting) throw deadLink();
+  if (!(await verifyPassword(password, waiting.password_hash)))
+    throw new Refusal(
+      'sign_in_failed',
+      'password: is not the one that this account was asked for with. If someone else asked for it, sign up yourself: that ends theirs.',
+    );
+};
+
 /** The address is proven, so the account is made; an invitation that has ended meanwhile makes it one without an organisation. */
-export const finishSignUp = async (context: ByVisitor, { secret }: InputOf<typeof operation>): Answer<OutputOf<typeof operation>> => {
+const act = async (context: ByVisitor, { secret }: InputOf<typeof operation>): Answer<OutputOf<typeof operation>> => {
   const {
     sql,
     now,
@@ -35,3 +53,5 @@ export const finishSignUp = async (context: ByVisitor, { secret }: InputOf<typeo
   if (invitation && (await join(context, user, invitation)) === 'joined') note({ organisation: invitation.organisation_id });
   return { session: await beginSession(context, user) };
 };
+
+export const finishSignUp = { before, act };

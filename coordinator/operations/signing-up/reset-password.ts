@@ -4,9 +4,9 @@ import type {
   resetPassword as resetOperation,
 } from '../../../shared/api/inner/inner-signing-up.ts';
 import { Refusal } from '../../../shared/base/refusal.ts';
-import { hostOf } from '../../access/access-attempts.ts';
+import { failuresOf, hostOf } from '../../access/access-attempts.ts';
 import { hashPassword } from '../../access/access-passwords.ts';
-import { passwordFrom } from '../../domain/organisation.ts';
+import { emailFrom, passwordFrom } from '../../domain/organisation.ts';
 import { useReset } from '../../store/store-mailed-links.ts';
 import { postMail } from '../../store/store-mails.ts';
 import { markVerified } from '../../store/store-users.ts';
@@ -24,7 +24,7 @@ const beforeRequest = async (
       `This installation sends no mail. Whoever runs it can let you in: npm run operator -- user sign-in-link --email ${email.trim()}`,
     );
   await attempts.count([
-    { what: `mails to ${email.trim().toLowerCase()}`, most: 5 },
+    { what: `mails to ${emailFrom(email).toLowerCase()}`, most: 5 },
     { what: `resets from ${hostOf(visitor.address)}`, most: 20 },
   ]);
 };
@@ -56,13 +56,15 @@ const actReset = async (
     sql,
     now,
     note,
-    with: { accountSecrets },
+    with: { accountSecrets, attempts },
   } = context;
   const user = await useReset(sql, await accountSecrets.fingerprint('password reset', secret), new Date(now));
   const email = user === undefined ? undefined : await markVerified(sql, user, new Date(now));
   if (user === undefined || email === undefined) throw deadLink();
   note({ user });
   await replacePassword(context, { user, email }, password_hash);
+  // Whoever has the mailbox is let in, however many passwords were guessed meanwhile.
+  await attempts.forget([failuresOf(email)]);
   return { email };
 };
 

@@ -5,7 +5,7 @@ import type {
   showLink as showLinkOperation,
 } from '../../../shared/api/inner/inner-signing-up.ts';
 import { passkeyPlace } from '../../domain/passkey-place.ts';
-import { invitationBy, lookAtLink } from '../../store/store-mailed-links.ts';
+import { invitationBy, lookAtLink, signUpBy } from '../../store/store-mailed-links.ts';
 import { hasOwner } from '../../store/store-users.ts';
 import type { Answer, ByVisitor } from '../operation-context.ts';
 import { deadLink } from '../operation-dead-link.ts';
@@ -13,9 +13,12 @@ import { deadLink } from '../operation-dead-link.ts';
 export const showLink = async (
   { sql, now, with: { accountSecrets } }: ByVisitor,
   { kind, secret }: InputOf<typeof showLinkOperation>,
-): Answer<OutputOf<typeof showLinkOperation>> => ({
-  email: (await lookAtLink(sql, kind, await accountSecrets.fingerprint(kind, secret), new Date(now))) ?? null,
-});
+): Answer<OutputOf<typeof showLinkOperation>> => {
+  const [fingerprint, at] = [await accountSecrets.fingerprint(kind, secret), new Date(now)];
+  const waiting = kind === 'sign-up' ? await signUpBy(sql, fingerprint, at) : undefined;
+  const email = waiting?.email ?? (await lookAtLink(sql, kind, fingerprint, at)) ?? null;
+  return { email, name: waiting?.name ?? null, organisation: waiting?.organisation ?? null };
+};
 
 export const showInvitation = async (
   { sql, now, with: { accountSecrets } }: ByVisitor,

@@ -57,6 +57,7 @@ import {
   signOut,
   switchOrganisation,
   updateProfile,
+  verifyEmail,
 } from './inner-people.ts';
 import { getBeatAddress, listBeats, rotateBeatAddress } from './inner-pings.ts';
 import {
@@ -76,13 +77,13 @@ import { search } from './inner-search.ts';
 import { endSecondFactor, proposeSecondFactor, replaceRecoveryCodes, showSecondFactor, startSecondFactor } from './inner-second-factor.ts';
 import {
   finishSignUp,
+  keepEmail,
   requestPasswordReset,
   resetPassword,
   showDoor,
   showInvitation,
   showLink,
   signUp,
-  verifyEmail,
 } from './inner-signing-up.ts';
 import {
   getStatusPageEditor,
@@ -183,6 +184,7 @@ export const personOperations = {
   showProfile,
   updateProfile,
   changeEmail,
+  verifyEmail,
   changePassword,
   showSecondFactor,
   proposeSecondFactor,
@@ -209,7 +211,7 @@ export const visitorOperations = {
   finishSignUp,
   requestPasswordReset,
   resetPassword,
-  verifyEmail,
+  keepEmail,
   showLink,
   showInvitation,
   showDoor,

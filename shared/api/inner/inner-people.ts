@@ -123,6 +123,15 @@ export const changeEmail = innerOperation({
   refusals: ['email_invalid', 'email_taken', 'too_many_attempts'],
 });
 
+export const verifyEmail = innerOperation({
+  id: 'verifyEmail',
+  access: 'read',
+  summary: "Prove by the link of a mail that a mailbox is one's own",
+  body: object('VerifyIn', { secret: string() }),
+  response: object('VerifiedOut', { email: string() }),
+  refusals: ['link_invalid', 'email_taken'],
+});
+
 export const changePassword = innerOperation({
   id: 'changePassword',
   access: 'read',

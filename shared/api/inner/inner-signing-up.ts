@@ -30,9 +30,9 @@ export const finishSignUp = innerOperation({
   id: 'finishSignUp',
   access: 'read',
   summary: 'Make the account whose address the link proves',
-  body: object('FinishIn', { secret: string() }),
+  body: object('FinishIn', { secret: string(), password: string() }),
   response: object('FinishedOut', { session: string() }),
-  refusals: ['link_invalid', 'email_taken', 'plan_limit_members'],
+  refusals: ['link_invalid', 'email_taken', 'plan_limit_members', 'sign_in_failed', 'too_many_attempts'],
 });
 
 export const requestPasswordReset = innerOperation({
@@ -41,7 +41,7 @@ export const requestPasswordReset = innerOperation({
   summary: "Have a link for a new password sent to the account's own address",
   body: object('ResetRequestIn', { email: string() }),
   response: object('ResetRequestedOut', { sent: boolean() }),
-  refusals: ['mail_missing', 'too_many_attempts'],
+  refusals: ['mail_missing', 'email_invalid', 'too_many_attempts'],
 });
 
 export const resetPassword = innerOperation({
@@ -53,13 +53,13 @@ export const resetPassword = innerOperation({
   refusals: ['link_invalid', 'password_invalid', 'too_many_attempts'],
 });
 
-export const verifyEmail = innerOperation({
-  id: 'verifyEmail',
+export const keepEmail = innerOperation({
+  id: 'keepEmail',
   access: 'read',
-  summary: "Prove by the link of a mail that a mailbox is one's own",
-  body: object('VerifyIn', { secret: string() }),
-  response: object('VerifiedOut', { email: string() }),
-  refusals: ['link_invalid', 'email_taken'],
+  summary: 'End a change of address by the link that the old mailbox got',
+  body: object('KeepIn', { secret: string() }),
+  response: object('KeptOut', { wanted: string() }),
+  refusals: ['link_invalid'],
 });
 
 export const showLink = innerOperation({
@@ -67,8 +67,13 @@ export const showLink = innerOperation({
   access: 'read',
   does: 'looks',
   summary: 'Tell whether a link of a mail is still good, and what address it is about; it stays good',
-  body: object('LinkIn', { kind: literal(['sign-up', 'e-mail', 'password reset']), secret: string() }),
-  response: object('LinkOut', { email: nullable(string()) }),
+  body: object('LinkIn', { kind: literal(['sign-up', 'e-mail', 'e-mail kept', 'password reset']), secret: string() }),
+  response: object('LinkOut', {
+    email: nullable(string()),
+    /** What is about to be made, of a sign-up. */
+    name: nullable(string()),
+    organisation: nullable(string()),
+  }),
 });
 
 export const showInvitation = innerOperation({

@@ -21,7 +21,8 @@ beforeAll(async () => {
   coordinators = [await network.startCoordinatorProcess(replicas), await network.startCoordinatorProcess(replicas)];
   for (const continent of ['Europe', 'Europe', 'Asia', 'Asia', 'Africa'] as const) await network.addProbe(continent);
   watched = await startWatched(network, 3);
-  for (let more = 0; more < 40; more += 1) await network.addMonitor({ target: watched.well.url(`/${more}`), interval_s: 10 });
+  const more = await network.startTarget();
+  for (let nth = 0; nth < 40; nth += 1) await network.addMonitor({ target: more.url(`/${nth}`), interval_s: 10 });
 });
 afterAll(async () => {
   await network?.close();

@@ -7,7 +7,7 @@ import { forgot, forgotPage, reset, resetPage } from './page-coming-in-passwords
 import { secondStep, secondStepPage } from './page-coming-in-second-step.ts';
 import { signIn, signInPage, signOut, signOutPage } from './page-coming-in-sign-in.ts';
 import { finish, finishPage, signUp, signUpInvited, signUpPage } from './page-coming-in-sign-up.ts';
-import { verify, verifyPage } from './page-coming-in-verify.ts';
+import { keep, keepPage, verify, verifyPage } from './page-coming-in-verify.ts';
 
 /** How people come in and go. */
 export const comingIn: readonly Page[] = [
@@ -28,5 +28,5 @@ export const comingIn: readonly Page[] = [
     confirm,
   ],
   ...[signUpPage, signUpInvited, signUp, finishPage, finish, forgotPage, forgot, resetPage, reset],
-  ...[verifyPage, verify, joinPage, join],
+  ...[verifyPage, verify, keepPage, keep, joinPage, join],
 ];

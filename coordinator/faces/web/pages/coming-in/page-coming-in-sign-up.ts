@@ -104,25 +104,32 @@ export const signUp: Page = {
 };
 
 /** The link of the mail: a look shows a button, only the button acts, as programs that scan mail follow links. */
+const finishing = ({ askAsVisitor, path }: OpenRequest, state: FormState): Promise<PageAnswer> =>
+  unlessDead(async () => {
+    const { email, name, organisation } = await askAsVisitor(visitorOperations.showLink, { kind: 'sign-up', secret: path.secret });
+    if (email === null) return null;
+    const made =
+      organisation === null
+        ? html`The account of <b>${name}</b>`
+        : html`The account of <b>${name}</b> and the organisation <b>${organisation}</b>`;
+    return entryPage(
+      'Finish signing up',
+      entryCard(
+        'Create your account',
+        formSummary(state),
+        html`<p class="entry-words">${made} will be created for ${email}. If you did not sign up like this, close this page.</p>
+<form class="form" method="post">${textField({ name: 'password', label: 'Password', type: 'password', autocomplete: 'current-password', required: true, autofocus: true, help: 'The one that you chose when you signed up.', state })}
+<div class="actions"><button class="button button-main">Create account</button></div></form>`,
+      ),
+      { status: state.status, headers: { 'cache-control': 'no-store' } },
+    );
+  });
+
 export const finishPage: Page = {
   method: 'GET',
   path: '/finish/:secret',
   needs: 'nobody',
-  answer: ({ askAsVisitor, path }) =>
-    unlessDead(async () => {
-      const { email } = await askAsVisitor(visitorOperations.showLink, { kind: 'sign-up', secret: path.secret });
-      return email === null
-        ? null
-        : entryPage(
-            'Finish',
-            entryCard(
-              'This address is yours.',
-              html`<p class="entry-words">${email} is proven by the link. One click makes your account.</p>
-<form class="form" method="post"><button class="button button-main">Make my account</button></form>`,
-            ),
-            { headers: { 'cache-control': 'no-store' } },
-          );
-    }),
+  answer: (request) => finishing(request, freshForm(formOf({}))),
 };
 
 export const finish: Page = {
@@ -131,7 +138,12 @@ export const finish: Page = {
   needs: 'nobody',
   answer: (request) =>
     unlessDead(async () => {
-      const { session } = await request.askAsVisitor(visitorOperations.finishSignUp, { secret: request.path.secret });
-      return comeIn(request, session, '/', 'Your account is there. Add what you want to have watched.');
+      const { form, path, askAsVisitor } = request;
+      const password = form.value('password') ?? '';
+      const tried = await attempt(form, () => askAsVisitor(visitorOperations.finishSignUp, { secret: path.secret, password }), [
+        'password',
+      ]);
+      if ('refused' in tried) return finishing(request, tried.refused);
+      return comeIn(request, tried.done.session, '/', 'Account created. Add your first monitor.');
     }),
 };
