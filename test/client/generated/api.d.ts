@@ -1516,6 +1516,10 @@ export interface components {
             scope?: string | null;
             /** @description How deep the cause lies: `dns`, `tcp`, `tls`, `http`, `assertion`, `timeout`, `heartbeat` or `probe`. */
             layer?: string | null;
+            /** @description When it was acknowledged; null before. */
+            acknowledged_at?: string | null;
+            /** @description Who acknowledged it, as messages and the event feed say it: a member, or the channel whose link was followed; null when nobody has. */
+            acknowledged_by?: string | null;
             /** @description Seconds from `started_at` to `resolved_at`, or to now while it is open. */
             duration_s?: number;
             /** @description How many checks there were. */
@@ -1575,6 +1579,10 @@ export interface components {
             scope?: string | null;
             /** @description How deep the cause lies: `dns`, `tcp`, `tls`, `http`, `assertion`, `timeout`, `heartbeat` or `probe`. */
             layer?: string | null;
+            /** @description When it was acknowledged; null before. */
+            acknowledged_at?: string | null;
+            /** @description Who acknowledged it, as messages and the event feed say it: a member, or the channel whose link was followed; null when nobody has. */
+            acknowledged_by?: string | null;
             /** @description Seconds from `started_at` to `resolved_at`, or to now while it is open. */
             duration_s?: number;
         };
@@ -3761,6 +3769,8 @@ export interface operations {
                      *           "note": null,
                      *           "scope": "everywhere",
                      *           "layer": "http",
+                     *           "acknowledged_at": "2026-11-18T04:05:12.200Z",
+                     *           "acknowledged_by": "Ada",
                      *           "duration_s": 514
                      *         }
                      *       ],
@@ -3838,6 +3848,8 @@ export interface operations {
                      *       "note": null,
                      *       "scope": "everywhere",
                      *       "layer": "http",
+                     *       "acknowledged_at": "2026-11-18T04:05:12.200Z",
+                     *       "acknowledged_by": "Ada",
                      *       "duration_s": 514
                      *     }
                      */
@@ -3912,6 +3924,8 @@ export interface operations {
                      *       "note": null,
                      *       "scope": "everywhere",
                      *       "layer": "http",
+                     *       "acknowledged_at": "2026-11-18T04:05:12.200Z",
+                     *       "acknowledged_by": "Ada",
                      *       "duration_s": 514,
                      *       "checks": [
                      *         {
@@ -7784,7 +7798,7 @@ export interface operations {
                      *     # HELP antipode_monitor_status The state as the pages call it
                      *     # TYPE antipode_monitor_status gauge
                      *     antipode_monitor_status{monitor="0190a7c4-5b1e-7c3d-9f42-6a8b1c2d3e4f",name="Shop",type="https",status="up"} 1
-                     *     # HELP antipode_monitor_response_seconds Mean response time of the newest whole hour
+                     *     # HELP antipode_monitor_response_seconds Response time of the newest check; no row where that did not pass
                      *     # TYPE antipode_monitor_response_seconds gauge
                      *     antipode_monitor_response_seconds{monitor="0190a7c4-5b1e-7c3d-9f42-6a8b1c2d3e4f",name="Shop",type="https"} 0.182
                      *     # HELP antipode_monitors_left_out Monitors beyond those shown here
