@@ -81,6 +81,7 @@ const rows: readonly Row[] = [
   ['timed_out', 'No complete answer within 10 s (during the TLS handshake)', failed('tls', 'DEADLINE')],
   ['timed_out', 'No complete answer within 10 s (waiting for the response)', failed('first_byte', 'DEADLINE')],
   ['timed_out', 'No complete answer within 10 s (while reading the headers of the response)', failed('head', 'DEADLINE')],
+  ['http2_only', 'The server speaks HTTP/2 only, and checks speak HTTP/1.1', failed('tls', 'ERR_SSL_TLSV1_ALERT_NO_APPLICATION_PROTOCOL')],
   ['response_malformed', 'The response is not valid HTTP', failed('head', 'MALFORMED')],
   ['response_incomplete', 'Connection closed before the whole response had come', failed('head', 'INCOMPLETE')],
   ['unexpected_status', 'Status 999, expected 2xx', answered(response(999))],
