@@ -675,7 +675,7 @@ export interface paths {
         put?: never;
         /**
          * Create a channel
-         * @description Owners and admins make channels of the organisation, other members their own. A mailbox is asked first.
+         * @description Owners and admins make channels of the organisation, other members their own. A test message is sent before it is saved, unless `try` is false; an organisation may have ten tests an hour. A mailbox is asked first.
          */
         post: operations["createChannel"];
         delete?: never;
@@ -873,6 +873,11 @@ export interface components {
              * @default false
              */
             personal: boolean;
+            /**
+             * @description Whether a message is really sent before it is saved; one that is not taken is refused by 422 `channel_test_failed`, and nothing is saved. A mailbox that must confirm first, and a browser, are never tried.
+             * @default true
+             */
+            try: boolean;
         };
         ChannelMadeOut: {
             /**
@@ -3091,7 +3096,24 @@ export interface operations {
                 };
             };
             413: components["responses"]["BodyTooLarge"];
-            422: components["responses"]["ValidationFailureOrKeyReused"];
+            /**
+             * @description The path, the query or the body is not of the described form; every fault is named.
+             *
+             *     `idempotency_key_reused`: This `Idempotency-Key` was sent with another request; give each request a key of its own. Then the body has `error` in place of `detail`.
+             *
+             *     `idempotency_key_reused`: This `Idempotency-Key` was sent with another request; give each request a key of its own. Then the body has `error` in place of `detail`.
+             */
+            422: {
+                headers: {
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
             429: components["responses"]["TooManyCalls"];
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["Internal"];
@@ -3185,7 +3207,24 @@ export interface operations {
                 };
             };
             413: components["responses"]["BodyTooLarge"];
-            422: components["responses"]["ValidationFailureOrKeyReused"];
+            /**
+             * @description The path, the query or the body is not of the described form; every fault is named.
+             *
+             *     `idempotency_key_reused`: This `Idempotency-Key` was sent with another request; give each request a key of its own. Then the body has `error` in place of `detail`.
+             *
+             *     `idempotency_key_reused`: This `Idempotency-Key` was sent with another request; give each request a key of its own. Then the body has `error` in place of `detail`.
+             */
+            422: {
+                headers: {
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
             429: components["responses"]["TooManyCalls"];
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["Internal"];
@@ -4289,7 +4328,24 @@ export interface operations {
                 };
             };
             413: components["responses"]["BodyTooLarge"];
-            422: components["responses"]["ValidationFailureOrKeyReused"];
+            /**
+             * @description The path, the query or the body is not of the described form; every fault is named.
+             *
+             *     `idempotency_key_reused`: This `Idempotency-Key` was sent with another request; give each request a key of its own. Then the body has `error` in place of `detail`.
+             *
+             *     `idempotency_key_reused`: This `Idempotency-Key` was sent with another request; give each request a key of its own. Then the body has `error` in place of `detail`.
+             */
+            422: {
+                headers: {
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
             429: components["responses"]["TooManyCalls"];
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["Internal"];
@@ -4882,7 +4938,24 @@ export interface operations {
                 };
             };
             413: components["responses"]["BodyTooLarge"];
-            422: components["responses"]["ValidationFailureOrKeyReused"];
+            /**
+             * @description The path, the query or the body is not of the described form; every fault is named.
+             *
+             *     `idempotency_key_reused`: This `Idempotency-Key` was sent with another request; give each request a key of its own. Then the body has `error` in place of `detail`.
+             *
+             *     `idempotency_key_reused`: This `Idempotency-Key` was sent with another request; give each request a key of its own. Then the body has `error` in place of `detail`.
+             */
+            422: {
+                headers: {
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
             429: components["responses"]["TooManyCalls"];
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["Internal"];
@@ -5325,7 +5398,24 @@ export interface operations {
                 };
             };
             413: components["responses"]["BodyTooLarge"];
-            422: components["responses"]["ValidationFailureOrKeyReused"];
+            /**
+             * @description The path, the query or the body is not of the described form; every fault is named.
+             *
+             *     `idempotency_key_reused`: This `Idempotency-Key` was sent with another request; give each request a key of its own. Then the body has `error` in place of `detail`.
+             *
+             *     `idempotency_key_reused`: This `Idempotency-Key` was sent with another request; give each request a key of its own. Then the body has `error` in place of `detail`.
+             */
+            422: {
+                headers: {
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
             429: components["responses"]["TooManyCalls"];
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["Internal"];
@@ -5759,7 +5849,24 @@ export interface operations {
                 };
             };
             413: components["responses"]["BodyTooLarge"];
-            422: components["responses"]["ValidationFailureOrKeyReused"];
+            /**
+             * @description The path, the query or the body is not of the described form; every fault is named.
+             *
+             *     `idempotency_key_reused`: This `Idempotency-Key` was sent with another request; give each request a key of its own. Then the body has `error` in place of `detail`.
+             *
+             *     `idempotency_key_reused`: This `Idempotency-Key` was sent with another request; give each request a key of its own. Then the body has `error` in place of `detail`.
+             */
+            422: {
+                headers: {
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
             429: components["responses"]["TooManyCalls"];
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["Internal"];
@@ -5876,7 +5983,24 @@ export interface operations {
                 };
             };
             413: components["responses"]["BodyTooLarge"];
-            422: components["responses"]["ValidationFailureOrKeyReused"];
+            /**
+             * @description The path, the query or the body is not of the described form; every fault is named.
+             *
+             *     `idempotency_key_reused`: This `Idempotency-Key` was sent with another request; give each request a key of its own. Then the body has `error` in place of `detail`.
+             *
+             *     `idempotency_key_reused`: This `Idempotency-Key` was sent with another request; give each request a key of its own. Then the body has `error` in place of `detail`.
+             */
+            422: {
+                headers: {
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
             429: components["responses"]["TooManyCalls"];
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["Internal"];
@@ -6157,7 +6281,24 @@ export interface operations {
                 };
             };
             413: components["responses"]["BodyTooLarge"];
-            422: components["responses"]["ValidationFailureOrKeyReused"];
+            /**
+             * @description The path, the query or the body is not of the described form; every fault is named.
+             *
+             *     `idempotency_key_reused`: This `Idempotency-Key` was sent with another request; give each request a key of its own. Then the body has `error` in place of `detail`.
+             *
+             *     `idempotency_key_reused`: This `Idempotency-Key` was sent with another request; give each request a key of its own. Then the body has `error` in place of `detail`.
+             */
+            422: {
+                headers: {
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
             429: components["responses"]["TooManyCalls"];
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["Internal"];
@@ -6514,7 +6655,24 @@ export interface operations {
                 };
             };
             413: components["responses"]["BodyTooLarge"];
-            422: components["responses"]["ValidationFailureOrKeyReused"];
+            /**
+             * @description The path, the query or the body is not of the described form; every fault is named.
+             *
+             *     `idempotency_key_reused`: This `Idempotency-Key` was sent with another request; give each request a key of its own. Then the body has `error` in place of `detail`.
+             *
+             *     `idempotency_key_reused`: This `Idempotency-Key` was sent with another request; give each request a key of its own. Then the body has `error` in place of `detail`.
+             */
+            422: {
+                headers: {
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
             429: components["responses"]["TooManyCalls"];
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["Internal"];
@@ -6729,7 +6887,24 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorOut"];
                 };
             };
-            422: components["responses"]["ValidationFailureOrKeyReused"];
+            /**
+             * @description The path, the query or the body is not of the described form; every fault is named.
+             *
+             *     `idempotency_key_reused`: This `Idempotency-Key` was sent with another request; give each request a key of its own. Then the body has `error` in place of `detail`.
+             *
+             *     `idempotency_key_reused`: This `Idempotency-Key` was sent with another request; give each request a key of its own. Then the body has `error` in place of `detail`.
+             */
+            422: {
+                headers: {
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
             429: components["responses"]["TooManyCalls"];
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["Internal"];
@@ -6809,7 +6984,24 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorOut"];
                 };
             };
-            422: components["responses"]["ValidationFailureOrKeyReused"];
+            /**
+             * @description The path, the query or the body is not of the described form; every fault is named.
+             *
+             *     `idempotency_key_reused`: This `Idempotency-Key` was sent with another request; give each request a key of its own. Then the body has `error` in place of `detail`.
+             *
+             *     `idempotency_key_reused`: This `Idempotency-Key` was sent with another request; give each request a key of its own. Then the body has `error` in place of `detail`.
+             */
+            422: {
+                headers: {
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
             429: components["responses"]["TooManyCalls"];
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["Internal"];
@@ -6893,7 +7085,24 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorOut"];
                 };
             };
-            422: components["responses"]["ValidationFailureOrKeyReused"];
+            /**
+             * @description The path, the query or the body is not of the described form; every fault is named.
+             *
+             *     `idempotency_key_reused`: This `Idempotency-Key` was sent with another request; give each request a key of its own. Then the body has `error` in place of `detail`.
+             *
+             *     `idempotency_key_reused`: This `Idempotency-Key` was sent with another request; give each request a key of its own. Then the body has `error` in place of `detail`.
+             */
+            422: {
+                headers: {
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
             429: components["responses"]["TooManyCalls"];
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["Internal"];
@@ -7132,7 +7341,26 @@ export interface operations {
                 };
             };
             413: components["responses"]["BodyTooLarge"];
-            422: components["responses"]["ValidationFailureOrKeyReused"];
+            /**
+             * @description The path, the query or the body is not of the described form; every fault is named.
+             *
+             *     `idempotency_key_reused`: This `Idempotency-Key` was sent with another request; give each request a key of its own. Then the body has `error` in place of `detail`.
+             *
+             *     `channel_test_failed`: The test message was not taken, and nothing is saved; the message says why, and `try: false` saves it all the same. Then the body has `error` in place of `detail`.
+             *
+             *     `idempotency_key_reused`: This `Idempotency-Key` was sent with another request; give each request a key of its own. Then the body has `error` in place of `detail`.
+             */
+            422: {
+                headers: {
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
             /**
              * @description `channel_test_limit`: An organisation asks mailboxes and tests channels ten times an hour, and one mailbox three times a day.
              *
@@ -7626,7 +7854,24 @@ export interface operations {
                 };
             };
             413: components["responses"]["BodyTooLarge"];
-            422: components["responses"]["ValidationFailureOrKeyReused"];
+            /**
+             * @description The path, the query or the body is not of the described form; every fault is named.
+             *
+             *     `idempotency_key_reused`: This `Idempotency-Key` was sent with another request; give each request a key of its own. Then the body has `error` in place of `detail`.
+             *
+             *     `idempotency_key_reused`: This `Idempotency-Key` was sent with another request; give each request a key of its own. Then the body has `error` in place of `detail`.
+             */
+            422: {
+                headers: {
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
             429: components["responses"]["TooManyCalls"];
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["Internal"];

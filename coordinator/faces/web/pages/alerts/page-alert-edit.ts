@@ -31,7 +31,12 @@ const saidOf = ({ kind, verified, name }: Channel): string =>
     : `${name} is told from now on.`;
 
 const create = async ({ ask, form }: MembersRequest, { kind }: Subject): Promise<PageAnswer> => {
-  const made = await ask(createChannel, { kind: kind.id, ...inputIn(form, kind), personal: form.value('personal') ?? 'false' });
+  const made = await ask(createChannel, {
+    kind: kind.id,
+    ...inputIn(form, kind),
+    personal: form.value('personal') ?? 'false',
+    try: 'false',
+  });
   return made.secret === null ? seeOther(`/alerts/${made.id}`, { said: saidOf(made) }) : secretPage(made.id, made.name, made.secret);
 };
 
