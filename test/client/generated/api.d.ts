@@ -7204,10 +7204,8 @@ export interface operations {
                  *       "config": {
                  *         "url": "https://hooks.example.com/antipode"
                  *       },
-                 *       "covers": "chosen",
-                 *       "monitors": [
-                 *         "019a9c12-8d3a-7c61-b4e0-5f7a9c2d1b44"
-                 *       ]
+                 *       "covers": "all",
+                 *       "try": false
                  *     }
                  */
                 "application/json": components["schemas"]["ChannelIn"];

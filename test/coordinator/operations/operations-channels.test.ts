@@ -2,12 +2,14 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { operatorIn } from '../../../coordinator/access/access-caller.ts';
+import { apiDocument } from '../../../coordinator/faces/rest/rest-openapi.ts';
 import { createChannel, deleteChannel, getChannel, listChannels, updateChannel } from '../../../shared/api/api-channels.ts';
 import { acknowledgeIncident } from '../../../shared/api/api-incidents.ts';
 import { createUser } from '../../../shared/api/inner/inner-account.ts';
 import { explainAlerts, listMessages, listTold, muteAlerts, showMute, unmuteAlerts } from '../../../shared/api/inner/inner-alerts.ts';
 import { listChannelKinds, testChannel, tryChannel } from '../../../shared/api/inner/inner-channels.ts';
 import { newId } from '../../../shared/base/ids.ts';
+import { memberOf } from '../../../shared/base/json-record.ts';
 import { gateBench } from '../../support/support-gate.ts';
 import { createHouse, type House } from '../../support/support-people.ts';
 
@@ -80,6 +82,13 @@ describe('a channel that is made', () => {
     expect(heard).toEqual([]);
     close();
   });
+});
+
+test('what the API document gives as an example makes a channel as it stands', async () => {
+  const { owner } = await createHouse(bench.sql);
+  const { requestBody } = apiDocument('https://antipode.example.org').paths['/api/v1/channels']?.post ?? {};
+  const sent = memberOf(memberOf(memberOf(requestBody, 'content'), 'application/json'), 'example');
+  expect(await bench.call(createChannel, owner, Object(sent))).toMatchObject({ kind: 'webhook', name: 'Pager', covers: 'all' });
 });
 
 describe('channels', () => {
