@@ -21,7 +21,7 @@ const help = `antipode-probe ${version}: checks from where this machine stands.
                    check and health find the service that --install made by themselves
   --version, --help
 
-What it may reach besides public addresses this host says: PROBE_ALLOW_CIDRS=10.0.0.0/8,… in its environment. With --install what the environment
+What it may reach besides public addresses of other machines this host says: PROBE_ALLOW_CIDRS=10.0.0.0/8,… in its environment. With --install what the environment
 says is written to /etc/antipode-probe/environment, from where the service has it.
 `;
 

@@ -163,7 +163,7 @@ export const organisationHandlers: { readonly [Id in keyof typeof operations | k
   search: bind(innerOperations.search, search),
   acknowledgeIncident: bind(operations.acknowledgeIncident, acknowledgeIncident),
   listChannels: bind(operations.listChannels, listChannels),
-  createChannel: bind(operations.createChannel, createChannel),
+  createChannel: bindInSteps(operations.createChannel, createChannel),
   getChannel: bind(operations.getChannel, getChannel),
   updateChannel: bind(operations.updateChannel, updateChannel),
   deleteChannel: bind(operations.deleteChannel, deleteChannel),

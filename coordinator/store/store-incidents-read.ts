@@ -19,12 +19,15 @@ export type ShownIncident = {
   readonly note: string | null;
   readonly scope: string | null;
   readonly layer: string | null;
+  readonly acknowledged_at: Date | null;
+  /** In words: a person's name, or the channel whose link was followed. */
+  readonly acknowledged_as: string | null;
 };
 
 const shown = (
   sql: Queryable,
 ) => sql`i.key, i.id, i.monitor_id, m.name as monitor_name, i.cause, i.started_at, i.confirmed_at, i.resolved_at,
-  i.seen_probe, i.seen_continent, i.confirmed_probe, i.confirmed_continent, i.note, i.scope, i.layer`;
+  i.seen_probe, i.seen_continent, i.confirmed_probe, i.confirmed_continent, i.note, i.scope, i.layer, i.acknowledged_at, i.acknowledged_as`;
 
 export type IncidentFilter = {
   readonly state: 'all' | 'open' | 'resolved';

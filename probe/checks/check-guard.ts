@@ -23,7 +23,7 @@ export type Guard = {
   readonly isOutside: (address: string) => boolean;
   /**
    * Whether to be refused these addresses is this probe's own limit, which says nothing about the target (rule 1): some other probe that may
-   * check it is allowed to reach them; or it is for this probe alone, and its host no longer allows what it did, or never did, inside a network.
+   * check it is allowed to reach them; or they are its machine's own public ones; or it is for this probe alone, and its host no longer allows what it did, or never did, inside a network.
    */
   readonly isOwnLimit: (
     addresses: readonly string[],
@@ -38,7 +38,10 @@ export type GuardParts = {
   readonly allow: readonly string[];
   /** Where the probe's own bus listens now, as literal addresses: shut unless named singly. */
   readonly bus: () => readonly Endpoint[];
-  /** The machine's own addresses now: by any of them its own bus could be reached too. */
+  /**
+   * The machine's own addresses now, the same list for as long as they are the same. What listens there does so behind the firewall of its host: the
+   * public ones of them are shut unless named singly, and by any of them its own bus could be reached too.
+   */
   readonly own: () => readonly string[];
   /** The probes of the network, with what their hosts allow; undefined while nothing is known of them. */
   readonly roster?: () => Roster | undefined;
@@ -49,12 +52,28 @@ export const unreadableRanges = (ranges: readonly string[]): string[] => ranges.
 
 const mostRemembered = 10_000;
 
-/** Global unicast, and what the probe's own host allows. Metadata addresses and the probe's own bus open only to a range that names one address. */
+/**
+ * Global unicast, and what the probe's own host allows. Metadata addresses, the probe's own bus and its own public addresses open only to a range
+ * that names one address.
+ */
 export const createGuard = (parts: GuardParts): Guard => {
   const allowed = parts.allow.map((range) => parseCidr(range)).filter((range) => range !== undefined);
   type Address = NonNullable<ReturnType<typeof parseAddress>>;
   const named = (address: Address): boolean => allowed.some((range) => namesOne(range) && sameAddress(range[0], address));
   const listed = (address: Address): boolean => allowed.some((range) => inRange(address, range) || inRange(unmapped(address), range));
+
+  let ownList: readonly string[] | undefined;
+  let ownPublic: ReadonlySet<string> = new Set();
+  /** Asked before every connection, so that the list is read once for as long as it is the same. */
+  const isOwnPublic = (address: Address): boolean => {
+    const own = parts.own();
+    if (own !== ownList) {
+      ownList = own;
+      const addresses = own.flatMap((text) => parseAddress(text) ?? []);
+      ownPublic = new Set(addresses.filter(isPublic).map((one) => one.toNormalizedString()));
+    }
+    return ownPublic.size > 0 && ownPublic.has(unmapped(address).toNormalizedString());
+  };
 
   const isBus = (address: Address, port: number): boolean => {
     const bus = parts.bus();
@@ -69,14 +88,14 @@ export const createGuard = (parts: GuardParts): Guard => {
   };
 
   const may = (address: Address, port: number): boolean => {
-    if (isMetadata(address) || isUnspecified(address) || isBus(address, port)) return named(address);
+    if (isMetadata(address) || isUnspecified(address) || isBus(address, port) || isOwnPublic(address)) return named(address);
     if (isPublic(address)) return true;
     if (!listed(address)) return false;
     // A translated or tunnelled address reaches the IPv4 address inside it, so that must be open by itself.
     return unmapped(address) !== address || carriedIpv4(address).every((inside) => may(inside, port));
   };
 
-  /** A public address, or a plain one of the host's own ranges, is open to every port but the bus's, whatever else changes. */
+  /** A public address, or a plain one of the host's own ranges, is open to every port but the bus's, unless it is this machine's own. */
   const isOpen = (address: Address): boolean =>
     isPublic(address) || (address.kind() === 'ipv4' && !isMetadata(address) && !isUnspecified(address) && listed(address));
 
@@ -95,17 +114,24 @@ export const createGuard = (parts: GuardParts): Guard => {
     return made;
   };
 
+  const isOwn = (text: string): boolean => {
+    const found = knownOf(text);
+    return found !== null && isOwnPublic(found.address) && !named(found.address);
+  };
+
   return {
     allows: (text, port) => {
       const found = knownOf(text);
       if (found === null) return false;
-      return found.open && !isBus(found.address, port) ? true : may(found.address, port);
+      return found.open && !isBus(found.address, port) && !isOwnPublic(found.address) ? true : may(found.address, port);
     },
     isOutside: (text) => {
       const found = knownOf(text);
       return found?.beyond === true && !parts.own().includes(text);
     },
     isOwnLimit: (addresses, { continents, probe, kind, target, config }) => {
+      // What stands on this very machine, others reach.
+      if (addresses.some(isOwn) && addresses.every((text) => isOwn(text) || knownOf(text)?.open)) return true;
       if (probe !== null) return insideOf(kind, target, config) !== undefined || addresses.every((text) => knownOf(text)?.isPrivateUse);
       return (parts.roster?.()?.probes ?? []).some(
         (other) =>

@@ -90,8 +90,9 @@ const performHop = async (
   let addresses: readonly string[] = [];
   let attempts: readonly AttemptSeen[] = [];
   let by: AnsweredBy | null = null;
+  let unanswered: HopSeen['unanswered'] = null;
   const hopOf = (rest: Pick<HopSeen, 'outgoing' | 'beginning' | 'tls' | 'response' | 'failure'>): HopSeen => ({
-    ...{ url, addresses, by, attempts, phases: { ...phases, total: performance.now() - began } },
+    ...{ url, addresses, by, unanswered, attempts, phases: { ...phases, total: performance.now() - began } },
     ...rest,
   });
   const failed = (failure: HopFailure): HopResult => ({
@@ -109,14 +110,25 @@ const performHop = async (
   addresses = found.addresses;
   const isSecure = request.url.protocol === 'https:';
   const asked = host.replace(/\.$/, '');
-  const connect = (isHybrid: boolean): Promise<Connected> =>
-    connectFirst(addresses, portOf(request.url), context.guard, parts.families(), deadline, (address, port) =>
-      openSocket(address, port, isSecure ? { host: asked, verify: settings.verify_tls, isHybrid } : null, parts.trust),
-    );
-  const connected = await connect(false);
-  attempts = connected.attempts;
+  const connect = (isHybrid: boolean, late?: Promise<readonly string[]>): Promise<Connected> => {
+    const open = (address: string, port: number) =>
+      openSocket(address, port, isSecure ? { host: asked, verify: settings.verify_tls, isHybrid } : null, parts.trust);
+    return connectFirst(addresses, portOf(request.url), context.guard, parts.families(), deadline, open, late);
+  };
+  const { second } = found;
+  const connected = await connect(false, second?.addresses);
+  const fault = second?.fault() ?? null;
+  if (second && fault !== null) unanswered = second.type;
+  second?.end();
+  ({ addresses, attempts } = connected);
   if (attempts.length > 0) phases = { ...phases, tcp: connected.at - lookedUp };
   if (!connected.socket) {
+    // Without one packet sent, it was the look-up that took the time, or did not give what this machine could use.
+    const isLookup = connected.code === ownCodes.deadline ? isIP(host) === 0 : connected.code === ownCodes.noFamily && fault !== null;
+    if (attempts.length === 0 && isLookup) {
+      phases = { ...phases, dns: connected.at - began };
+      return failed({ phase: 'dns', code: fault ?? connected.code });
+    }
     const isOwnLimit = connected.code === ownCodes.notPublic && context.guard.isOwnLimit(addresses, context.assignment);
     return failed({ phase: 'tcp', code: isOwnLimit ? ownCodes.ownLimit : connected.code });
   }

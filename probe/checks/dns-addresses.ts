@@ -22,6 +22,9 @@ const mostMs = 10_000;
 /** After so long it is asked again, or of the next resolver; less where the check has little time. */
 const patienceOf = (ms: number): number => Math.min(1_000, Math.max(100, Math.floor(ms / 5)));
 
+/** A question under way. `end`: its answer is not wanted any more, and it is given up as unanswered. */
+export type AddressQuestion = { readonly answered: Promise<Answered>; readonly end: () => void };
+
 const none = (code: string): Answered => ({ addresses: [], code });
 
 const read = (name: string, { rcode, answers }: DnsMessage, records: readonly DnsRecord[]): Answered => {
@@ -55,21 +58,17 @@ const judged = (name: string, type: 'A' | 'AAAA', { outcome, resolver }: Exchang
  * Asks for addresses, each question apart from all others. An answer that cannot be read is asked for once more, by a socket that carries nothing
  * else: only if it comes again is it the name's fault, else nothing is known (the resolver of the probe did not work).
  */
-export const createAddressQuestions =
-  (sockets: UdpSockets, resolvers: () => readonly Resolver[]) =>
-  async (host: string, family: 4 | 6, deadline: CheckDeadline): Promise<Answered> => {
+export const createAddressQuestions = (sockets: UdpSockets, resolvers: () => readonly Resolver[]) => {
+  const askUntil = async (own: CheckDeadline, host: string, type: 'A' | 'AAAA', deadline: CheckDeadline): Promise<Answered> => {
     const name = dnsName(host);
     if (name === undefined) return none('EBADNAME');
     const [first, ...rest] = resolvers();
     if (first === undefined) return none(ownCodes.resolver);
     if (deadline.isOver()) return none(ownCodes.deadline);
-    const type = family === 4 ? 'A' : 'AAAA';
-    const began = performance.now();
-    const own = new CheckDeadline(began, Math.min(deadline.due, began + mostMs));
     const whole = { expire: () => own.end() };
     deadline.listen(whole);
     const question = { name, type } as const;
-    const patience_ms = patienceOf(own.due - began);
+    const patience_ms = patienceOf(own.due - own.began);
     const asking: Asking = { question, written: write(question), resolvers: [first, ...rest], transport: 'udp', patience_ms };
     try {
       const seen = await exchange(sockets, asking, own);
@@ -82,3 +81,10 @@ export const createAddressQuestions =
       own.settle();
     }
   };
+
+  return (host: string, family: 4 | 6, deadline: CheckDeadline): AddressQuestion => {
+    const began = performance.now();
+    const own = new CheckDeadline(began, Math.min(deadline.due, began + mostMs));
+    return { answered: askUntil(own, host, family === 4 ? 'A' : 'AAAA', deadline), end: () => own.end() };
+  };
+};

@@ -57,6 +57,9 @@ const ednsRefusals: readonly number[] = [1, 4, 16];
 /** Each resolver refuses so many datagrams before its port counts as closed: one that is being started anew is back by then. */
 const refusalsOfClosed = 2;
 
+/** So many datagrams in vain, and the next go without EDNS: what stands before some resolvers drops it in silence. */
+const inVainWithEdns = 2;
+
 /** One for all, because most questions are refused by nobody. */
 const nobody: readonly Resolver[] = [];
 
@@ -158,8 +161,9 @@ class UdpQuestion implements Asker, Alarm, Expiring {
 
   #sendAgain(now: number): void {
     if (this.#done) return;
-    const { written, patience_ms, alone = false } = this.#asking;
+    const { written, resolvers, patience_ms, alone = false } = this.#asking;
     this.#attempts += 1;
+    if (this.#attempts > inVainWithEdns * resolvers.length) this.#edns = false;
     const again = now + (patience_ms << Math.min(this.#attempts - 1, 6));
     setAlarm(this, Math.min(again, this.#deadline.due));
     const ticket = this.#sockets.ask(this.#last(), this.#edns ? written.edns : written.plain, this, alone || this.#attempts > 1);

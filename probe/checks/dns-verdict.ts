@@ -41,6 +41,25 @@ const byOutcome = {
   unreachable: 'dns_unreachable',
 } as const satisfies Record<Exclude<Exchange['outcome']['is'], 'answer'>, DnsCause>;
 
+/** Why a resolver could not find an answer, by the codes of RFC 8914: only those that name what is wrong. */
+const extendedErrors: Readonly<Record<number, string>> = {
+  1: 'Unsupported DNSKEY Algorithm',
+  2: 'Unsupported DS Digest Type',
+  5: 'DNSSEC Indeterminate',
+  6: 'DNSSEC Bogus',
+  7: 'Signature Expired',
+  8: 'Signature Not Yet Valid',
+  9: 'DNSKEY Missing',
+  10: 'RRSIGs Missing',
+  11: 'No Zone Key Bit Set',
+  12: 'NSEC Missing',
+  13: 'Cached Error',
+  14: 'Not Ready',
+  22: 'No Reachable Authority',
+  23: 'Network Error',
+  24: 'Invalid Data',
+};
+
 const nameErrors: Readonly<Record<string, DnsCause>> = {
   NXDOMAIN: 'dns_name_missing',
   SERVFAIL: 'dns_server_failed',
@@ -86,7 +105,10 @@ const judgeAnswer = (terms: DnsTerms, message: DnsMessage): Fault => {
     const isDangling = plain === 'dns_name_missing' && isAlias(terms.name, message.answers);
     if (isDangling) return fault('dns_alias_dangling');
     // A name that exists although it should not was answered from outside; an error may be the resolver's own.
-    return plain ? fault(plain) : fault(rcode === 'NOERROR' ? 'dns_unexpected_rcode' : 'dns_rcode', params);
+    const reason = plain === 'dns_server_failed' && message.error ? extendedErrors[message.error.code] : undefined;
+    return plain
+      ? fault(plain, reason === undefined ? {} : { reason })
+      : fault(rcode === 'NOERROR' ? 'dns_unexpected_rcode' : 'dns_rcode', params);
   }
   if (terms.rcode === 'NOERROR') {
     const { records, ttl } = recordsAsked(terms, message.answers);

@@ -4,7 +4,7 @@ import { codeOf } from '../../shared/base/error-code.ts';
 import { isLoopback, parseAddress } from '../../shared/base/public-addresses.ts';
 import type { CheckDeadline } from './check-deadline.ts';
 import type { Guard } from './check-guard.ts';
-import type { Families } from './https-lookup.ts';
+import { type Families, interleave } from './https-lookup.ts';
 import { type AttemptSeen, ownCodes } from './https-observation.ts';
 import { readCertificateLazily, type Trust } from './https-trust.ts';
 
@@ -36,17 +36,22 @@ export const openSocket = (address: string, port: number, securing: Securing | n
   return socket;
 };
 
-/** A connection, or why there is none; with every attempt that was made, and the moment of performance.now() at which this was known. */
+/** A connection, or why there is none; with every attempt that was made, the addresses, and the moment of performance.now() at which this was known. */
 export type Connected = {
   readonly socket: Socket | null;
   readonly code: string;
   readonly attempts: readonly AttemptSeen[];
+  /** All that were known in the end. */
+  readonly addresses: readonly string[];
   readonly at: number;
 };
 
 /** How long an attempt may be silent before the next address is tried beside it. */
 const patience = 250;
-const mostAttempts = 6;
+/** So many may be silent, or fail only after that time; those that fail sooner cost nothing, and the next one is tried while there is time. */
+const mostSlow = 6;
+/** However soon they fail: a name is no list of machines to scan. */
+const mostAttempts = 32;
 
 /** Whether the machine has addresses of this one's family at all. Loopback is there without any. */
 const hasFamily = (address: string, families: Families): boolean => {
@@ -58,24 +63,29 @@ const hasFamily = (address: string, families: Families): boolean => {
 /**
  * Connects by `open` to the first of the addresses that answers. Each one is put to the guard in the same turn in which its socket is opened, and
  * sockets are opened to literal addresses only, so that nothing can be looked up in between. One address that is not public refuses all.
- * Addresses of a family that the machine does not have are passed over.
+ * Addresses of a family that the machine does not have are passed over. `late`: further ones, which are tried in turn with the rest as they come.
  *
  * Modes: `trying` (attempts under way or to come) → `connected` | `failed` | `stopped` (by the deadline); each ends the promise once.
  */
 export const connectFirst = (
-  addresses: readonly string[],
+  known: readonly string[],
   port: number,
   guard: Guard,
   families: Families,
   deadline: CheckDeadline,
   open: (address: string, port: number) => Socket,
+  late?: Promise<readonly string[]>,
 ): Promise<Connected> =>
-  new Promise((resolve) => {
+  new Promise((resolve, reject) => {
     const attempts: { address: string; code: string | null; ms: number }[] = [];
     const trying = new Set<Socket>();
-    const wanted = addresses.filter((address) => hasFamily(address, families)).slice(0, mostAttempts);
+    const ofOwnFamilies = (some: readonly string[]): readonly string[] => some.filter((address) => hasFamily(address, families));
+    let addresses = known;
+    let wanted = ofOwnFamilies(known);
+    let isLateToCome = late !== undefined;
     let timer: NodeJS.Timeout | undefined;
     let next = 0;
+    let slow = 0;
     let over = false;
 
     const finish = (socket: Socket | null, code: string): void => {
@@ -83,10 +93,16 @@ export const connectFirst = (
       over = true;
       clearTimeout(timer);
       for (const other of trying) if (other !== socket) other.destroy();
-      resolve({ socket, code, attempts, at: performance.now() });
+      resolve({ socket, code, attempts, addresses, at: performance.now() });
     };
+    const firstFailure = (): string | undefined => attempts.find(({ code }) => code !== null)?.code ?? undefined;
     // A connection that has come about meanwhile is told of first: after a pause of this process its deadline is ahead of its sockets.
-    const stop = () => void setImmediate(finish, null, ownCodes.deadline);
+    const stop = () => void setImmediate(() => finish(null, trying.size === 0 ? (firstFailure() ?? ownCodes.deadline) : ownCodes.deadline));
+
+    const hasNext = (): boolean => next < Math.min(wanted.length, mostAttempts) && slow + trying.size < mostSlow;
+    const allFailed = (): void => {
+      if (trying.size === 0 && !isLateToCome) finish(null, firstFailure() ?? ownCodes.noFamily);
+    };
 
     const tryNext = () => {
       const address = wanted[next];
@@ -102,10 +118,11 @@ export const connectFirst = (
         attempt.code = codeOf(error, 'EUNKNOWN');
         attempt.ms = performance.now() - began;
         trying.delete(socket);
+        if (attempt.ms >= patience) slow += 1;
         if (over) return;
         clearTimeout(timer);
-        if (next < wanted.length) tryNext();
-        else if (trying.size === 0) finish(null, attempts.find(({ code }) => code !== null)?.code ?? attempt.code);
+        if (hasNext()) tryNext();
+        else allFailed();
       };
       socket.once('error', failed);
       // Before the handshake begins, which is no part of the time to connect.
@@ -114,12 +131,27 @@ export const connectFirst = (
         attempt.ms = performance.now() - began;
         finish(socket, '');
       });
-      if (next < wanted.length) timer = setTimeout(tryNext, patience);
+      if (hasNext()) timer = setTimeout(tryNext, patience);
+    };
+
+    /** The first of them is tried at once: they are late enough. */
+    const join = (more: readonly string[]) => {
+      isLateToCome = false;
+      if (over) return;
+      if (!more.every((address) => guard.allows(address, port))) return finish(null, ownCodes.notPublic);
+      addresses = [...addresses, ...more];
+      const fresh = ofOwnFamilies(more);
+      if (fresh.length === 0) return allFailed();
+      wanted = [...wanted.slice(0, next), ...interleave(fresh, wanted.slice(next))];
+      clearTimeout(timer);
+      if (hasNext()) tryNext();
+      else allFailed();
     };
 
     if (deadline.isOver()) return finish(null, ownCodes.deadline);
     if (!addresses.every((address) => guard.allows(address, port))) return finish(null, ownCodes.notPublic);
-    if (wanted.length === 0) return finish(null, ownCodes.noFamily);
+    if (wanted.length === 0 && late === undefined) return finish(null, ownCodes.noFamily);
     deadline.stop = stop;
+    late?.then(join).catch(reject);
     tryNext();
   });

@@ -20,9 +20,21 @@ const decoders = async () => {
   } as const;
 };
 
-const encodingOf = (reader: ResponseReader): keyof Awaited<ReturnType<typeof decoders>> | undefined => {
-  const value = reader.headers.find(([name]) => name === 'content-encoding')?.[1].toLowerCase();
-  return value === 'gzip' || value === 'x-gzip' || value === 'deflate' || value === 'br' || value === 'zstd' ? value : undefined;
+type Encoding = keyof Awaited<ReturnType<typeof decoders>>;
+const isKnown = (value: string): value is Encoding => ['gzip', 'x-gzip', 'deflate', 'br', 'zstd'].includes(value);
+
+/** More than these nobody sends; each takes memory. */
+const mostEncodings = 3;
+
+/** In the order in which they were applied, from all headers of the name; none where one of them is not known. */
+const encodingsOf = (reader: ResponseReader): readonly Encoding[] => {
+  const values = reader.headers
+    .filter(([name]) => name === 'content-encoding')
+    .flatMap(([, value]) => value.toLowerCase().split(','))
+    .map((value) => value.trim())
+    .filter((value) => value !== '' && value !== 'identity');
+  const known = values.filter(isKnown);
+  return known.length === values.length && known.length <= mostEncodings ? known : [];
 };
 
 type Inflated = { readonly bytes: GrowingBytes; readonly isLonger: boolean };
@@ -47,6 +59,21 @@ const inflated = (decoder: Transform, raw: Buffer, most: number): Promise<Inflat
     decoder.end(raw);
   });
 
+/** The last that was applied comes off first. */
+const unpacked = async (raw: Buffer, encodings: readonly Encoding[], most: number): Promise<Inflated> => {
+  const decoder = await decoders();
+  let [packed, isLonger] = [raw, false];
+  let bytes = new GrowingBytes(most);
+  for (const encoding of encodings.toReversed()) {
+    const one = await inflated(decoder[encoding](), packed, most);
+    bytes.free();
+    bytes = one.bytes;
+    isLonger ||= one.isLonger;
+    packed = Buffer.from(bytes.bytes);
+  }
+  return { bytes, isLonger };
+};
+
 /** `free` gives back its memory: nothing of the body is looked at any more. */
 export type Decoded = { readonly body: Uint8Array; readonly truncated: boolean; readonly free: () => void };
 
@@ -56,10 +83,10 @@ const atATime = pLimit(2);
 /** The body as people read it, never more than `most` bytes of it: a bomb stops growing there. What cannot be unpacked at all stays as it came. */
 export const decoded = async (reader: ResponseReader, most: number): Promise<Decoded> => {
   const raw = reader.body;
-  const encoding = encodingOf(reader);
+  const encodings = encodingsOf(reader);
   const asItCame = { body: raw, truncated: reader.truncated, free: () => reader.kept.free() };
-  if (encoding === undefined || raw.length === 0) return asItCame;
-  const { bytes, isLonger } = await atATime(async () => inflated((await decoders())[encoding](), raw, most));
+  if (encodings.length === 0 || raw.length === 0) return asItCame;
+  const { bytes, isLonger } = await atATime(() => unpacked(raw, encodings, most));
   if (bytes.length === 0) return asItCame;
   // A thread may go on reading what was broken off: that is left to the collector.
   if (!isLonger) reader.kept.free();

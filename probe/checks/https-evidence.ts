@@ -93,6 +93,7 @@ const mostSaw = 400;
 /** So much of a body is shown before what was found in it. */
 const beforeMatch = 100;
 const mostFirstBytes = 100;
+const mostAddresses = 20;
 const mostAliases = 10;
 const mostAlias = 255;
 
@@ -122,7 +123,7 @@ export const httpsEvidence = (settings: HttpsSettings, seen: HttpsObservation, b
   const refused = last?.failure?.code === ownCodes.notPublic || last?.failure?.code === ownCodes.ownLimit;
   const evidence: Record<string, Json> = {
     url: scrub(last?.url ?? '', mostUrl),
-    addresses: refused ? [] : (last?.addresses.slice(0, 20) ?? []),
+    addresses: refused ? [] : (last?.addresses.slice(0, mostAddresses) ?? []),
   };
   const used = last ? usedIn(last) : null;
   if (used !== null) evidence.address = used;
@@ -130,15 +131,17 @@ export const httpsEvidence = (settings: HttpsSettings, seen: HttpsObservation, b
   if (mayTellOutgoing(outgoing, used)) evidence.outgoing_address = outgoing;
   if (last?.by && !refused) {
     const { resolver, ttl, aliases } = last.by;
+    const note = last.unanswered === null ? {} : { note: `${last.unanswered} was not answered` };
     evidence.lookup = {
       resolver: { address: resolver.address, port: resolver.port },
       ttl,
       aliases: aliases.slice(0, mostAliases).map((alias) => scrub(alias, mostAlias)),
+      ...note,
     };
   }
   if (last && !refused && last.attempts.length > 0) {
     evidence.addresses_tried = `${last.attempts.length} of ${last.addresses.length}`;
-    evidence.attempts = last.attempts.map(({ address, code, ms }) => ({ address, code, ms: rounded(ms) }));
+    evidence.attempts = last.attempts.slice(0, mostAddresses).map(({ address, code, ms }) => ({ address, code, ms: rounded(ms) }));
   }
   if (last?.failure) evidence.failure = { phase: last.failure.phase, code: last.failure.code };
   if (last && last.beginning.length > 0) evidence.first_bytes = scrub.bytes(last.beginning, mostFirstBytes);

@@ -89,11 +89,16 @@ const alerts: Readonly<Record<string, string>> = {
   DECRYPT_ERROR: 'decrypt error',
   ILLEGAL_PARAMETER: 'illegal parameter',
   UNEXPECTED_MESSAGE: 'unexpected message',
-  NO_APPLICATION_PROTOCOL: 'it speaks no HTTP/1.1',
   MISSING_EXTENSION: 'missing extension',
   UNSUPPORTED_EXTENSION: 'unsupported extension',
   USER_CANCELLED: 'cancelled',
 };
+
+const noProtocol = /^ERR_SSL_[A-Z0-9/_]*NO_APPLICATION_PROTOCOL$/;
+
+/** A frame of settings (RFC 9113): with it a server of HTTP/2 begins, whatever was asked. */
+const isHttp2 = (beginning: Uint8Array): boolean =>
+  beginning.length >= 9 && beginning[0] === 0 && beginning.subarray(3, 9).every((byte, at) => byte === (at === 0 ? 4 : 0));
 
 /** OpenSSL's code of an alert, such as ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED, in words; undefined when it is no alert that came from the server. */
 const alertOf = (code: string): string | undefined => {
@@ -101,6 +106,7 @@ const alertOf = (code: string): string | undefined => {
   return name !== undefined && Object.hasOwn(alerts, name) ? alerts[name] : undefined;
 };
 
+const nothing = new Uint8Array();
 const day = 86_400_000;
 const wholeDays = (ms: number): number => Math.floor(ms / day);
 
@@ -138,6 +144,8 @@ export const failureCause = (failure: HopFailure, tls: TlsSeen | null, seen: Htt
   if (code === ownCodes.deadline) return cause('timed_out', { limit_ms: seen.limit_ms, phase });
   if (code === ownCodes.clientCertificate) return cause('tls_alert', { alert: alerts.CERTIFICATE_REQUIRED ?? '' });
   if (code === ownCodes.certificate) return tls ? certificateCause(tls, seen.at) : cause('certificate_missing');
+  // HTTP/1.1 is all that was offered.
+  if (phase === 'tls' ? noProtocol.test(code) : isHttp2(seen.hops.at(-1)?.beginning ?? nothing)) return cause('http2_only');
   const { codes, otherwise } = byCode[phase];
   const known = Object.hasOwn(codes, code) ? codes[code] : undefined;
   if (known === 'name_without_address') return cause(known, family === 'any' ? {} : { family });

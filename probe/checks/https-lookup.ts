@@ -6,16 +6,29 @@ import pLimit from 'p-limit';
 import { codeOf } from '../../shared/base/error-code.ts';
 import type { Resolver } from '../../shared/checks/dns/checks-dns-config.ts';
 import type { CheckDeadline } from './check-deadline.ts';
-import { type Answered, createAddressQuestions } from './dns-addresses.ts';
+import { type AddressQuestion, type Answered, createAddressQuestions } from './dns-addresses.ts';
 import { systemResolvers } from './dns-resolvers.ts';
 import type { UdpSockets } from './dns-sockets.ts';
-import type { AnsweredBy } from './https-observation.ts';
+import { type AnsweredBy, ownCodes } from './https-observation.ts';
 
 export type Families = { readonly 4: boolean; readonly 6: boolean };
 export type IpFamily = 'any' | '4' | '6';
 
+/** The family that was not answered in time, or not at all, beside one that was. */
+export type SecondFamily = {
+  readonly type: 'A' | 'AAAA';
+  /** What still comes of it; empty where nothing does. */
+  readonly addresses: Promise<readonly string[]>;
+  /** Why there is no answer to it now; null once there is one. */
+  readonly fault: () => string | null;
+  /** Its addresses are not wanted any more. */
+  readonly end: () => void;
+};
+
 /** The addresses of a name, in the order to try them, or why there are none (a code of the resolver). */
-export type LookupAnswer = ({ readonly addresses: readonly string[] } | { readonly code: string }) & { readonly by?: AnsweredBy };
+export type LookupAnswer = ({ readonly addresses: readonly string[]; readonly second?: SecondFamily } | { readonly code: string }) & {
+  readonly by?: AnsweredBy;
+};
 
 /** Looks a name up afresh each time: what was true for an earlier check must not hide what is true now. */
 export type Lookup = (name: string, family: IpFamily, deadline: CheckDeadline) => Promise<LookupAnswer>;
@@ -53,7 +66,7 @@ const parseHosts = (text: string): ReadonlyMap<string, readonly string[]> => {
 };
 
 /** Alternating families, IPv6 first, so that a fallback crosses to the other family at once. */
-const interleave = (six: readonly string[], four: readonly string[]): string[] =>
+export const interleave = (six: readonly string[], four: readonly string[]): string[] =>
   Array.from({ length: Math.max(six.length, four.length) }, (_, i) => [six[i], four[i]])
     .flat()
     .filter((address) => address !== undefined);
@@ -93,6 +106,44 @@ const worst = (codes: readonly (string | null)[]): string => {
   return told.find((code) => code !== 'ENODATA' && code !== 'ENOTFOUND') ?? told.find((code) => code === 'ENODATA') ?? 'ENOTFOUND';
 };
 
+/** How long the addresses of one family wait for those of the other. RFC 8305 has 50 ms; resolvers on another continent need more. */
+const resolutionDelay = 250;
+
+/** Nothing was said about the name. */
+const noAnswer: readonly string[] = ['ETIMEOUT', 'EBADRESP', 'ECONNREFUSED', ownCodes.deadline, ownCodes.resolver];
+const faultOf = ({ code }: Answered): string | null => (code !== null && noAnswer.includes(code) ? code : null);
+
+/** Both answers, or the one that has addresses alone, once the other is `resolutionDelay` behind it. */
+const bothOrFirst = (four: Promise<Answered>, six: Promise<Answered>): Promise<readonly [Answered | undefined, Answered | undefined]> =>
+  new Promise((resolve, reject) => {
+    let first: Answered | undefined;
+    let timer: NodeJS.Timeout | undefined;
+    const settle = (four: Answered | undefined, six: Answered | undefined): void => {
+      if (four && six) {
+        clearTimeout(timer);
+        resolve([four, six]);
+      } else if ((four ?? six)?.addresses.length) timer = setTimeout(resolve, resolutionDelay, [four, six]);
+    };
+    const keep = (answered: Answered): Answered | undefined => {
+      const before = first;
+      first = answered;
+      return before;
+    };
+    four.then((answered) => settle(answered, keep(answered)), reject);
+    six.then((answered) => settle(keep(answered), answered), reject);
+  });
+
+/** What may still come of a family beside which the other has addresses; nothing where it was answered. */
+const secondOf = (type: 'A' | 'AAAA', answered: Answered | undefined, question: AddressQuestion): { readonly second?: SecondFamily } => {
+  let fault = answered ? faultOf(answered) : ownCodes.deadline;
+  if (fault === null) return {};
+  const addresses = question.answered.then((late) => {
+    fault = faultOf(late);
+    return late.addresses;
+  });
+  return { second: { type, addresses, fault: () => fault, end: question.end } };
+};
+
 /** Who said so: of several families the first that answered. */
 const saidBy = (...answers: readonly (Answered | undefined)[]): { readonly by?: AnsweredBy } => {
   const by = answers.find((one) => one?.by !== undefined)?.by;
@@ -118,10 +169,13 @@ export const createLookup = ({ families, sockets, resolvers, onAnswer = () => un
   const ask = createAddressQuestions(sockets, resolvers ?? systemResolvers);
   const bySystem = pLimit(2);
 
-  const query = async (name: string, family: 4 | 6, deadline: CheckDeadline): Promise<Answered> => {
-    const answered = await ask(name, family, deadline);
-    if (answered.code === null || tellsOfName.includes(answered.code)) onAnswer(name);
-    return answered;
+  const query = (name: string, family: 4 | 6, deadline: CheckDeadline): AddressQuestion => {
+    const { answered, end } = ask(name, family, deadline);
+    const told = answered.then((one) => {
+      if (one.code === null || tellsOfName.includes(one.code)) onAnswer(name);
+      return one;
+    });
+    return { answered: told, end };
   };
 
   const askSystem = async (name: string, family: IpFamily): Promise<LookupAnswer> => {
@@ -144,17 +198,23 @@ export const createLookup = ({ families, sockets, resolvers, onAnswer = () => un
     if (!resolvers && (!name.includes('.') || name.endsWith('.local'))) return askSystem(name, family);
 
     if (family !== 'any') {
-      const only = await query(name, family === '4' ? 4 : 6, deadline);
+      const only = await query(name, family === '4' ? 4 : 6, deadline).answered;
       return only.addresses.length > 0 ? { addresses: only.addresses, ...saidBy(only) } : { code: worst([only.code]), ...saidBy(only) };
     }
-    const has = families();
-    const [four, six] = has[6]
-      ? await Promise.all([query(name, 4, deadline), query(name, 6, deadline)])
-      : [await query(name, 4, deadline), undefined];
-    if (four.addresses.length > 0) return { addresses: interleave(six?.addresses ?? [], four.addresses), ...saidBy(four) };
+    if (families()[6]) return inBoth(query(name, 4, deadline), query(name, 6, deadline));
+    const four = await query(name, 4, deadline).answered;
+    if (four.addresses.length > 0) return { addresses: four.addresses, ...saidBy(four) };
     // A probe without IPv6 asks all the same when there is nothing else, to know a name that is only there from one that is nowhere.
-    const other = six ?? (four.code === 'ENOTFOUND' ? undefined : await query(name, 6, deadline));
-    if (other && other.addresses.length > 0) return { addresses: other.addresses, ...saidBy(other) };
-    return { code: worst([four.code, other?.code ?? null]), ...saidBy(four, other) };
+    const six = four.code === 'ENOTFOUND' ? undefined : await query(name, 6, deadline).answered;
+    if (six && six.addresses.length > 0) return { addresses: six.addresses, ...saidBy(six) };
+    return { code: worst([four.code, six?.code ?? null]), ...saidBy(four, six) };
   };
+};
+
+const inBoth = async (askedFour: AddressQuestion, askedSix: AddressQuestion): Promise<LookupAnswer> => {
+  const [four, six] = await bothOrFirst(askedFour.answered, askedSix.answered);
+  const addresses = interleave(six?.addresses ?? [], four?.addresses ?? []);
+  if (addresses.length === 0) return { code: worst([four?.code ?? null, six?.code ?? null]), ...saidBy(four, six) };
+  const second = six?.addresses.length ? secondOf('A', four, askedFour) : secondOf('AAAA', six, askedSix);
+  return { addresses, ...second, ...(four?.addresses.length ? saidBy(four) : saidBy(six)) };
 };

@@ -83,6 +83,8 @@ export type HopSeen = {
   readonly addresses: readonly string[];
   /** Who gave the addresses, or said that there are none; null where nobody was asked or answered. */
   readonly by: AnsweredBy | null;
+  /** The family of addresses that was asked for beside the one that was answered, and was not answered. */
+  readonly unanswered: 'A' | 'AAAA' | null;
   readonly attempts: readonly AttemptSeen[];
   /** The address on our side of the connection, as the target saw it if nothing stands between; null without a connection. */
   readonly outgoing: string | null;

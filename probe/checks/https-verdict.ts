@@ -30,10 +30,34 @@ const headerOf = (response: ResponseSeen, name: string): string[] =>
 
 const utf8 = new TextDecoder('utf-8');
 
-/** The body as text, in the charset that the response names, if it is one that we know. */
+/** What a text begins with says more than anybody's words about it. */
+const charsetOfMark = ([first, second, third]: Uint8Array): string | undefined => {
+  if (first === 0xef && second === 0xbb && third === 0xbf) return 'utf-8';
+  if (first === 0xfe && second === 0xff) return 'utf-16be';
+  return first === 0xff && second === 0xfe ? 'utf-16le' : undefined;
+};
+
+/** Browsers read a page's own word about itself in so many bytes. */
+const prescanned = 1_024;
+
+/** What an HTML or XML document says of itself. One that can be read as ASCII is no UTF-16, whatever it says. */
+const charsetOfDocument = (type: string, body: Uint8Array): string | undefined => {
+  if (type !== '' && !/html|xml/i.test(type)) return undefined;
+  const head = Buffer.from(body.subarray(0, prescanned))
+    .toString('latin1')
+    .replaceAll(/<!--[\s\S]*?-->/g, '');
+  const said =
+    /^\s*<\?xml[^>]*?\sencoding\s*=\s*["']([\w.:-]{1,40})/i.exec(head)?.[1] ??
+    /<meta\s[^>]*?charset\s*=\s*["']?\s*([\w.:-]{1,40})/i.exec(head)?.[1];
+  return said === undefined || /^utf-?16/i.test(said) ? undefined : said;
+};
+
+/** The body as text: in the charset of its mark, of the response or of the document itself, if it is one that we know. */
 const textOf = (response: ResponseSeen): string => {
   if (response.body.length === 0) return '';
-  const charset = /charset\s*=\s*"?([\w.:-]{1,40})/i.exec(headerOf(response, 'content-type')[0] ?? '')?.[1];
+  const type = headerOf(response, 'content-type')[0] ?? '';
+  const charset =
+    charsetOfMark(response.body) ?? /charset\s*=\s*["']?([\w.:-]{1,40})/i.exec(type)?.[1] ?? charsetOfDocument(type, response.body);
   if (charset === undefined || charset.toLowerCase() === 'utf-8') return utf8.decode(response.body);
   try {
     return new TextDecoder(charset).decode(response.body);
@@ -53,6 +77,32 @@ const parsed = (text: string): { readonly json: Json } | undefined => {
   }
 };
 
+/** The same document with its whole numbers as texts of digits: a number of ours holds no more than 15 or so of them. */
+const inDigits = (text: string): string =>
+  text.replaceAll(/"(?:[^"\\]|\\.)*"|-?\d[\d.eE+-]*/g, (token) => (/^-?\d{16,}$/.test(token) ? `"${token}"` : token));
+
+/** A whole number of the document that is too long for a number of ours, as it stands there. */
+const digitsAt = (text: string, path: JsonAssertion['path'], value: Json): bigint | undefined => {
+  if (typeof value !== 'number' || !Number.isInteger(value) || Number.isSafeInteger(value)) return undefined;
+  const digits = atJsonPath(parsed(inDigits(text))?.json ?? null, path);
+  return typeof digits === 'string' ? BigInt(digits) : undefined;
+};
+
+/** A whole number of a config by the digits that people write. */
+const wholeOf = (number: number): bigint => BigInt(number.toLocaleString('en', { useGrouping: false }));
+
+const isEqual = (value: Json, digits: bigint | undefined, expected: Json): boolean => {
+  if (digits === undefined) return JSON.stringify(value) === JSON.stringify(expected);
+  return typeof expected === 'number' ? Number.isInteger(expected) && digits === wholeOf(expected) : expected === String(digits);
+};
+
+/** 1 above the limit, -1 below it, 0 at it; undefined for what is no number. */
+const beside = (value: Json, digits: bigint | undefined, limit: number): number | undefined => {
+  if (typeof value !== 'number') return undefined;
+  const [one, other] = digits === undefined ? [value, limit] : [digits, Number.isInteger(limit) ? wholeOf(limit) : limit];
+  return one > other ? 1 : one < other ? -1 : 0;
+};
+
 const holds = (value: Json, text: string): boolean =>
   typeof value === 'string' ? value.includes(text) : Array.isArray(value) && value.some((one) => one === text);
 
@@ -60,18 +110,19 @@ const holds = (value: Json, text: string): boolean =>
 type Broken = { readonly cause: Cause; readonly saw?: Saw };
 const broken = (why: Cause | undefined, saw?: Saw): Broken | undefined => why && { cause: why, ...(saw && { saw }) };
 
-const jsonBroken = (assertion: JsonAssertion, document: Json): Broken | undefined => {
+const jsonBroken = (assertion: JsonAssertion, document: Json, body: string): Broken | undefined => {
   const { words, equals, contains, gt, lt, exists } = assertion;
   const path = quoted(words);
   const value = atJsonPath(document, assertion.path);
   if (exists === false) return value === undefined ? undefined : broken(cause('json_present', { path }), { value });
   if (value === undefined) return broken(cause('json_missing', { path }));
+  const digits = digitsAt(body, assertion.path, value);
   const mismatch = (problem: string, expected: Json) =>
-    broken(cause('json_mismatch', { path, problem, expected: quoted(JSON.stringify(expected)) }), { value });
-  if (equals !== undefined && JSON.stringify(value) !== JSON.stringify(equals)) return mismatch('is not equal to', equals);
+    broken(cause('json_mismatch', { path, problem, expected: quoted(JSON.stringify(expected)) }), { value: digits?.toString() ?? value });
+  if (equals !== undefined && !isEqual(value, digits, equals)) return mismatch('is not equal to', equals);
   if (contains !== undefined && !holds(value, contains)) return mismatch('does not contain', contains);
-  if (gt !== undefined && !(typeof value === 'number' && value > gt)) return mismatch('is not greater than', gt);
-  if (lt !== undefined && !(typeof value === 'number' && value < lt)) return mismatch('is not less than', lt);
+  if (gt !== undefined && beside(value, digits, gt) !== 1) return mismatch('is not greater than', gt);
+  if (lt !== undefined && beside(value, digits, lt) !== -1) return mismatch('is not less than', lt);
   return undefined;
 };
 
@@ -96,7 +147,7 @@ const assertionBroken = (settings: HttpsSettings, response: ResponseSeen, body: 
   const document = truncated ? undefined : parsed(body);
   if (!document) return broken(cause('body_not_json', { truncated }));
   for (const assertion of settings.json) {
-    const found = jsonBroken(assertion, document.json);
+    const found = jsonBroken(assertion, document.json, body);
     if (found) return found;
   }
   return undefined;

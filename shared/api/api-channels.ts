@@ -69,6 +69,13 @@ const ChannelIn = object('ChannelIn', {
   reminder_s: maybe(wait),
   hours: maybe(Hours),
   personal: optional(boolean({ description: 'Your own, and not the organisation’s: any member may have some.' }), false),
+  try: optional(
+    boolean({
+      description:
+        'Whether a message is really sent before it is saved; one that is not taken is refused by 422 `channel_test_failed`, and nothing is saved. A mailbox that must confirm first, and a browser, are never tried.',
+    }),
+    true,
+  ),
 });
 
 const ChannelPatch = object(
@@ -110,11 +117,12 @@ export const createChannel = operation({
   tag: 'Channels',
   access: 'write',
   summary: 'Create a channel',
-  description: 'Owners and admins make channels of the organisation, other members their own. A mailbox is asked first.',
+  description:
+    'Owners and admins make channels of the organisation, other members their own. A test message is sent before it is saved, unless `try` is false; an organisation may have ten tests an hour. A mailbox is asked first.',
   body: ChannelIn,
   response: ChannelMadeOut,
   success: 201,
-  refusals: ['plan_limit_channels', 'channel_kind_unknown', 'mail_missing', 'channel_test_limit', ...faults],
+  refusals: ['plan_limit_channels', 'channel_kind_unknown', 'mail_missing', 'channel_test_limit', 'channel_test_failed', ...faults],
 });
 
 export const getChannel = operation({

@@ -23,6 +23,11 @@ export const IncidentOut = object('IncidentOut', {
   layer: maybe(string(), {
     description: 'How deep the cause lies: `dns`, `tcp`, `tls`, `http`, `assertion`, `timeout`, `heartbeat` or `probe`.',
   }),
+  acknowledged_at: maybe(dateTime()),
+  acknowledged_by: maybe(string(), {
+    description:
+      'Who acknowledged it, as messages and the event feed say it: a member, or the channel whose link was followed; null when nobody has.',
+  }),
   duration_s: grown(number({ description: 'Seconds from `started_at` to `resolved_at`, or to now while it is open.' }), 0),
 });
 

@@ -2,4 +2,4 @@
 export const apiVersion = '1.1.9';
 
 /** Counts what we added to that version: one more with every change of the document. */
-export const apiRevision = 7;
+export const apiRevision = 8;

@@ -6,7 +6,7 @@ import { type Tool, toolOf } from './tool.ts';
 import { channel, evidenceOf, ledger, toldAsJson, whole, withLength } from './tool-answers.ts';
 import { done, withFixed } from './tool-changing.ts';
 import { deletedMonitor } from './tool-deleting-monitors.ts';
-import { listed } from './tool-lines.ts';
+import { endOfLists, listed } from './tool-lines.ts';
 import { responseTimes } from './tool-response-times.ts';
 import { tried } from './tool-trying.ts';
 
@@ -56,7 +56,7 @@ const rows = {
   list_channels: {
     operation: operations.listChannels,
     title: 'List alert channels',
-    about: 'Use it to see who is told of outages, and whether that works. One line for each.',
+    about: `Use it to see who is told of outages, and whether that works. One line for each.${endOfLists}`,
     run: listed('channels'),
   },
   get_channel: {

@@ -2,7 +2,7 @@ import { dateTime, dict, integer, string } from '../api/api-fields.ts';
 import { operations } from '../api/api-index.ts';
 import { type Tool, toolOf } from './tool.ts';
 import { evidenceOf, identity, toldAsJson, whole, withLength } from './tool-answers.ts';
-import { listed } from './tool-lines.ts';
+import { endOfLists, listed } from './tool-lines.ts';
 
 /** The tools that both forms have: those of the local server, which the specification names. A row makes an operation a tool. */
 
@@ -24,8 +24,7 @@ const rows = {
   list_monitors: {
     operation: operations.listMonitors,
     title: 'List monitors',
-    about:
-      'Use it to find a monitor by its name or target, to see what is watched, and what is down now: give status or text to see only those. One line for each, with its id. For the uptime of one use monitor_status; for outages use list_incidents.',
+    about: `Use it to find a monitor by its name or target, to see what is watched, and what is down now: give status or text to see only those. One line for each, with its id. For the uptime of one use monitor_status; for outages use list_incidents.${endOfLists}`,
     run: listed('monitors'),
   },
   get_monitor: {
@@ -47,8 +46,7 @@ const rows = {
   list_incidents: {
     operation: operations.listIncidents,
     title: 'List incidents',
-    about:
-      'Use it for every question about outages: what was or is down, when, for how long and why. Newest first, one line for each, times in UTC. Give days: 2 for last night. Then get_incident tells all about one of them.',
+    about: `Use it for every question about outages: what was or is down, when, for how long and why. Newest first, one line for each, times in UTC; it says who acknowledged those that are open. Give days: 2 for last night. Then get_incident tells all about one of them.${endOfLists}`,
     run: listed('incidents'),
   },
   get_incident: {
@@ -70,7 +68,7 @@ const rows = {
   list_maintenance: {
     operation: operations.listMaintenanceWindows,
     title: 'List maintenance windows',
-    about: 'Use it to see when alerts are held because of planned work, past and to come. Newest first, times in UTC.',
+    about: `Use it to see when alerts are held because of planned work, past and to come. Newest first, times in UTC.${endOfLists}`,
     run: listed('maintenance'),
   },
   get_maintenance_window: {
@@ -83,7 +81,7 @@ const rows = {
   list_groups: {
     operation: operations.listGroups,
     title: 'List groups',
-    about: 'Use it to find a group by name, or its id. Which monitors are in a group stands in get_monitor.',
+    about: `Use it to find a group by name, or its id. Which monitors are in a group stands in get_monitor.${endOfLists}`,
     run: listed('groups'),
   },
   get_group: {

@@ -124,6 +124,7 @@ export const refusalCodes = {
   idempotency_key_in_use: 'conflict',
   idempotency_answer_too_large: 'conflict',
   idempotency_key_reused: 'mismatch',
+  channel_test_failed: 'mismatch',
   trial_limit: 'limited',
   channel_test_limit: 'limited',
   rate_limited: 'limited',

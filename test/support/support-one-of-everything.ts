@@ -38,7 +38,12 @@ export const createThings = async (api: Api, { organisation, readWrite }: Person
   const window = await send('/api/v1/maintenance', { starts_at: '2099-01-01', ends_at: '2099-01-02', monitors: [monitor] });
   await api.sql`insert into incidents (id, organisation_id, monitor_id, started_at, confirmed_at, seen_probe, seen_continent)
     values (${incident}, ${organisation}, ${monitor}, now(), now(), 'probe-Europe', 'Europe')`;
-  const channel = await send('/api/v1/channels', { kind: 'webhook', config: { url: 'https://hooks.example.org/' }, personal: true });
+  const channel = await send('/api/v1/channels', {
+    kind: 'webhook',
+    config: { url: 'https://hooks.example.org/' },
+    personal: true,
+    try: false,
+  });
   const post = newId();
   await api.sql`insert into status_page_posts (id, page_id, organisation_id, incident_id, kind, text, written_at)
     values (${post}, ${page}, ${organisation}, ${incident}, 'investigating', 'We look into it.', now())`;

@@ -94,6 +94,7 @@ export type TargetOptions = {
     readonly requestCert?: boolean;
     readonly ciphers?: string;
     readonly ecdhCurve?: string;
+    readonly ALPNProtocols?: string[];
   };
 };
 

@@ -79,7 +79,7 @@ const incident: ValueOf<typeof IncidentOut> = {
   seen_from: { name: 'fra-1', continent: 'Europe' },
   confirmed_from: { name: 'syd-1', continent: 'Oceania' },
   note: null,
-  ...{ scope: 'everywhere', layer: 'http', duration_s: 514 },
+  ...{ scope: 'everywhere', layer: 'http', acknowledged_at: '2026-11-18T04:05:12.200Z', acknowledged_by: 'Ada', duration_s: 514 },
 };
 
 const maintenance: ValueOf<typeof MaintenanceOut> = {
@@ -213,8 +213,9 @@ export const examples: Readonly<Record<string, unknown>> = {
     kind: 'webhook',
     name: 'Pager',
     config: { url: 'https://hooks.example.com/antipode' },
-    covers: 'chosen',
-    monitors: [ids.monitor],
+    covers: 'all',
+    // Nobody takes messages at an example's address; and what stands here makes a channel as it stands.
+    try: false,
   },
   ChannelPatch: { delay_s: 300 },
   ProbeInvitationOut: invitation,

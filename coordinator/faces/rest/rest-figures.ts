@@ -22,7 +22,7 @@ export const figuresText = ({ items, left_out }: OutputOf<typeof listMonitorFigu
     '# HELP antipode_monitor_status The state as the pages call it',
     '# TYPE antipode_monitor_status gauge',
     ...state,
-    '# HELP antipode_monitor_response_seconds Mean response time of the newest whole hour',
+    '# HELP antipode_monitor_response_seconds Response time of the newest check; no row where that did not pass',
     '# TYPE antipode_monitor_response_seconds gauge',
     ...response,
     '# HELP antipode_monitors_left_out Monitors beyond those shown here',

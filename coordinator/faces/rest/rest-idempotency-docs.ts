@@ -1,3 +1,4 @@
+import type { RefusalCode } from '../../../shared/base/refusal.ts';
 import { copyable } from './rest-docs-calls.ts';
 import { keyHeader, keyPattern, mostKeyCharacters } from './rest-idempotency-key.ts';
 import { meaningOf } from './rest-refusal-words.ts';
@@ -25,24 +26,30 @@ export const whileInUse = {
   schema: { type: 'integer' },
 } as const;
 
-const code = 'idempotency_key_reused';
+/** Of every POST: a key may belong to another request. */
+export const reusedKey = ['idempotency_key_reused'] as const;
 
-/** The answer to what is not of the form, where it may also be a key that belongs to another request: both have the status 422. */
+/** The answer to what is not of the form, where it may also be one of these refusals: they have the status 422, too. */
+export const validationOr = <Response extends { readonly description: string; readonly content?: object }>(
+  validation: Response,
+  codes: readonly RefusalCode[],
+) => ({
+  ...validation,
+  description: [
+    validation.description,
+    ...codes.map((code) => `\`${code}\`: ${meaningOf(code)} Then the body has \`error\` in place of \`detail\`.`),
+  ].join('\n\n'),
+  content: Object.fromEntries(
+    Object.entries(validation.content ?? {}).map(([type, media]) => {
+      const { example, ...rest } = { example: undefined, ...Object(media) };
+      const refused = codes.map((code) => [code, { summary: code, value: { error: { code, message: meaningOf(code) } } }]);
+      return [type, { ...rest, examples: { validation: { summary: 'not of the form', value: example }, ...Object.fromEntries(refused) } }];
+    }),
+  ),
+});
+
 export const apartByKey = <Response extends { readonly description: string; readonly content?: object }>(validation: Response) => ({
-  ValidationFailureOrKeyReused: {
-    ...validation,
-    description: `${validation.description}\n\n\`${code}\`: ${meaningOf(code)} Then the body has \`error\` in place of \`detail\`.`,
-    content: Object.fromEntries(
-      Object.entries(validation.content ?? {}).map(([type, media]) => {
-        const { example, ...rest } = { example: undefined, ...Object(media) };
-        const examples = {
-          validation: { summary: 'not of the form', value: example },
-          [code]: { summary: code, value: { error: { code, message: meaningOf(code) } } },
-        };
-        return [type, { ...rest, examples }];
-      }),
-    ),
-  },
+  ValidationFailureOrKeyReused: validationOr(validation, reusedKey),
 });
 
 const example = `KEY=$(uuidgen)
@@ -59,7 +66,7 @@ ${copyable('One monitor, however often it is sent', example)}
 <li>While the first is being worked on, a repeat is answered 409 <code>idempotency_key_in_use</code> with <code>Retry-After</code>.</li>
 <li>Kept are successes, and refusals of what was asked, such as a limit of the plan, a target that cannot be watched or a name that is taken: when you have changed something, send a new key. Not kept, so that the same key can still succeed: 401, 422, 429, 5xx, and what your token or role may not do.</li>
 <li>What a call does and its answer are one transaction of the database: whatever part of the service dies at whatever moment, there are both or neither. Mails, messages and probes are told from there, by what was written with it.
-  Only <code>checkStatusPageDomain</code> looks something up in DNS before; a call that died before its answer looks again.</li>
+  Only <code>checkStatusPageDomain</code> looks something up in DNS before, and <code>createChannel</code> sends a test message; a call that died before its answer does that again.</li>
 <li>An answer over 512 KiB is not kept, and of all that an organisation is answered in a day the newest 64 MiB are. Also then nothing is done twice: a repeat is answered 409 <code>idempotency_answer_too_large</code>, which says when the call was answered; read what there is.</li>
 <li>Answers lie encrypted in the database and are deleted after a day. They are not in backups. On GET, PATCH and DELETE the header is ignored.</li>
 </ul>`;

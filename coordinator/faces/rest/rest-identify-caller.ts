@@ -6,8 +6,13 @@ import type { RestParts, TokenCaller } from './rest-given.ts';
 
 const tooMany = new Refusal('rate_limited', 'Too many calls; wait as long as Retry-After says.');
 
-const say = (reply: FastifyReply, { remaining, reset }: Count): void => {
-  reply.headers({ 'ratelimit-remaining': String(remaining), 'ratelimit-reset': String(reset) });
+export const countHeaders = ({ remaining, reset }: Count) => ({
+  'ratelimit-remaining': String(remaining),
+  'ratelimit-reset': String(reset),
+});
+
+const say = (reply: FastifyReply, count: Count): void => {
+  reply.headers(countHeaders(count));
 };
 
 /** @throws Refusal when it may not pass. */

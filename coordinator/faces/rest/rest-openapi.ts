@@ -9,7 +9,7 @@ import { configComponents, withConfigSchemas } from './rest-config-schemas.ts';
 import { told, toldObject } from './rest-document-words.ts';
 import { examples, validationExample } from './rest-examples.ts';
 import { figuresOperation, figuresSuccess } from './rest-figures-docs.ts';
-import { apartByKey, keyParameter, replayed, whileInUse } from './rest-idempotency-docs.ts';
+import { apartByKey, keyParameter, replayed, reusedKey, validationOr, whileInUse } from './rest-idempotency-docs.ts';
 import { replayedHeader } from './rest-idempotency-key.ts';
 import { hasPlace } from './rest-place-of-made.ts';
 import { meaningOf, statusOfCode } from './rest-refusal-words.ts';
@@ -161,6 +161,12 @@ export const responseIn = (document: ApiDocument, response: Response | Reference
   return found;
 };
 
+const unprocessableOf = (operation: RestOperation): Response | Reference => {
+  const own = refusalsOf(operation).filter((code) => statusOfCode(code) === 422);
+  if (own.length > 0) return validationOr(validationFailure, [...(operation.method === 'POST' ? reusedKey : []), ...own]);
+  return reference(operation.method === 'POST' ? 'ValidationFailureOrKeyReused' : 'ValidationFailure');
+};
+
 const entryOf = (operation: RestOperation, success = successOf(operation)): OperationEntry => ({
   operationId: operation.id,
   tags: [operation.tag],
@@ -183,7 +189,7 @@ const entryOf = (operation: RestOperation, success = successOf(operation)): Oper
     ...success,
     ...refusalsByStatus(operation),
     408: reference('TooSlow'),
-    422: reference(operation.method === 'POST' ? 'ValidationFailureOrKeyReused' : 'ValidationFailure'),
+    422: unprocessableOf(operation),
   },
 });
 

@@ -30,6 +30,7 @@ export const refuseOutside = (
   web.setErrorHandler((error, request, reply) => {
     // The server looks at a body before it finds that nobody wants it.
     if (request.is404) return nothingHere(request, reply, beside);
+    beside(request.ip, reply);
     const { status, body, headers, hidden } = answerOf(error, request.routeOptions.bodyLimit);
     if (hidden) log.error({ err: hidden.error, request_id: hidden.request_id, url: request.routeOptions.url }, 'request failed');
     return reply.code(status).headers(headers).send(body);

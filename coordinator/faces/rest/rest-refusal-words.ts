@@ -22,6 +22,8 @@ const words: Partial<Record<RefusalCode, string>> = {
   hours_invalid: 'The hours are not days and times of a week.',
   time_zone_invalid: 'The time zone is none of IANA.',
   channel_test_limit: 'An organisation asks mailboxes and tests channels ten times an hour, and one mailbox three times a day.',
+  channel_test_failed:
+    'The test message was not taken, and nothing is saved; the message says why, and `try: false` saves it all the same.',
   mail_missing: 'Mail is not set up on this installation.',
   incident_over: 'The incident is over, or was never confirmed.',
   monitor_not_found: 'There is no such monitor.',

@@ -48,7 +48,7 @@ export const restRoutes = <Caller extends TokenCaller>(app: FastifyInstance, par
       beside(request.ip, reply);
       return reply.redirect(`${prefix}/docs`, 308);
     });
-  answerInWords(app.server);
+  answerInWords(app.server, parts.limiter);
   app.register(
     async (api) => {
       api.decorateRequest('caller', null);

@@ -1,13 +1,24 @@
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import type { FastifyHttpOptions } from 'fastify';
+import type { FastifyHttpOptions, FastifyInstance } from 'fastify';
 import { codeOf } from '../../../shared/base/error-code.ts';
 import { newId } from '../../../shared/base/ids.ts';
+import { type RateLimiter, subjectOfAddress } from '../../access/access-rate-limit.ts';
 import { bodyLimit } from './rest-body.ts';
 import { errorBody } from './rest-errors.ts';
+import { countHeaders } from './rest-identify-caller.ts';
 import { addressOfUnknownMethod, methodsOf } from './rest-methods.ts';
 import { soundUrl } from './rest-urls.ts';
+
+/** How the count of a caller's address stands, of each server that counts. It counts as nothing: no request was read. */
+const looks = new WeakMap<Server, RateLimiter['look']>();
+
+const countWords = (server: Server, address: string | undefined): Readonly<Record<string, string>> => {
+  const look = looks.get(server);
+  if (look === undefined || address === undefined) return {};
+  return countHeaders(look(subjectOfAddress(address)));
+};
 
 type Bare = { readonly status: string; readonly body: unknown; readonly headers?: string };
 
@@ -32,25 +43,32 @@ const unreadable = (error: Error): Bare => {
     : malformed('400 Bad Request', 'The request could not be read.');
 };
 
-const answerBare = (socket: Duplex, { status, body, headers = '' }: Bare): void => {
+const answerBare = (socket: Duplex, { status, body, headers = '' }: Bare, count: Readonly<Record<string, string>>): void => {
+  const counted = Object.entries(count).map(([name, value]) => `${name}: ${value}\r\n`);
   const text = JSON.stringify(body);
   socket.end(
-    `HTTP/1.1 ${status}\r\nContent-Type: application/json; charset=utf-8\r\nX-Request-Id: ${newId()}\r\n${headers}Content-Length: ${Buffer.byteLength(text)}\r\nConnection: close\r\n\r\n${text}`,
+    `HTTP/1.1 ${status}\r\nContent-Type: application/json; charset=utf-8\r\nX-Request-Id: ${newId()}\r\n${counted.join('')}${headers}Content-Length: ${Buffer.byteLength(text)}\r\nConnection: close\r\n\r\n${text}`,
   );
 };
 
 /** What cannot be read as HTTP at all is answered here, on the bare socket: no route has been found yet. */
-const refuseUnreadable = (error: Error, socket: Socket): void => {
+function refuseUnreadable(this: Pick<FastifyInstance, 'server'>, error: Error, socket: Socket): void {
   if (codeOf(error) === 'ECONNRESET' || !socket.writable) socket.destroy();
-  else answerBare(socket, unknownMethod(error) ?? unreadable(error));
-};
+  else answerBare(socket, unknownMethod(error) ?? unreadable(error), countWords(this.server, socket.remoteAddress));
+}
 
-/** What Node answers by itself, before anything of ours is asked, and without a word about why. */
-export const answerInWords = (server: Server): void => {
-  server.on('connect', (_request, socket) => answerBare(socket, malformed('400 Bad Request', 'This is no proxy; ask for a path of it.')));
-  server.on('checkExpectation', (_request, response) => {
+/** What Node answers by itself, before anything of ours is asked, and without a word about why, nor of how the count stands. */
+export const answerInWords = (server: Server, { look }: Pick<RateLimiter, 'look'>): void => {
+  looks.set(server, look);
+  server.on('connect', ({ socket: { remoteAddress } }, socket) =>
+    answerBare(socket, malformed('400 Bad Request', 'This is no proxy; ask for a path of it.'), countWords(server, remoteAddress)),
+  );
+  server.on('checkExpectation', (request, response) => {
     const { body } = malformed('', 'The only expectation that can be met is 100-continue; leave the header Expect out.');
-    response.writeHead(417, { 'content-type': 'application/json; charset=utf-8', 'x-request-id': newId() }).end(JSON.stringify(body));
+    const count = countWords(server, request.socket.remoteAddress);
+    response
+      .writeHead(417, { 'content-type': 'application/json; charset=utf-8', 'x-request-id': newId(), ...count })
+      .end(JSON.stringify(body));
   });
 };
 

@@ -18,6 +18,8 @@ export const incidentOut = (row: ShownIncident, now: number) => ({
   note: row.note,
   scope: row.scope,
   layer: row.layer,
+  acknowledged_at: row.acknowledged_at?.toISOString() ?? null,
+  acknowledged_by: row.acknowledged_as,
   // A clock of ours that is behind a probe's makes no outage of negative length.
   duration_s: Math.max(0, (row.resolved_at?.getTime() ?? now) - row.started_at.getTime()) / 1_000,
 });

@@ -10,7 +10,7 @@ const MonitorFigureOut = object('MonitorFigureOut', {
   status: string({ description: '`up`, `down`, `verifying`, `pending` or `paused`.' }),
   /** Not confirmed is up; null where nothing is known or nobody looks. */
   is_up: nullable(boolean()),
-  response_ms: nullable(number(), { description: 'The mean of the newest whole hour.' }),
+  response_ms: nullable(number(), { description: 'Of the newest check, if that passed; null for heartbeats.' }),
 });
 
 export const listMonitorFigures = innerOperation({

@@ -8,7 +8,10 @@ export const dnsCauses = {
   dns_refused: { layer: 'dns', sentence: () => 'The resolver refused the question' },
   dns_name_missing: { layer: 'dns', sentence: () => 'The name does not exist' },
   dns_alias_dangling: { layer: 'dns', sentence: () => 'The name is an alias of a name that does not exist' },
-  dns_server_failed: { layer: 'dns', sentence: () => 'The resolver could not find an answer (SERVFAIL)' },
+  dns_server_failed: {
+    layer: 'dns',
+    sentence: ({ reason }) => `The resolver could not find an answer (SERVFAIL${reason === undefined ? '' : `: ${reason}`})`,
+  },
   dns_rcode: { layer: 'dns', sentence: ({ rcode, expected }) => `Answered ${rcode}, expected ${expected}` },
   dns_malformed: { layer: 'dns', sentence: () => "The resolver's answer is malformed" },
   dns_oversized: { layer: 'dns', sentence: () => "The resolver's answer is larger than an answer may be" },

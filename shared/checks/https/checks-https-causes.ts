@@ -67,6 +67,7 @@ export const httpsCauses = {
   response_headers_too_large: { layer: 'http', sentence: () => 'The response headers are too large' },
   response_framing_too_large: { layer: 'http', sentence: () => 'The framing of the response outweighs its body' },
   response_incomplete: { layer: 'http', sentence: () => 'Connection closed before the whole response had come' },
+  http2_only: { layer: 'http', sentence: () => 'The server speaks HTTP/2 only, and checks speak HTTP/1.1' },
   redirect_limit: { layer: 'http', sentence: ({ limit }) => `More than ${limit} redirects` },
   redirect_loop: { layer: 'http', sentence: () => 'Redirects lead in a circle' },
   redirect_without_location: { layer: 'http', sentence: ({ status }) => `Status ${status} without an address to go to` },

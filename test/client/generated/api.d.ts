@@ -675,7 +675,7 @@ export interface paths {
         put?: never;
         /**
          * Create a channel
-         * @description Owners and admins make channels of the organisation, other members their own. A mailbox is asked first.
+         * @description Owners and admins make channels of the organisation, other members their own. A test message is sent before it is saved, unless `try` is false; an organisation may have ten tests an hour. A mailbox is asked first.
          */
         post: operations["createChannel"];
         delete?: never;
@@ -873,6 +873,11 @@ export interface components {
              * @default false
              */
             personal: boolean;
+            /**
+             * @description Whether a message is really sent before it is saved; one that is not taken is refused by 422 `channel_test_failed`, and nothing is saved. A mailbox that must confirm first, and a browser, are never tried.
+             * @default true
+             */
+            try: boolean;
         };
         ChannelMadeOut: {
             /**
@@ -1516,6 +1521,10 @@ export interface components {
             scope?: string | null;
             /** @description How deep the cause lies: `dns`, `tcp`, `tls`, `http`, `assertion`, `timeout`, `heartbeat` or `probe`. */
             layer?: string | null;
+            /** @description When it was acknowledged; null before. */
+            acknowledged_at?: string | null;
+            /** @description Who acknowledged it, as messages and the event feed say it: a member, or the channel whose link was followed; null when nobody has. */
+            acknowledged_by?: string | null;
             /** @description Seconds from `started_at` to `resolved_at`, or to now while it is open. */
             duration_s?: number;
             /** @description How many checks there were. */
@@ -1575,6 +1584,10 @@ export interface components {
             scope?: string | null;
             /** @description How deep the cause lies: `dns`, `tcp`, `tls`, `http`, `assertion`, `timeout`, `heartbeat` or `probe`. */
             layer?: string | null;
+            /** @description When it was acknowledged; null before. */
+            acknowledged_at?: string | null;
+            /** @description Who acknowledged it, as messages and the event feed say it: a member, or the channel whose link was followed; null when nobody has. */
+            acknowledged_by?: string | null;
             /** @description Seconds from `started_at` to `resolved_at`, or to now while it is open. */
             duration_s?: number;
         };
@@ -3083,7 +3096,24 @@ export interface operations {
                 };
             };
             413: components["responses"]["BodyTooLarge"];
-            422: components["responses"]["ValidationFailureOrKeyReused"];
+            /**
+             * @description The path, the query or the body is not of the described form; every fault is named.
+             *
+             *     `idempotency_key_reused`: This `Idempotency-Key` was sent with another request; give each request a key of its own. Then the body has `error` in place of `detail`.
+             *
+             *     `idempotency_key_reused`: This `Idempotency-Key` was sent with another request; give each request a key of its own. Then the body has `error` in place of `detail`.
+             */
+            422: {
+                headers: {
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
             429: components["responses"]["TooManyCalls"];
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["Internal"];
@@ -3177,7 +3207,24 @@ export interface operations {
                 };
             };
             413: components["responses"]["BodyTooLarge"];
-            422: components["responses"]["ValidationFailureOrKeyReused"];
+            /**
+             * @description The path, the query or the body is not of the described form; every fault is named.
+             *
+             *     `idempotency_key_reused`: This `Idempotency-Key` was sent with another request; give each request a key of its own. Then the body has `error` in place of `detail`.
+             *
+             *     `idempotency_key_reused`: This `Idempotency-Key` was sent with another request; give each request a key of its own. Then the body has `error` in place of `detail`.
+             */
+            422: {
+                headers: {
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
             429: components["responses"]["TooManyCalls"];
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["Internal"];
@@ -3761,6 +3808,8 @@ export interface operations {
                      *           "note": null,
                      *           "scope": "everywhere",
                      *           "layer": "http",
+                     *           "acknowledged_at": "2026-11-18T04:05:12.200Z",
+                     *           "acknowledged_by": "Ada",
                      *           "duration_s": 514
                      *         }
                      *       ],
@@ -3838,6 +3887,8 @@ export interface operations {
                      *       "note": null,
                      *       "scope": "everywhere",
                      *       "layer": "http",
+                     *       "acknowledged_at": "2026-11-18T04:05:12.200Z",
+                     *       "acknowledged_by": "Ada",
                      *       "duration_s": 514
                      *     }
                      */
@@ -3912,6 +3963,8 @@ export interface operations {
                      *       "note": null,
                      *       "scope": "everywhere",
                      *       "layer": "http",
+                     *       "acknowledged_at": "2026-11-18T04:05:12.200Z",
+                     *       "acknowledged_by": "Ada",
                      *       "duration_s": 514,
                      *       "checks": [
                      *         {
@@ -4275,7 +4328,24 @@ export interface operations {
                 };
             };
             413: components["responses"]["BodyTooLarge"];
-            422: components["responses"]["ValidationFailureOrKeyReused"];
+            /**
+             * @description The path, the query or the body is not of the described form; every fault is named.
+             *
+             *     `idempotency_key_reused`: This `Idempotency-Key` was sent with another request; give each request a key of its own. Then the body has `error` in place of `detail`.
+             *
+             *     `idempotency_key_reused`: This `Idempotency-Key` was sent with another request; give each request a key of its own. Then the body has `error` in place of `detail`.
+             */
+            422: {
+                headers: {
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
             429: components["responses"]["TooManyCalls"];
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["Internal"];
@@ -4868,7 +4938,24 @@ export interface operations {
                 };
             };
             413: components["responses"]["BodyTooLarge"];
-            422: components["responses"]["ValidationFailureOrKeyReused"];
+            /**
+             * @description The path, the query or the body is not of the described form; every fault is named.
+             *
+             *     `idempotency_key_reused`: This `Idempotency-Key` was sent with another request; give each request a key of its own. Then the body has `error` in place of `detail`.
+             *
+             *     `idempotency_key_reused`: This `Idempotency-Key` was sent with another request; give each request a key of its own. Then the body has `error` in place of `detail`.
+             */
+            422: {
+                headers: {
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
             429: components["responses"]["TooManyCalls"];
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["Internal"];
@@ -5311,7 +5398,24 @@ export interface operations {
                 };
             };
             413: components["responses"]["BodyTooLarge"];
-            422: components["responses"]["ValidationFailureOrKeyReused"];
+            /**
+             * @description The path, the query or the body is not of the described form; every fault is named.
+             *
+             *     `idempotency_key_reused`: This `Idempotency-Key` was sent with another request; give each request a key of its own. Then the body has `error` in place of `detail`.
+             *
+             *     `idempotency_key_reused`: This `Idempotency-Key` was sent with another request; give each request a key of its own. Then the body has `error` in place of `detail`.
+             */
+            422: {
+                headers: {
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
             429: components["responses"]["TooManyCalls"];
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["Internal"];
@@ -5745,7 +5849,24 @@ export interface operations {
                 };
             };
             413: components["responses"]["BodyTooLarge"];
-            422: components["responses"]["ValidationFailureOrKeyReused"];
+            /**
+             * @description The path, the query or the body is not of the described form; every fault is named.
+             *
+             *     `idempotency_key_reused`: This `Idempotency-Key` was sent with another request; give each request a key of its own. Then the body has `error` in place of `detail`.
+             *
+             *     `idempotency_key_reused`: This `Idempotency-Key` was sent with another request; give each request a key of its own. Then the body has `error` in place of `detail`.
+             */
+            422: {
+                headers: {
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
             429: components["responses"]["TooManyCalls"];
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["Internal"];
@@ -5862,7 +5983,24 @@ export interface operations {
                 };
             };
             413: components["responses"]["BodyTooLarge"];
-            422: components["responses"]["ValidationFailureOrKeyReused"];
+            /**
+             * @description The path, the query or the body is not of the described form; every fault is named.
+             *
+             *     `idempotency_key_reused`: This `Idempotency-Key` was sent with another request; give each request a key of its own. Then the body has `error` in place of `detail`.
+             *
+             *     `idempotency_key_reused`: This `Idempotency-Key` was sent with another request; give each request a key of its own. Then the body has `error` in place of `detail`.
+             */
+            422: {
+                headers: {
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
             429: components["responses"]["TooManyCalls"];
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["Internal"];
@@ -6143,7 +6281,24 @@ export interface operations {
                 };
             };
             413: components["responses"]["BodyTooLarge"];
-            422: components["responses"]["ValidationFailureOrKeyReused"];
+            /**
+             * @description The path, the query or the body is not of the described form; every fault is named.
+             *
+             *     `idempotency_key_reused`: This `Idempotency-Key` was sent with another request; give each request a key of its own. Then the body has `error` in place of `detail`.
+             *
+             *     `idempotency_key_reused`: This `Idempotency-Key` was sent with another request; give each request a key of its own. Then the body has `error` in place of `detail`.
+             */
+            422: {
+                headers: {
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
             429: components["responses"]["TooManyCalls"];
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["Internal"];
@@ -6500,7 +6655,24 @@ export interface operations {
                 };
             };
             413: components["responses"]["BodyTooLarge"];
-            422: components["responses"]["ValidationFailureOrKeyReused"];
+            /**
+             * @description The path, the query or the body is not of the described form; every fault is named.
+             *
+             *     `idempotency_key_reused`: This `Idempotency-Key` was sent with another request; give each request a key of its own. Then the body has `error` in place of `detail`.
+             *
+             *     `idempotency_key_reused`: This `Idempotency-Key` was sent with another request; give each request a key of its own. Then the body has `error` in place of `detail`.
+             */
+            422: {
+                headers: {
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
             429: components["responses"]["TooManyCalls"];
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["Internal"];
@@ -6715,7 +6887,24 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorOut"];
                 };
             };
-            422: components["responses"]["ValidationFailureOrKeyReused"];
+            /**
+             * @description The path, the query or the body is not of the described form; every fault is named.
+             *
+             *     `idempotency_key_reused`: This `Idempotency-Key` was sent with another request; give each request a key of its own. Then the body has `error` in place of `detail`.
+             *
+             *     `idempotency_key_reused`: This `Idempotency-Key` was sent with another request; give each request a key of its own. Then the body has `error` in place of `detail`.
+             */
+            422: {
+                headers: {
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
             429: components["responses"]["TooManyCalls"];
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["Internal"];
@@ -6795,7 +6984,24 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorOut"];
                 };
             };
-            422: components["responses"]["ValidationFailureOrKeyReused"];
+            /**
+             * @description The path, the query or the body is not of the described form; every fault is named.
+             *
+             *     `idempotency_key_reused`: This `Idempotency-Key` was sent with another request; give each request a key of its own. Then the body has `error` in place of `detail`.
+             *
+             *     `idempotency_key_reused`: This `Idempotency-Key` was sent with another request; give each request a key of its own. Then the body has `error` in place of `detail`.
+             */
+            422: {
+                headers: {
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
             429: components["responses"]["TooManyCalls"];
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["Internal"];
@@ -6879,7 +7085,24 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorOut"];
                 };
             };
-            422: components["responses"]["ValidationFailureOrKeyReused"];
+            /**
+             * @description The path, the query or the body is not of the described form; every fault is named.
+             *
+             *     `idempotency_key_reused`: This `Idempotency-Key` was sent with another request; give each request a key of its own. Then the body has `error` in place of `detail`.
+             *
+             *     `idempotency_key_reused`: This `Idempotency-Key` was sent with another request; give each request a key of its own. Then the body has `error` in place of `detail`.
+             */
+            422: {
+                headers: {
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
             429: components["responses"]["TooManyCalls"];
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["Internal"];
@@ -6981,10 +7204,8 @@ export interface operations {
                  *       "config": {
                  *         "url": "https://hooks.example.com/antipode"
                  *       },
-                 *       "covers": "chosen",
-                 *       "monitors": [
-                 *         "019a9c12-8d3a-7c61-b4e0-5f7a9c2d1b44"
-                 *       ]
+                 *       "covers": "all",
+                 *       "try": false
                  *     }
                  */
                 "application/json": components["schemas"]["ChannelIn"];
@@ -7118,7 +7339,26 @@ export interface operations {
                 };
             };
             413: components["responses"]["BodyTooLarge"];
-            422: components["responses"]["ValidationFailureOrKeyReused"];
+            /**
+             * @description The path, the query or the body is not of the described form; every fault is named.
+             *
+             *     `idempotency_key_reused`: This `Idempotency-Key` was sent with another request; give each request a key of its own. Then the body has `error` in place of `detail`.
+             *
+             *     `channel_test_failed`: The test message was not taken, and nothing is saved; the message says why, and `try: false` saves it all the same. Then the body has `error` in place of `detail`.
+             *
+             *     `idempotency_key_reused`: This `Idempotency-Key` was sent with another request; give each request a key of its own. Then the body has `error` in place of `detail`.
+             */
+            422: {
+                headers: {
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
             /**
              * @description `channel_test_limit`: An organisation asks mailboxes and tests channels ten times an hour, and one mailbox three times a day.
              *
@@ -7612,7 +7852,24 @@ export interface operations {
                 };
             };
             413: components["responses"]["BodyTooLarge"];
-            422: components["responses"]["ValidationFailureOrKeyReused"];
+            /**
+             * @description The path, the query or the body is not of the described form; every fault is named.
+             *
+             *     `idempotency_key_reused`: This `Idempotency-Key` was sent with another request; give each request a key of its own. Then the body has `error` in place of `detail`.
+             *
+             *     `idempotency_key_reused`: This `Idempotency-Key` was sent with another request; give each request a key of its own. Then the body has `error` in place of `detail`.
+             */
+            422: {
+                headers: {
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
             429: components["responses"]["TooManyCalls"];
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["Internal"];
@@ -7784,7 +8041,7 @@ export interface operations {
                      *     # HELP antipode_monitor_status The state as the pages call it
                      *     # TYPE antipode_monitor_status gauge
                      *     antipode_monitor_status{monitor="0190a7c4-5b1e-7c3d-9f42-6a8b1c2d3e4f",name="Shop",type="https",status="up"} 1
-                     *     # HELP antipode_monitor_response_seconds Mean response time of the newest whole hour
+                     *     # HELP antipode_monitor_response_seconds Response time of the newest check; no row where that did not pass
                      *     # TYPE antipode_monitor_response_seconds gauge
                      *     antipode_monitor_response_seconds{monitor="0190a7c4-5b1e-7c3d-9f42-6a8b1c2d3e4f",name="Shop",type="https"} 0.182
                      *     # HELP antipode_monitors_left_out Monitors beyond those shown here

@@ -2,12 +2,14 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { operatorIn } from '../../../coordinator/access/access-caller.ts';
+import { apiDocument } from '../../../coordinator/faces/rest/rest-openapi.ts';
 import { createChannel, deleteChannel, getChannel, listChannels, updateChannel } from '../../../shared/api/api-channels.ts';
 import { acknowledgeIncident } from '../../../shared/api/api-incidents.ts';
 import { createUser } from '../../../shared/api/inner/inner-account.ts';
 import { explainAlerts, listMessages, listTold, muteAlerts, showMute, unmuteAlerts } from '../../../shared/api/inner/inner-alerts.ts';
 import { listChannelKinds, testChannel, tryChannel } from '../../../shared/api/inner/inner-channels.ts';
 import { newId } from '../../../shared/base/ids.ts';
+import { memberOf } from '../../../shared/base/json-record.ts';
 import { gateBench } from '../../support/support-gate.ts';
 import { createHouse, type House } from '../../support/support-people.ts';
 
@@ -21,7 +23,8 @@ beforeAll(async () => {
   house = await createHouse(bench.sql);
   other = await createHouse(bench.sql);
 });
-const hook = { kind: 'webhook', config: { url: 'https://hooks.example.org/a' } };
+/** Nobody takes messages there. */
+const hook = { kind: 'webhook', config: { url: 'https://hooks.example.org/a' }, try: false };
 
 const incidentOf = async (confirmed = true): Promise<{ monitor: string; incident: string }> => {
   const [monitor, incident] = [newId(), newId()];
@@ -31,6 +34,62 @@ const incidentOf = async (confirmed = true): Promise<{ monitor: string; incident
     values (${incident}, ${here().organisation}, ${monitor}, ${new Date(bench.now)}, ${confirmed ? new Date(bench.now) : null})`;
   return { monitor, incident };
 };
+
+describe('a channel that is made', () => {
+  /** Somebody on this machine who takes messages, or does not. */
+  const receiver = async (status: number) => {
+    const heard: string[] = [];
+    const server = createServer((request, response) => {
+      heard.push(request.url ?? '');
+      response.writeHead(status).end();
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const { port } = server.address() as AddressInfo;
+    return { heard, config: { url: `http://127.0.0.1:${port}/hook` }, close: () => server.close() };
+  };
+
+  test('is tried with a real message first', async () => {
+    const { heard, config, close } = await receiver(204);
+    const { owner } = await createHouse(bench.sql);
+    const made = await bench.call(createChannel, owner, { kind: 'webhook', config });
+    expect(heard).toEqual(['/hook']);
+    expect(made.secret).toMatch(/^whsec_/);
+    await bench.call(createChannel, owner, { kind: 'webhook', config, try: false });
+    expect(heard).toHaveLength(1);
+    close();
+  });
+
+  test('is not saved where that is not taken, unless nothing is to be tried', async () => {
+    const { heard, config, close } = await receiver(410);
+    const { owner } = await createHouse(bench.sql);
+    const sent = { kind: 'webhook', config };
+    await expect(bench.call(createChannel, owner, sent)).rejects.toMatchObject({
+      code: 'channel_test_failed',
+      message: expect.stringMatching(/not taken: .*\(410\).*try: false/),
+    });
+    expect(heard).toHaveLength(1);
+    expect((await bench.call(listChannels, owner)).items.filter(({ kind }) => kind === 'webhook')).toEqual([]);
+    expect((await bench.call(createChannel, owner, { ...sent, try: false })).kind).toBe('webhook');
+    close();
+  });
+
+  test('is not tried where it could not be saved', async () => {
+    const { heard, config, close } = await receiver(204);
+    const { member, owner } = await createHouse(bench.sql);
+    const sent = { kind: 'webhook', config };
+    expect(await bench.refusal(createChannel, member, sent)).toBe('role_insufficient');
+    expect(await bench.refusal(createChannel, owner, { ...sent, covers: 'chosen', monitors: [newId()] })).toBe('monitor_not_found');
+    expect(heard).toEqual([]);
+    close();
+  });
+});
+
+test('what the API document gives as an example makes a channel as it stands', async () => {
+  const { owner } = await createHouse(bench.sql);
+  const { requestBody } = apiDocument('https://antipode.example.org').paths['/api/v1/channels']?.post ?? {};
+  const sent = memberOf(memberOf(memberOf(requestBody, 'content'), 'application/json'), 'example');
+  expect(await bench.call(createChannel, owner, Object(sent))).toMatchObject({ kind: 'webhook', name: 'Pager', covers: 'all' });
+});
 
 describe('channels', () => {
   test('the secret of a webhook is shown once, and never again', async () => {
@@ -54,7 +113,11 @@ describe('channels', () => {
       gotify?.fields.find(({ input }) => input === 'url')?.name ?? '',
       gotify?.fields.find(({ secret }) => secret)?.name ?? '',
     ];
-    const made = await bench.call(createChannel, here().admin, { kind: 'gotify', config: { [url]: config.server, [token]: config.token } });
+    const made = await bench.call(createChannel, here().admin, {
+      kind: 'gotify',
+      try: false,
+      config: { [url]: config.server, [token]: config.token },
+    });
     const moved = { channel_id: made.id, config: { [url]: 'https://elsewhere.example.org', [token]: '***' } };
     expect(await bench.refusal(updateChannel, here().admin, moved)).toBe('channel_invalid');
     const stays = { channel_id: made.id, name: 'Phone', config: { [url]: config.server, [token]: '***' } };
@@ -141,7 +204,7 @@ describe('channels', () => {
     const config = { url: `http://127.0.0.1:${port}/` };
     const fresh = await createHouse(bench.sql);
     expect(await bench.call(tryChannel, fresh.owner, { kind: 'webhook', config })).toMatchObject({ verdict: 'taken', status: 204 });
-    const made = await bench.call(createChannel, fresh.owner, { kind: 'webhook', config });
+    const made = await bench.call(createChannel, fresh.owner, { kind: 'webhook', try: false, config });
     expect(await bench.call(testChannel, fresh.owner, { channel_id: made.id })).toMatchObject({ verdict: 'refused', status: 410 });
     for (let times = 2; times < 10; times += 1) await bench.call(testChannel, fresh.owner, { channel_id: made.id });
     expect(await bench.refusal(testChannel, fresh.owner, { channel_id: made.id })).toBe('channel_test_limit');

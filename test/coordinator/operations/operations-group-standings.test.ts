@@ -58,7 +58,14 @@ test('what names a group is told, so that it can be said before the group is del
   const past = { starts_at: new Date(bench.now).toISOString(), ends_at: new Date(bench.now + 3_600_000).toISOString() };
   await bench.call(createMaintenanceWindow, house.owner, { name: 'Long over', ...past, groups: [shop] });
   bench.now = now;
-  const hook = { kind: 'webhook', config: { url: 'https://hooks.example.org/' }, name: 'Hook', covers: 'chosen', groups: [shop] };
+  const hook = {
+    kind: 'webhook',
+    config: { url: 'https://hooks.example.org/' },
+    name: 'Hook',
+    covers: 'chosen',
+    try: false,
+    groups: [shop],
+  };
   const channel = await bench.call(createChannel, house.owner, hook);
   expect(await bench.call(showGroup, house.viewer, { group_id: shop })).toMatchObject({
     windows: [{ id: window.id, name: 'Upgrade' }],

@@ -1,5 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import { getIncident, listIncidents } from '../../../shared/api/api-incidents.ts';
+import { getIncidentEvidence } from '../../../shared/api/api-incident-evidence.ts';
+import { acknowledgeIncident, getIncident, listIncidents } from '../../../shared/api/api-incidents.ts';
 import { createMonitor } from '../../../shared/api/api-monitors.ts';
 import { newId } from '../../../shared/base/ids.ts';
 import { gateBench } from '../../support/support-gate.ts';
@@ -43,6 +44,19 @@ beforeAll(async () => {
 const listed = async (input: object = {}, who = house): Promise<string[]> =>
   (await bench.call(listIncidents, who.viewer, input)).items.map(({ id }) => id);
 
+test('who acknowledged it, and when, stands in an incident, in lists of them and beside its evidence', async () => {
+  const id = await incident({ started: '2026-11-20T11:00:00Z', confirmed: '2026-11-20T11:00:01Z' });
+  const nobody = { acknowledged_at: null, acknowledged_by: null };
+  expect(await bench.call(getIncident, house.viewer, { incident_id: id })).toMatchObject(nobody);
+  const { acknowledged_at, acknowledged_by } = await bench.call(acknowledgeIncident, house.owner, { incident_id: id });
+  const somebody = { acknowledged_at, acknowledged_by };
+  expect(await bench.call(getIncident, house.viewer, { incident_id: id })).toMatchObject(somebody);
+  expect(await bench.call(getIncidentEvidence, house.viewer, { incident_id: id })).toMatchObject(somebody);
+  const { items } = await bench.call(listIncidents, house.viewer, { state: 'open' });
+  expect(items.find((item) => item.id === id)).toMatchObject(somebody);
+  await bench.sql`delete from incidents where id = ${id}`;
+});
+
 describe('listIncidents', () => {
   test('gives newest first; those that touch the days, and open ones whatever the days say', async () => {
     const old = await incident({ started: '2026-01-01', resolved: '2026-01-02' });
@@ -77,7 +91,7 @@ describe('getIncident', () => {
       ...{ started_at: '2026-11-19T10:00:00.000Z', confirmed_at: '2026-11-19T10:00:01.500Z', resolved_at: '2026-11-19T10:30:00.000Z' },
       seen_from: { name: 'Oslo', continent: 'Europe' },
       confirmed_from: { name: 'Tokyo', continent: 'Asia' },
-      ...{ scope: null, layer: null, duration_s: 1_800 },
+      ...{ scope: null, layer: null, acknowledged_at: null, acknowledged_by: null, duration_s: 1_800 },
     });
     await bench.sql`update incidents set scope = 'some_continents', layer = 'tls' where id = ${id}`;
     expect(await bench.call(getIncident, house.viewer, { incident_id: id })).toMatchObject({ scope: 'some_continents', layer: 'tls' });

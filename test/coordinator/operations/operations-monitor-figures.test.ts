@@ -1,5 +1,6 @@
 import { beforeAll, expect, test } from 'vitest';
 import { figuresText } from '../../../coordinator/faces/rest/rest-figures.ts';
+import { makeResultDays } from '../../../coordinator/store/store-results.ts';
 import { operations } from '../../../shared/api/api-index.ts';
 import { listMonitorFigures } from '../../../shared/api/inner/inner-figures.ts';
 import { newId } from '../../../shared/base/ids.ts';
@@ -35,6 +36,33 @@ test('the monitors of an organisation: down only once it is confirmed, unknown w
     ['Paused', 'paused', null],
   ]);
   expect(left_out).toBe(0);
+});
+
+test('have the response time of the newest check, if that passed and is not of long ago', async () => {
+  const at = Date.parse('2026-11-20T12:10:00Z');
+  bench.now = at;
+  await makeResultDays(bench.sql, at - 4 * 86_400_000, at);
+  const mine = await createHouse(bench.sql);
+  const checked = async (name: string, ...results: readonly (readonly [minutes: number, took_ms: number, outcome: number])[]) => {
+    const target = `https://${name.toLowerCase()}.example/`;
+    const { id } = await bench.call(operations.createMonitor, mine.owner, { type: 'https', name, target });
+    for (const [minutes, took, outcome] of results)
+      await bench.sql`
+        insert into results (monitor_key, at, probe_key, took_ms, outcome)
+        select key, ${new Date(at - minutes * 60_000)}, 1, ${took}, ${outcome} from monitors where id = ${id}`;
+    await bench.sql`update monitor_status set response_ms = 999 where monitor_id = ${id}`;
+  };
+  await checked('Passed', [90, 300, 0], [2, 200, 0], [1, 120, 0], [0.5, 7, 2]);
+  await checked('Failed', [2, 200, 0], [1, 5_000, 1]);
+  await checked('New');
+  await checked('Old', [3 * 1_440, 300, 0]);
+  const { items } = await bench.call(listMonitorFigures, mine.viewer);
+  expect(items.map(({ name, response_ms }) => [name, response_ms])).toEqual([
+    ['Passed', 120],
+    ['Failed', null],
+    ['New', null],
+    ['Old', null],
+  ]);
 });
 
 test('are no more than the plan lets the organisation have, and it is said how many are left out', async () => {

@@ -232,3 +232,36 @@ describe("the probe's own bus", () => {
     expect(guard.allows('93.184.216.34', 443)).toBe(true);
   });
 });
+
+describe("the probe's own public addresses", () => {
+  const own = ['93.184.216.10', '2a00:1450:4001::7', '10.9.9.9'];
+
+  test('are shut on every port, also by another notation and in an allowed range', () => {
+    for (const guard of [guardOf([], own), guardOf(['93.184.216.0/24', '::ffff:0:0/96'], own)])
+      for (const address of ['93.184.216.10', '::ffff:93.184.216.10', '2a00:1450:4001:0:0::7'])
+        for (const port of [22, 443, 9_100]) expect(guard.allows(address, port), `${address} ${port}`).toBe(false);
+    expect(guardOf([], own).allows('93.184.216.11', 443)).toBe(true);
+    expect(guardOf(['10.0.0.0/8'], own).allows('10.9.9.9', 443)).toBe(true);
+  });
+
+  test('are open where the host names them singly', () => {
+    expect(guardOf(['93.184.216.10'], own).allows('93.184.216.10', 443)).toBe(true);
+    expect(guardOf(['2a00:1450:4001::7/128'], own).allows('2a00:1450:4001::7', 443)).toBe(true);
+  });
+
+  test('are known by what the machine has now', () => {
+    let now: readonly string[] = [];
+    const guard = createGuard({ allow: [], bus: () => [bus], own: () => now });
+    expect(guard.allows('93.184.216.10', 443)).toBe(true);
+    now = own;
+    expect(guard.allows('93.184.216.10', 443)).toBe(false);
+  });
+
+  test('are its own limit, because others reach them', () => {
+    const anywhere = { kind: 'https', target: 'https://a.example/', config: {}, continents: null, probe: null } as const;
+    const guard = guardOf([], own);
+    expect(guard.isOwnLimit(['93.184.216.10'], anywhere)).toBe(true);
+    expect(guard.isOwnLimit(['93.184.216.10', '8.8.8.8'], anywhere)).toBe(true);
+    expect(guard.isOwnLimit(['93.184.216.10', '127.0.0.1'], anywhere)).toBe(false);
+  });
+});

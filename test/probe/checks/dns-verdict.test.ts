@@ -53,6 +53,20 @@ describe('the verdict of a DNS check', () => {
       'assertion',
       'The A records hold a value that is not expected',
     ],
+    [
+      'a failure of DNSSEC by its name',
+      {},
+      answered({ rcode: 2, answers: [], error: { code: 6, text: 'of the resolver' } }),
+      'dns',
+      'The resolver could not find an answer (SERVFAIL: DNSSEC Bogus)',
+    ],
+    [
+      'a failure of a reason that is none',
+      {},
+      answered({ rcode: 2, answers: [], error: { code: 0, text: 'x' } }),
+      'dns',
+      'The resolver could not find an answer (SERVFAIL)',
+    ],
     ['the lowest of the TTLs', { min_ttl: 31 }, two, 'assertion', 'TTL 30 s, at least 31 s expected'],
     [
       'the TTL of an alias on the way',

@@ -1,11 +1,119 @@
-import { describe, expect, test } from 'vitest';
+import dnsPacket from 'dns-packet';
+import { afterAll, describe, expect, test } from 'vitest';
 import { createGuard } from '../../../probe/checks/check-guard.ts';
-import type { Lookup } from '../../../probe/checks/https-lookup.ts';
+import { createUdpSockets } from '../../../probe/checks/dns-sockets.ts';
+import { createLookup, type Lookup } from '../../../probe/checks/https-lookup.ts';
 import type { RosterProbe } from '../../../shared/checks/checks-assignment.ts';
+import { answerTo, type Resolver, rawAnswerTo, startResolver } from '../../support/support-resolver.ts';
 import { httpsChecker } from '../support/probe-support-https-checker.ts';
 import { answerBy, serve } from '../support/probe-support-target-servers.ts';
 
 const check = httpsChecker();
+const open: Resolver[] = [];
+const sockets = createUdpSockets();
+afterAll(async () => {
+  sockets.close();
+  await Promise.all(open.map((resolver) => resolver.close()));
+});
+
+/** An https check of a name whose questions, by type, are answered so; null: only when the test says. */
+const checkerOf = async (says: Readonly<Record<'A' | 'AAAA', readonly string[] | null | 'malformed'>>, families = { 4: true, 6: true }) => {
+  const held: (() => void)[] = [];
+  const resolver = await startResolver(({ query }) => {
+    const type = dnsPacket.decode(query).questions?.[0]?.type === 'AAAA' ? 'AAAA' : 'A';
+    const name = dnsPacket.decode(query).questions?.[0]?.name ?? '';
+    const said = says[type];
+    const answer = answerTo(query, {
+      answers: said === null || said === 'malformed' ? [] : said.map((data) => ({ type, name, ttl: 60, data })),
+    });
+    if (said === 'malformed') return rawAnswerTo(query, 3, Buffer.from('c00c0001000100', 'hex'));
+    const port = resolver.sources.at(-1) ?? 0;
+    if (said === null) held.push(() => resolver.send(answerTo(query, { answers: [{ type, name, ttl: 60, data: '::1' }] }), port));
+    return said === null ? null : answer;
+  });
+  open.push(resolver);
+  const lookup = createLookup({
+    families: () => families,
+    sockets,
+    resolvers: () => [{ address: '127.0.0.1', port: resolver.port, family: 4 }],
+  });
+  return {
+    check: httpsChecker({ lookup, families }),
+    answerLate: () => {
+      for (const answer of held) answer();
+    },
+  };
+};
+
+describe('a name of which one family is', () => {
+  test.each([
+    ['AAAA', 'never answered', { A: ['127.0.0.1'], AAAA: null }, '127.0.0.1'],
+    ['AAAA', 'malformed', { A: ['127.0.0.1'], AAAA: 'malformed' }, '127.0.0.1'],
+    ['A', 'never answered', { A: null, AAAA: ['::1'] }, '::1'],
+    ['A', 'malformed', { A: 'malformed', AAAA: ['::1'] }, '::1'],
+  ] as const)('%s and %s is checked by the other', async (type, _, says, host) => {
+    const target = await serve({ host });
+    const { check } = await checkerOf(says);
+    const { outcome, sentence, phases, evidence } = await check(`http://shop.example:${target.port}/`);
+    expect({ outcome, sentence }).toEqual({ outcome: 'ok', sentence: null });
+    expect(evidence).toMatchObject({ address: host, lookup: { note: `${type} was not answered` } });
+    expect(phases?.dns).toBeLessThan(1_500);
+  });
+
+  test('late joins what is tried, and is not called unanswered', async () => {
+    const target = await serve({ host: '::1' });
+    const { check, answerLate } = await checkerOf({ A: ['127.0.0.99'], AAAA: null });
+    const checked = check(`http://shop.example:${target.port}/`);
+    setTimeout(answerLate, 600);
+    const { outcome, evidence } = await checked;
+    expect(outcome).toBe('ok');
+    expect(evidence).toMatchObject({
+      addresses: ['127.0.0.99', '::1'],
+      attempts: [
+        { address: '127.0.0.99', code: 'ECONNREFUSED' },
+        { address: '::1', code: null },
+      ],
+    });
+    expect(evidence.lookup).not.toHaveProperty('note');
+  });
+
+  test('never answered, and of which the other fails, has that failure as its cause', async () => {
+    const { check } = await checkerOf({ A: ['127.0.0.99'], AAAA: null });
+    expect(await check('http://shop.example:9/', {}, { timeout_ms: 900 })).toMatchObject({
+      outcome: 'fail',
+      sentence: 'Connection refused',
+    });
+  });
+
+  test('late and not public is refused', async () => {
+    const target = await serve({ host: '127.0.0.2' });
+    const late: Lookup = async () => ({
+      addresses: ['127.0.0.99'],
+      second: { type: 'A', addresses: Promise.resolve(['10.0.0.1']), fault: () => null, end: () => undefined },
+    });
+    expect(await httpsChecker({ lookup: late })(`http://shop.example:${target.port}/`)).toMatchObject({
+      sentence: 'Address is not public',
+    });
+  });
+
+  test('the only one that the probe could use ends while looking up the name', async () => {
+    const { check } = await checkerOf({ A: ['93.184.216.34'], AAAA: null }, { 4: false, 6: true });
+    expect(await check('http://shop.example:9/', {}, { timeout_ms: 900 })).toMatchObject({
+      outcome: 'fail',
+      sentence: 'No complete answer within 900 ms (while looking up the name)',
+      phases: { tcp: null },
+      evidence: { lookup: { note: 'AAAA was not answered' } },
+    });
+  });
+
+  test('asked for alone is waited for', async () => {
+    const { check } = await checkerOf({ A: ['127.0.0.1'], AAAA: null });
+    expect(await check('http://shop.example:9/', { ip_family: '6' }, { timeout_ms: 900 })).toMatchObject({
+      outcome: 'fail',
+      sentence: 'No complete answer within 900 ms (while looking up the name)',
+    });
+  });
+});
 
 describe('names and addresses', () => {
   const leadsTo =
@@ -24,6 +132,25 @@ describe('names and addresses', () => {
           { address: '127.0.0.1', code: null },
         ],
       },
+    });
+  });
+
+  test('more than six that refuse at once are passed over for one that does not', async () => {
+    const target = await serve();
+    const refusing = Array.from({ length: 12 }, (_, i) => `127.0.0.${100 + i}`);
+    const checker = httpsChecker({ lookup: leadsTo(...refusing, '127.0.0.1') });
+    expect(await checker(`http://pool.example:${target.port}/`)).toMatchObject({
+      outcome: 'ok',
+      evidence: { address: '127.0.0.1', addresses_tried: '13 of 13' },
+    });
+  });
+
+  test('a name is no list of machines to scan: of very many that refuse, a few are tried', async () => {
+    const refusing = Array.from({ length: 200 }, (_, i) => `127.0.1.${i + 1}`);
+    expect(await httpsChecker({ lookup: leadsTo(...refusing) })('http://pool.example:9/')).toMatchObject({
+      outcome: 'fail',
+      sentence: 'Connection refused',
+      evidence: { addresses_tried: '32 of 200' },
     });
   });
 

@@ -73,4 +73,21 @@ describe('a compressed answer', () => {
     expect(outcome).toBe('ok');
     expect(evidence.body).toBe('plain words');
   });
+
+  test.each([
+    ['identity, gzip', [gzipSync]],
+    ['IDENTITY\r\nContent-Encoding: gzip', [gzipSync]],
+    ['br\r\nContent-Encoding: gzip', [brotliCompressSync, gzipSync]],
+    ['gzip, gzip', [gzipSync, gzipSync]],
+  ] as const)('in %j is unpacked in turn', async (encoding, packed) => {
+    const bytes = packed.reduce((inside, pack) => pack(inside), Buffer.from('plain words'));
+    const { outcome, evidence } = await check(await served({ encoding, length: bytes.length, bytes }), { body_contains: 'plain words' });
+    expect({ outcome, body: evidence.body }).toEqual({ outcome: 'ok', body: 'plain words' });
+  });
+
+  test('in more encodings than anybody uses, or one that is not known, stays as it came', async () => {
+    const bytes = gzipSync('plain words');
+    for (const encoding of ['gzip, gzip, gzip, gzip', 'gzip, compress'])
+      expect((await check(await served({ encoding, length: bytes.length, bytes }))).evidence.body).not.toContain('plain words');
+  });
 });

@@ -25,6 +25,15 @@ const keyShares = (hello: Buffer): number[] => {
 };
 
 describe('protocols', () => {
+  test('a server of HTTP/2 alone is told as such, whether it says so in the handshake or by its first frame', async () => {
+    const only = { outcome: 'fail', sentence: 'The server speaks HTTP/2 only, and checks speak HTTP/1.1' };
+    const target = await serve({ certificate, tls: { ALPNProtocols: ['h2'] } });
+    expect(await check(target.url())).toMatchObject(only);
+    const settings = Buffer.from('000006040000000000000300000064', 'hex');
+    const silent = await serveRaw((socket) => socket.end(settings));
+    expect(await check(silent.url())).toMatchObject(only);
+  });
+
   test('a server that speaks nothing newer than TLS 1.1 is told, and checked all the same where nothing is to be verified', async () => {
     const target = await serve({ certificate, tls: { minVersion: 'TLSv1', maxVersion: 'TLSv1.1', ciphers: 'DEFAULT:@SECLEVEL=0' } });
     expect(await check(target.url())).toMatchObject({ outcome: 'fail', cause: { class: 'tls_version' } });

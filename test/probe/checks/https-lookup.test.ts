@@ -137,6 +137,17 @@ test.each([
   expect(await look('shop.example')).toEqual({ code: 'ENODATA' });
 });
 
+test('a resolver that drops questions with EDNS is asked without it from the third time on', async () => {
+  const asked: boolean[] = [];
+  const look = await lookupBy(({ query, name }) => {
+    const hasEdns = (dnsPacket.decode(query).additionals ?? []).length > 0;
+    asked.push(hasEdns);
+    return hasEdns ? null : answerTo(query, { answers: [{ type: 'A', name, ttl: 60, data: '192.0.2.1' }] });
+  });
+  expect(await look('shop.example', 1_500)).toEqual({ addresses: ['192.0.2.1'] });
+  expect(asked).toEqual([true, true, false]);
+});
+
 describe('an answer that cannot be read', () => {
   const unreadable = (query: Buffer): Buffer => rawAnswerTo(query, 3, Buffer.from('c00c0001000100', 'hex'));
   const address = (query: Buffer, name: string): Buffer => answerTo(query, { answers: [{ type: 'A', name, ttl: 60, data: '192.0.2.1' }] });

@@ -49,6 +49,7 @@ export const hop = (changes: Partial<HopSeen> = {}): HopSeen => ({
   url: 'https://x.example/',
   addresses: ['192.0.2.1'],
   by: null,
+  unanswered: null,
   outgoing: null,
   phases: { dns: 1, tcp: 2, tls: 3, first_byte: 4, total: 12 },
   beginning: new Uint8Array(),

@@ -51,7 +51,7 @@ const furnish = async (): Promise<{ things: Things; command: ReturnType<typeof c
   await command.json('status-pages', 'add-monitor', page_id, '--monitor', monitor_id, '--display-name', b);
   const empty_page_id = await made('status-pages', 'create', '--name', c, '--slug', `${slug}-empty`);
   const hook = ['--kind', 'webhook', '--config', '{"url":"http://127.0.0.1:9/hook"}'];
-  const channel_id = await made('channels', 'create', ...hook, '--name', b);
+  const channel_id = await made('channels', 'create', ...hook, '--try', 'false', '--name', b);
   const probe_invitation_id = await made('probes', 'invite', '--name', c, '--continent', 'North America');
   const probe_id = newId();
   await sql`insert into probes (id, name, continent, organisation_id) values (${probe_id}, ${d}, 'North America', ${house.organisation})`;
@@ -116,6 +116,7 @@ const lineOf = (command: Command, things: Things, called: string): string[] => {
     ...flags.flatMap(({ name: flag, key }) => [`--${flag}`, known(`--${flag}`, sayingOf(command, key, things, called))]),
     // Every row of the page stands in its order once.
     ...(command.operation.id === 'orderStatusPage' ? ['--row', known('a second row', things.monitor_id)] : []),
+    ...(command.operation.id === 'createChannel' ? ['--try', 'false'] : []),
     ...(command.operation.id === 'createMonitor' ? ['--target', 'https://a.example/'] : []),
   ];
 };

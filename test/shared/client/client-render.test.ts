@@ -131,6 +131,8 @@ test('on a terminal of 80 columns a list keeps what says most, and tells what it
   expect(row).toMatch(/Frankfurt +Virginia +1c2d3e4f$/);
   expect(text).toContain('No room for resolved:');
   expect(render({ items: [incident], next_cursor: null }, { ...terminal, columns: 200 })).toContain('Virginia (North America)');
+  const taken = { ...incident, acknowledged_at: incident.started_at, acknowledged_by: 'Ada' };
+  expect(render({ items: [taken], next_cursor: null }, { ...terminal, columns: 200 })).toMatch(/acknowledged by.* id\n.* Ada /);
 });
 
 test('the README shows the first outage as a terminal of 80 columns shows it', () => {

@@ -41,6 +41,11 @@ describe('the tools of both forms', () => {
     }
   });
 
+  test('that list say where their answer ends', () => {
+    for (const { name, about } of tools.filter((tool) => tool.name.startsWith('list_')))
+      expect(about, name).toMatch(/An answer ends at 45 KB, .* with which cursor to go on\./);
+  });
+
   test('refer to no schema that a client could not find', () => {
     for (const tool of tools) expect(JSON.stringify(inputSchema(tool)), tool.name).not.toContain('#/components');
   });

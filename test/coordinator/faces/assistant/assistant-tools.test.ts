@@ -1,5 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { createChannel } from '../../../../shared/api/api-channels.ts';
+import { acknowledgeIncident, getIncident } from '../../../../shared/api/api-incidents.ts';
 import { createMonitor, getMonitor } from '../../../../shared/api/api-monitors.ts';
 import { newId } from '../../../../shared/base/ids.ts';
 import { memberOf } from '../../../../shared/base/json-record.ts';
@@ -54,6 +55,17 @@ describe('why was the shop down last night, and for how long?', () => {
     const shop = await monitorCalled('shop');
     await bench.sql`update monitors set created_at = ${new Date(night - 9 * 86_400_000)} where id = ${shop}`;
     incident = await outage(shop, hostile);
+  });
+
+  test('one that is acknowledged says by whom in the list', async () => {
+    const monitor = await monitorCalled('Acknowledged');
+    const id = await outage(monitor, '');
+    await bench.sql`update incidents set resolved_at = null where id = ${id}`;
+    await bench.call(acknowledgeIncident, house().owner, { incident_id: id });
+    const { acknowledged_by } = await bench.call(getIncident, house().owner, { incident_id: id });
+    const answer = await (await client()).callTool({ name: 'list_incidents', arguments: { monitor } });
+    expect(textsOf(answer)).toContain(`OPEN, acknowledged by ${acknowledged_by?.slice(0, 20)}`);
+    await bench.sql`delete from incidents where id = ${id}`;
   });
 
   test('three calls answer it', async () => {
@@ -204,6 +216,7 @@ test('nothing that opens a door is told: no secret of a config, no heartbeat add
   const ids = [await monitorCalled('secretive', { config: basic }), await monitorCalled('job', { type: 'heartbeat', target: '' })];
   const channel = await bench.call(createChannel, house().owner, {
     kind: 'webhook',
+    try: false,
     name: 'hook',
     config: { url: `https://hooks.example/${secret}` },
   });

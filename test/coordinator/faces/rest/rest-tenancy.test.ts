@@ -52,7 +52,7 @@ const bodies: { readonly [Id in OperationId]?: (of: Things) => object } = {
   orderStatusPage: () => ({ rows: [] }),
   createStatusPagePost: () => ({ kind: 'monitoring' }),
   createChannel: ({ monitor, group }) => ({
-    ...{ kind: 'webhook', config: { url: 'https://hooks.example.org/' }, personal: true },
+    ...{ kind: 'webhook', config: { url: 'https://hooks.example.org/' }, personal: true, try: false },
     ...{ covers: 'chosen', monitors: [monitor], groups: [group] },
   }),
   updateChannel: ({ group }) => ({ name: 'Renamed', groups: [group] }),

@@ -35,7 +35,12 @@ const saidOf = ({ kind, verified, name }: Channel, { mail }: Subject): string =>
 
 const create = async ({ ask, form }: MembersRequest, subject: Subject): Promise<PageAnswer> => {
   const { kind } = subject;
-  const made = await ask(createChannel, { kind: kind.id, ...inputIn(form, kind), personal: form.value('personal') ?? 'false' });
+  const made = await ask(createChannel, {
+    kind: kind.id,
+    ...inputIn(form, kind),
+    personal: form.value('personal') ?? 'false',
+    try: 'false',
+  });
   return made.secret === null
     ? seeOther(`/alerts/${made.id}`, { said: saidOf(made, subject) })
     : secretPage(made.id, made.name, made.secret);

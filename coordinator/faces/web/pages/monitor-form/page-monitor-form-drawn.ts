@@ -78,7 +78,8 @@ const targetField = ({ kind }: Subject, state: FormState): Html => {
   const { target: label, example: placeholder } = shownKind(kind);
   const common = { name: 'target', label, placeholder, state, autocomplete: 'off' };
   if (kind === 'heartbeat') return textField({ ...common, required: false, help: 'Which machine, which job: whatever helps to find it.' });
-  return textField({ ...common, required: true, inputmode: 'url', autofocus: true });
+  const help = kind === 'https' ? 'Checks speak HTTP/1.1; a server that speaks HTTP/2 only cannot be checked yet.' : undefined;
+  return textField({ ...common, required: true, inputmode: 'url', autofocus: true, ...(help === undefined ? {} : { help }) });
 };
 
 const nameField = ({ kind }: Subject, state: FormState): Html =>
