@@ -40,6 +40,7 @@ import { createPatientTicker } from './house/house-patient-ticker.ts';
 import { type Timing, usualTiming } from './house/house-waiting-times.ts';
 import { startMail } from './mail/mail-start.ts';
 import type { Gate } from './operations/operations.ts';
+import { createTextRecords } from './outgoing/outgoing-dns-text-records.ts';
 import { createRenewal } from './probes/probes-identities.ts';
 import { createPublishing, startTellingSubscribers } from './publishing/publishing.ts';
 import { createOwnRecord } from './publishing/publishing-own-record.ts';
@@ -259,6 +260,7 @@ export const createApp = (config: Config, overrides: Overrides = {}): App => {
         open: (row) => (row.secrets === null ? Promise.resolve('{}') : secrets.open(sql, row.secrets, secretsOf(row.id))),
         seal: (on, monitor, text) => secrets.seal(on, text, secretsOf(monitor)),
       },
+      textRecords: createTextRecords(config.DNS_RESOLVERS),
       startTeller: (every) => telling.startTeller({ ...every, place }),
       figures: counted,
       baseUrl: () => baseUrl,

@@ -23,6 +23,7 @@ import type { Timing } from './house/house-waiting-times.ts';
 import { createZoneNotice } from './house/house-zone-notice.ts';
 import { createHousekeeper, type Kept, oldestKept } from './house/housekeeper.ts';
 import { type SeenProbe, seenProbes } from './metrics/metrics-probes.ts';
+import type { TextRecords } from './outgoing/outgoing-dns-text-records.ts';
 import { createLooks } from './partition/partition-looks.ts';
 import { createPartitionMovement } from './partition/partition-movement.ts';
 import type { PartitionParts } from './partition/partition-parts.ts';
@@ -51,6 +52,7 @@ import { createProbeTrust } from './probes/probes-trust.ts';
 import { createTwins } from './probes/probes-twice.ts';
 import { createUncheckable } from './probes/probes-uncheckable.ts';
 import { createWhereabouts } from './probes/probes-whereabouts.ts';
+import { createDomainProofs } from './publishing/publishing-domain-proofs.ts';
 import { alertsChannel } from './store/store-alerts.ts';
 import { endDirectCredentials } from './store/store-announcements.ts';
 import { type Sql, timeOf, wayOf } from './store/store-database.ts';
@@ -93,6 +95,7 @@ export type EngineOptions = {
   /** The file that keeps pings while the bus is away. */
   readonly pingSpool: string;
   readonly secrets: MonitorSecrets;
+  readonly textRecords: TextRecords;
   readonly startTeller: (every: { readonly everyMs: number; readonly rescueMs: number; readonly figures: Figures }) => Teller;
   /** Told what is done, as it is done. */
   readonly figures: Figures;
@@ -103,6 +106,8 @@ export type EngineOptions = {
   readonly baseUrl: () => string;
   readonly anchors: () => readonly string[];
 };
+
+const hourMs = 3_600_000;
 
 export const startEngine = async (options: EngineOptions): Promise<Engine> => {
   const ends: End[] = [];
@@ -315,6 +320,7 @@ const putTogether = async (options: EngineOptions, ends: End[]): Promise<Engine>
   every('refusals', timing.lookAgainMs, refusals.flush);
   ends.push(() => refusals.flush().catch((error: unknown) => log.error({ err: error }, 'counts of refusals are lost')));
   every('housekeeper', timing.housekeepMs, housekeeper.tick);
+  every('domains', hourMs, createDomainProofs({ sql, clock, log, textRecords: options.textRecords, isLeader }).tick);
   const tombstones = createTombstones({ bus, clock, log, keptMs: timing.tombstoneMs });
   every('tombstones', timing.housekeepMs, async () => (isLeader() ? tombstones.tick() : undefined));
   await prepared;

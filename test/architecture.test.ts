@@ -40,7 +40,14 @@ const walls: Readonly<Record<string, readonly string[]>> = {
   'coordinator/partition': [...coordinatorGround, 'coordinator/house', 'coordinator/probes', 'coordinator/alerts'],
   'coordinator/pings': [...coordinatorGround, 'coordinator/house', 'coordinator/probes', 'coordinator/partition'],
   // What the world reads, from memory.
-  'coordinator/publishing': ['coordinator/access', 'coordinator/store', 'coordinator/domain', 'shared/actor', 'shared/base'],
+  'coordinator/publishing': [
+    'coordinator/access',
+    'coordinator/outgoing',
+    'coordinator/store',
+    'coordinator/domain',
+    'shared/actor',
+    'shared/base',
+  ],
   'coordinator/faces': [...faceGround, 'coordinator/publishing/publishing-own-record.ts'],
   // Its page shows each operation as a command as well, and the numbers of each plan; its document what each kind of channel takes.
   'coordinator/faces/rest': [

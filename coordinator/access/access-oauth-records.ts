@@ -59,6 +59,11 @@ export const createAssistantSecrets = (key: () => Promise<Buffer>) => {
       .digest();
   return {
     cookieKey: async (): Promise<string> => (await made('cookies')).toString('base64url'),
+    /** The one refresh token that follows another. */
+    successors: async (): Promise<(token: string) => string> => {
+      const secret = await made('successors of refresh tokens');
+      return (token) => createHmac('sha256', secret).update(token).digest('base64url');
+    },
     /** A private key of P-256, as JWK. */
     signingKey: async () => {
       const secret = await made('signing key');

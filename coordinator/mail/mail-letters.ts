@@ -159,6 +159,6 @@ const notices = {
 
 export const noticeLetter = (what: keyof typeof notices, detail: string, signIn: string): Words => ({
   subject: notices[what].subject,
-  sentences: [what === 'e-mail' ? `${notices[what].sentence}: ${detail}.` : notices[what].sentence],
+  sentences: what === 'e-mail' ? [`${notices[what].sentence}: ${detail}.`] : [notices[what].sentence, ...(detail === '' ? [] : [detail])],
   because: `If that was not you, choose a new password at ${signIn} at once, and tell whoever runs this installation.`,
 });

@@ -87,6 +87,9 @@ export const deleteConnection = async (sql: Queryable, organisation: string, id:
 };
 
 /** When connections were last used, many in one statement; never backwards, as several coordinators report. */
+export const deleteConnectionsOf = async (sql: Queryable, user: string): Promise<number> =>
+  (await sql`delete from connections where user_id = ${user}`).count;
+
 export const writeConnectionUses = async (sql: Queryable, uses: ReadonlyMap<string, number>): Promise<void> => {
   if (uses.size === 0) return;
   const rows = [...uses].map(([id, at]) => ({ id, at: new Date(at).toISOString() }));

@@ -9,9 +9,12 @@ export type NewSubscriber = {
   readonly email: string;
   readonly language: PageLanguage;
   readonly at: Date;
-  /** Who was asked since then is not asked again, whichever page it is. */
+  /** Who was asked since then, by this page or by so many, is not asked again. */
   readonly notSince: Date;
 };
+
+/** So many pages ask one mailbox within an hour: enough that no one keeps a subscription away with a page of their own, and no flood. */
+const mostQuestions = 3;
 
 /** Who is to be asked by mail; undefined: they get mails already, or were asked just now. */
 export const askSubscriber = async (
@@ -23,7 +26,8 @@ export const askSubscriber = async (
   const [row] = await sql<{ id: string }[]>`
     insert into status_page_subscribers as s (id, page_id, email, language, asked_at)
     select ${id}, ${page}, ${email}, ${language}, ${at}
-    where not exists (select 1 from status_page_subscribers where lower(email) = lower(${email}) and asked_at > ${notSince})
+    where (select count(*) from status_page_subscribers where lower(email) = lower(${email}) and asked_at > ${notSince}) < ${mostQuestions}
+      and not exists (select 1 from status_page_subscribers where page_id = ${page} and lower(email) = lower(${email}) and asked_at > ${notSince})
     on conflict (page_id, lower(email)) do update set asked_at = excluded.asked_at, language = excluded.language where s.confirmed_at is null
     returning id`;
   return row?.id;

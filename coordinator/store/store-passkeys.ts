@@ -38,6 +38,9 @@ export const deletePasskey = async (sql: Queryable, user: string, id: string): P
 };
 
 /** False when it was removed meanwhile. */
+export const deletePasskeysOf = async (sql: Queryable, user: string): Promise<number> =>
+  (await sql`delete from passkeys where user_id = ${user}`).count;
+
 export const writePasskeyUse = async (
   sql: Queryable,
   { id, counter, is_synced, at }: { readonly id: string; readonly counter: number; readonly is_synced: boolean; readonly at: Date },

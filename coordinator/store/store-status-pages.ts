@@ -240,3 +240,23 @@ export const headingFor = async (sql: Queryable, page: string, monitor: string):
     select g.group_id from status_page_groups g join monitors m on m.group_id = g.group_id where g.page_id = ${page} and m.id = ${monitor}`;
   return row?.group_id ?? null;
 };
+
+/** Proven domains that were looked for last before this moment, with when they were found last. */
+export const domainsToProve = (
+  sql: Queryable,
+  before: Date,
+  most: number,
+): Promise<{ readonly id: string; readonly domain: string; readonly domain_token: string; readonly seen_at: Date }[]> =>
+  sql`select id, domain, domain_token, greatest(domain_seen_at, domain_proved_at) as seen_at from status_pages
+    where domain_proved_at is not null and domain_token is not null and greatest(domain_checked_at, domain_proved_at) < ${before}
+    order by greatest(domain_checked_at, domain_proved_at) limit ${most}`;
+
+/** Another domain that was named meanwhile stays as it is. */
+export const writeDomainCheck = async (
+  sql: Queryable,
+  id: string,
+  { domain, at, isFound, isOver }: { readonly domain: string; readonly at: Date; readonly isFound: boolean; readonly isOver: boolean },
+): Promise<void> => {
+  await sql`update status_pages set domain_checked_at = ${at}, domain_seen_at = ${isFound ? at : sql`domain_seen_at`},
+    domain_proved_at = ${isOver ? null : sql`domain_proved_at`} where id = ${id} and domain = ${domain}`;
+};

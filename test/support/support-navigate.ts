@@ -2,7 +2,7 @@
 import { request } from 'node:http';
 
 /** What a browser sends with a click. */
-export const click = { 'sec-fetch-mode': 'navigate', 'sec-fetch-user': '?1' } as const;
+export const click = { 'sec-fetch-mode': 'navigate', 'sec-fetch-user': '?1', 'sec-fetch-site': 'none' } as const;
 
 export type Arrived = {
   readonly status: number;

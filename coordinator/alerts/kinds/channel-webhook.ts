@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto';
 import type { Told } from '../alert-told.ts';
 import { judgeHttp } from './channel-answers-judged.ts';
-import { secretField, urlField, value } from './channel-common-fields.ts';
+import { secretField, secretUrlField, value } from './channel-common-fields.ts';
 import type { ChannelKind } from './channel-kind.ts';
 
 /** The words of events as webhooks have them: a noun, a point, what happened. */
@@ -49,7 +49,10 @@ export const webhook: ChannelKind = {
   about:
     'An address of yours that takes signed JSON (Standard Webhooks). Of several incidents in one message, `type` is the gravest alone: the `event` of each of `data.incidents` counts.',
   fields: {
-    url: urlField('Address', 'Gets a POST with JSON for every message.'),
+    url: secretUrlField(
+      'Address',
+      'Gets a POST with JSON for every message. Shown by its host alone, because such addresses often are the secret.',
+    ),
     secret: {
       ...secretField(
         'Secret',

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import type { Configuration, Provider } from 'oidc-provider';
 import { isRecord } from '../../../shared/base/json-record.ts';
 import { resourceOf } from '../../access/access-assistant-connections.ts';
@@ -152,6 +153,14 @@ export const createProvider = async (parts: ProviderParts): Promise<Provider> =>
     },
   };
   const provider = new OidcProvider(baseUrl, configuration);
+  const successorOf = await secrets.successors();
+  // Used once more while that is allowed, a refresh token gives the same successor: there is never a second chain that nobody compares again.
+  Object.defineProperty(provider.RefreshToken.prototype, 'generateTokenId', {
+    value: (): string => {
+      const used = OidcProvider.ctx?.oidc.entities.RotatedRefreshToken;
+      return used === undefined ? randomBytes(32).toString('base64url') : successorOf(used.jti);
+    },
+  });
   // Who we are is told by BASE_URL: the requests that it is given say so, whatever they came with.
   provider.proxy = true;
   // The library always names a scope of identities and other ways to answer, which nobody is given here.

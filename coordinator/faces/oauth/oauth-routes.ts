@@ -26,6 +26,8 @@ const failedAt = (code: string): string => `/connect/failed?why=${encodeURICompo
 
 const registrationsAnHour = 20;
 const fetchesAnHour = 60;
+const signInsAnHour = 240;
+const mostStateCharacters = 2_048;
 
 /**
  * Where assistants sign in. The library answers; what is ours is the door before it: BASE_URL says who we are, never a request, and what a client asks
@@ -36,16 +38,20 @@ export const oauthRoutes = (app: FastifyInstance, parts: OauthParts): Consents =
   const addresses = new WeakMap<object, string>();
   let made: { readonly for: string; readonly provider: Promise<Provider> } | undefined;
 
-  const mayFetch = async (request: object): Promise<boolean> => {
-    const address = addresses.get(request);
-    if (address === undefined) return true;
+  /** False when it was done too often. */
+  const isCounted = async (what: string, most: number): Promise<boolean> => {
     try {
-      await attempts.count([{ what: `assistant documents ${hostOf(address)}`, most: fetchesAnHour }]);
+      await attempts.count([{ what, most }]);
       return true;
     } catch (error) {
       if (error instanceof Refusal && error.code === 'too_many_attempts') return false;
       throw error;
     }
+  };
+
+  const mayFetch = async (request: object): Promise<boolean> => {
+    const address = addresses.get(request);
+    return address === undefined || isCounted(`assistant documents ${hostOf(address)}`, fetchesAnHour);
   };
 
   const provider = (): Promise<Provider> => {
@@ -99,6 +105,10 @@ export const oauthRoutes = (app: FastifyInstance, parts: OauthParts): Consents =
       const [path = '', ...query] = (request.raw.url ?? '').split('?');
       // No program means it, and the database takes no such text.
       if (query.join('?').includes('%00')) return reply.redirect(failedAt('invalid_request'), 303);
+      // Each that a stranger begins is kept for an hour, with all that it brings.
+      if ((new URLSearchParams(query.join('?')).get('state') ?? '').length > mostStateCharacters)
+        return reply.redirect(failedAt('invalid_request'), 303);
+      if (!(await isCounted(`assistant sign-ins ${hostOf(request.ip)}`, signInsAnHour))) return reply.redirect(failedAt('too_many'), 303);
       request.raw.url = `${path}?${understood(query.join('?'))}`;
       return handle(request, reply);
     });

@@ -6,7 +6,7 @@ import { keepOrganisation } from '../../../shared/api/inner/inner-organisation.t
 import { isRecord } from '../../../shared/base/json-record.ts';
 import { Refusal } from '../../../shared/base/refusal.ts';
 import type { Caller, Visitor } from '../../access/access-caller.ts';
-import { cookieNamed, sessionCookie } from '../../access/access-session-cookie.ts';
+import { cookieNamed, sessionCookieOf } from '../../access/access-session-cookie.ts';
 import type { SignedIn } from '../../access/access-sessions.ts';
 import type { Answered } from '../../operations/operation-bind.ts';
 import { isAllowed } from '../../operations/operation-who-may.ts';
@@ -49,7 +49,7 @@ export const createAnswers = (parts: WebParts, assets: AssetStore) => {
   const fromOf = ({ ip, headers }: FastifyRequest): Visitor => ({
     address: ip,
     device: headers['user-agent'] ?? '',
-    cookie: cookieNamed(sessionCookie, headers.cookie),
+    cookie: cookieNamed(sessionCookieOf(isSecure()), headers.cookie),
   });
 
   const signedInBy = (request: FastifyRequest): Promise<SignedIn | undefined> => parts.authenticate(fromOf(request));
@@ -72,6 +72,8 @@ export const createAnswers = (parts: WebParts, assets: AssetStore) => {
       isByPerson:
         !isPrefetch &&
         request.method === 'GET' &&
+        // A page of someone else leads here, too: it would sign this browser in as whoever made the link.
+        ['none', 'same-origin'].includes(String(request.headers['sec-fetch-site'])) &&
         request.headers['sec-fetch-mode'] === 'navigate' &&
         request.headers['sec-fetch-user'] === '?1',
       with: parts.instruments,

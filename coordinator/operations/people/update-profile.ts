@@ -72,11 +72,11 @@ const beforePassword = (_: Early<Oneself>, { password }: InputOf<typeof changePa
 /** The browser at which it was changed goes on, in a session of its own. */
 const actPassword = async (
   context: ByPerson,
-  _input: InputOf<typeof changePasswordOperation>,
+  also: InputOf<typeof changePasswordOperation>,
   password_hash: string,
 ): Answer<OutputOf<typeof changePasswordOperation>> => {
   const { user, email, from } = context.person;
-  await replacePassword(context, { user, email }, password_hash);
+  await replacePassword(context, { user, email }, password_hash, also);
   return { session: await beginSession({ ...context, visitor: from }, user) };
 };
 

@@ -49,7 +49,7 @@ const beforeReset = async ({ visitor, with: { attempts } }: Early<AtTheDoor>, in
 /** The second step stays: whoever reads a mailbox is not yet the person. */
 const actReset = async (
   context: ByVisitor,
-  { secret }: InputOf<typeof resetOperation>,
+  { secret, ...also }: InputOf<typeof resetOperation>,
   password_hash: string,
 ): Answer<OutputOf<typeof resetOperation>> => {
   const {
@@ -62,7 +62,7 @@ const actReset = async (
   const email = user === undefined ? undefined : await markVerified(sql, user, new Date(now));
   if (user === undefined || email === undefined) throw deadLink();
   note({ user });
-  await replacePassword(context, { user, email }, password_hash);
+  await replacePassword(context, { user, email }, password_hash, also);
   // Whoever has the mailbox is let in, however many passwords were guessed meanwhile.
   await attempts.forget([failuresOf(email)]);
   return { email };

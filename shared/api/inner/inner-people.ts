@@ -1,4 +1,4 @@
-import { array, boolean, dateTime, integer, nullable, object, string, uuid } from '../api-fields.ts';
+import { array, boolean, dateTime, integer, nullable, object, optional, string, uuid } from '../api-fields.ts';
 import { innerOperation } from '../api-operation.ts';
 
 /** What is a person's own, whatever organisation they act in. */
@@ -132,12 +132,19 @@ export const verifyEmail = innerOperation({
   refusals: ['link_invalid', 'email_taken'],
 });
 
+/** What else lets someone act as the user, and ends with the old password only where that is said. */
+export const alsoEnded = {
+  end_tokens: optional(boolean(), false),
+  end_passkeys: optional(boolean(), false),
+  end_assistants: optional(boolean(), false),
+};
+
 export const changePassword = innerOperation({
   id: 'changePassword',
   access: 'read',
   dangerous: true,
   summary: 'Choose a new password, which ends all sessions; this browser gets a new one',
-  body: object('PasswordIn', { password: string() }),
+  body: object('PasswordIn', { password: string(), ...alsoEnded }),
   response: object('PasswordChangedOut', { session: string() }),
   refusals: ['password_invalid'],
 });

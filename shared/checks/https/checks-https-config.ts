@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { Config } from '../checks-assignment.ts';
+import { mask } from '../checks-config-secrets.ts';
 import {
   type ConfigContext,
   type ConfigFault,
@@ -8,6 +9,7 @@ import {
   type KindConfig,
   keyFaults,
   timeoutMs,
+  valueAt,
 } from '../checks-kind-config.ts';
 import { expectedStatusSchema } from './checks-https-expected-status.ts';
 import { parseJsonPath } from './checks-https-json-path.ts';
@@ -100,10 +102,20 @@ const secretHeaders = (config: Config): string[] => {
   return Array.isArray(list) ? list.filter((name) => typeof name === 'string').map((name) => name.toLowerCase()) : [];
 };
 
-/** Whether a header's value is a secret: it is named as one, or is one by its nature. */
+const secretName = /(?:^|[-_])(?:secret|token|password|passwd|pwd|auth|credentials?|cookie|session|signature|\w*key)(?:[-_]|$)/i;
+/** A scheme of authentication, or a long word of letters and digits as no one types it. */
+const secretValue = /^(?:bearer|basic|token)\s+\S|^(?=.*\d)(?=.*[a-z])[\w+/=.~-]{20,}$/i;
+
+const looksSecret = (config: Config, name: string): boolean => {
+  const value = valueAt(config, ['headers', name]);
+  // What is stored apart already stays so.
+  return secretName.test(name) || value === mask || (typeof value === 'string' && secretValue.test(value));
+};
+
+/** Whether a header's value is a secret: it is named as one, is one by its nature, or looks like one. */
 export const isSecretHeader = (config: Config): ((name: string) => boolean) => {
   const secret = new Set([...secretHeaders(config), ...secretByNature]);
-  return (name) => secret.has(name.toLowerCase());
+  return (name) => secret.has(name.toLowerCase()) || looksSecret(config, name);
 };
 
 /** What is wrong between keys that are each in order. */

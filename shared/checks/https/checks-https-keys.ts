@@ -43,7 +43,7 @@ export const httpsKeys = {
   },
   headers: {
     meaning:
-      'Headers that are sent besides those of the check itself; after a redirect to another host only those that say nothing about who asks. Values of such as Authorization, Cookie and X-Api-Key are stored encrypted, and shown as `***`.',
+      'Headers that are sent besides those of the check itself; after a redirect to another host only those that say nothing about who asks. Values of such as Authorization, Cookie and X-Api-Key, and those whose name or value looks like a secret (X-Secret, My-Token, a long word of letters and digits), are stored encrypted, and shown as `***`.',
     allowed: `an object of at most 50 header names with texts of at most 4,096 characters as values, without line breaks; the check itself writes ${reservedHeaders.join(', ')}`,
     otherwise: 'none',
     example: { Accept: 'application/json' },

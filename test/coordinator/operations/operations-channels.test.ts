@@ -95,14 +95,14 @@ describe('channels', () => {
   test('the secret of a webhook is shown once, and never again', async () => {
     const made = await bench.call(createChannel, here().admin, hook);
     expect(made.secret).toMatch(/^whsec_/);
-    expect(made.config).toEqual({ url: 'https://hooks.example.org/a', secret: '***' });
+    expect(made.config).toEqual({ url: 'https://hooks.example.org/***', secret: '***' });
     const seen = JSON.stringify([
       await bench.call(getChannel, here().viewer, { channel_id: made.id }),
       await bench.call(listChannels, here().viewer),
     ]);
     expect(seen).not.toContain(made.secret?.slice(6, 20));
     const stored = await bench.sql<{ config: object }[]>`select config from channels where id = ${made.id}`;
-    expect(stored[0]?.config).toEqual({ url: 'https://hooks.example.org/a' });
+    expect(stored[0]?.config).toEqual({});
   });
 
   test('a secret belongs to its host: another one wants it anew', async () => {

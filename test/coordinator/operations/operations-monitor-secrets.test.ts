@@ -85,3 +85,16 @@ test('the database and the checks mean the same headers', async () => {
     expect(row?.open, config).toBe(false);
   }
 });
+
+test('headers whose name or value looks like a secret are one without being named', async () => {
+  const token = 'a8F3kd92Lq0Zx7Wm41Pt';
+  const headers = { 'X-Secret': 'hunter4', 'X-Custom': token, 'X-Plain': 'application/json', 'X-Signed': 'Bearer abc' };
+  const { id } = await bench.call(createMonitor, house.owner, { type: 'https', target: 'https://shop.example/', config: { headers } });
+  const shown = { 'X-Secret': '***', 'X-Custom': '***', 'X-Plain': 'application/json', 'X-Signed': '***' };
+  expect((await bench.call(getMonitor, house.owner, { monitor_id: id })).config).toMatchObject({ headers: shown });
+  for (const hidden of ['hunter4', token, 'Bearer abc']) expect(await textOf(id)).not.toContain(hidden);
+  expect(JSON.parse(await secretsOf(id))).toMatchObject({ 'headers/x-custom': token });
+  // Sent back as it was shown it stays what it is.
+  await bench.call(updateMonitor, house.owner, { monitor_id: id, config: { headers: { ...shown, 'X-Plain': 'text/html' } } });
+  expect(JSON.parse(await secretsOf(id))).toMatchObject({ 'headers/x-secret': 'hunter4', 'headers/x-custom': token });
+});

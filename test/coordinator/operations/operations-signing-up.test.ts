@@ -17,7 +17,7 @@ const door = doorOf(bench);
 const { signIn, signUp, finishSignUp, requestPasswordReset, resetPassword, keepEmail, showLink, showInvitation, showDoor } =
   visitorOperations;
 const { acceptInvitation, changeEmail, changePassword, showProfile, verifyEmail } = personOperations;
-const { inviteMember, listInvitations, listMembers, withdrawInvitation } = innerOperations;
+const { createToken, inviteMember, listInvitations, listMembers, withdrawInvitation } = innerOperations;
 
 let house: House;
 let mailbox: Mailbox;
@@ -156,6 +156,24 @@ describe('a new password', () => {
     const { session: next } = await door.act(changePassword, person, { password: 'battery staple' });
     expect([await door.who(session), await door.who(other)]).toEqual([undefined, undefined]);
     expect((await door.signedIn(next)).person.email).toBe(email);
+  });
+});
+
+describe('what a new password leaves', () => {
+  test('is told in the notice, and ends where its owner says so', async () => {
+    const { email, session } = await newcomer();
+    const { person, caller } = await door.signedIn(session);
+    if (!caller) throw new Error('no organisation');
+    const tokens = async () => (await bench.sql`select 1 from tokens where user_id = ${person.user}`).length;
+    await bench.call(createToken, caller, { name: 'ci', scope: 'read' });
+    const { session: second } = await door.act(changePassword, person, { password: 'battery staple' });
+    expect(await tokens()).toBe(1);
+    expect((await mailTo(email))?.text).toContain('Its API tokens, passkeys and connected assistants, if there are any, stay valid.');
+    const again = (await door.signedIn(second)).person;
+    await door.act(changePassword, again, { password: 'another staple', end_tokens: true, end_assistants: true });
+    expect(await tokens()).toBe(0);
+    const told = (await mailTo(email))?.text;
+    expect(told).toContain('Its API tokens and connected assistants were revoked. Its passkeys, if there are any, stay valid.');
   });
 });
 

@@ -1,6 +1,7 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { verifyPassword } from '../../../coordinator/access/access-passwords.ts';
-import { pageKeyFingerprint } from '../../../coordinator/access/access-status-page-keys.ts';
+import { pageKeyFingerprint, proofRecordText } from '../../../coordinator/access/access-status-page-keys.ts';
+import { createDomainProofs } from '../../../coordinator/publishing/publishing-domain-proofs.ts';
 import { logoOfPage, publishedPage } from '../../../coordinator/store/store-published-pages.ts';
 import { createGroup } from '../../../shared/api/api-groups.ts';
 import { createMonitor, updateMonitor } from '../../../shared/api/api-monitors.ts';
@@ -264,4 +265,36 @@ describe('posts to incidents', () => {
     expect(await bench.call(getStatusPageSubscribers, house.viewer, { page_id: id })).toEqual({ confirmed: 1, waiting: 1 });
     expect((await bench.call(getStatusPage, house.viewer, { page_id: id })).subscribers).toBe(1);
   });
+});
+
+test('a domain is proven again each week, and let go after a month without its record', async () => {
+  const page = await bench.call(createStatusPage, house.member, { name: 'Proven', slug: 'proven-again' });
+  const day = 86_400_000;
+  const begin = bench.now;
+  await bench.sql`update status_pages set domain = 'again.example', domain_token = 'secret', domain_proved_at = ${new Date(begin)} where id = ${page.id}`;
+  let asked = 0;
+  let texts: readonly string[] = [proofRecordText('secret')];
+  const proofs = createDomainProofs({
+    ...{ sql: bench.sql, clock: { now: () => bench.now }, log: { warn: () => undefined }, isLeader: () => true },
+    textRecords: async () => {
+      asked += 1;
+      return texts;
+    },
+  });
+  const isProved = async () =>
+    (await bench.sql`select 1 from status_pages where id = ${page.id} and domain_proved_at is not null`).length === 1;
+  const after = async (days: number) => {
+    bench.now = begin + days * day;
+    await proofs.tick();
+    return [asked, await isProved()];
+  };
+  expect(await after(6)).toEqual([0, true]);
+  expect(await after(8)).toEqual([1, true]);
+  expect(await after(9)).toEqual([1, true]);
+  texts = [];
+  expect(await after(16)).toEqual([2, true]);
+  expect(await after(30)).toEqual([3, true]);
+  expect(await after(39)).toEqual([4, false]);
+  expect(await after(50)).toEqual([4, false]);
+  bench.now = begin;
 });

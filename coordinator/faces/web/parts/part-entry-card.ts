@@ -1,6 +1,7 @@
 import { Refusal } from '../../../../shared/base/refusal.ts';
 import { setSessionCookie } from '../../../access/access-session-cookie.ts';
 import { isProvenNow } from '../../../operations/operation-who-may.ts';
+import { checkField, type FormState } from '../web-forms.ts';
 import { type Html, html, type Part } from '../web-html.ts';
 import { linkButton } from '../web-layout.ts';
 import { type PageAnswer, type PageRequest, type PersonsRequest, type SeeOther, type Shown, seeOther, show } from '../web-page.ts';
@@ -14,6 +15,10 @@ export const entryPage = (title: string, main: Html, more: Pick<Shown, 'status' 
 
 /** Where somebody wanted to go: an address of ours, or the front. */
 export const nextOf = (next: string | undefined): string => (next !== undefined && /^\/(?![/\\])/.test(next) ? next : '/');
+
+/** What a new password ends besides sessions, if its owner says so. */
+export const alsoEnded = (state: FormState): Html =>
+  html`${checkField({ name: 'end_tokens', label: 'Also revoke all my API tokens', state })}${checkField({ name: 'end_passkeys', label: 'Also remove all my passkeys', state })}${checkField({ name: 'end_assistants', label: 'Also disconnect all my assistants', help: 'Tick these if someone else may have used your account. What is not ticked stays valid.', state })}`;
 
 export const isSecure = ({ with: { baseUrl } }: PageRequest): boolean => baseUrl().startsWith('https:');
 

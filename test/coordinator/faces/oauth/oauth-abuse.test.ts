@@ -100,6 +100,7 @@ describe('who asks', () => {
     expect(await errorOf({ prompt: 'none' })).toMatch(/_required$/);
     expect((await browser.get(addressFor('nobody'))).location).toBe('/connect/failed?why=invalid_client');
     expect((await browser.get(addressFor(id, { state: 'a\u0000b' }))).location).toBe('/connect/failed?why=invalid_request');
+    expect((await browser.get(addressFor(id, { state: 'x'.repeat(2_049) }))).location).toBe('/connect/failed?why=invalid_request');
   });
 
   test('may ask for nothing, for too much, and for what only others offer: its person narrows', async () => {
@@ -143,4 +144,14 @@ test('all coordinators tell who they are by BASE_URL, whatever a request calls t
     expect(JSON.parse((await web.hosted('evil.example', `/.well-known/oauth-protected-resource${path}`)).text)).toMatchObject({
       ...{ resource: `${web.url}/mcp`, authorization_servers: [web.url], scopes_supported: ['read', 'write'] },
     });
+});
+
+test('who begins to connect again and again is counted, so that strangers leave no records without end', async () => {
+  const { id } = await register();
+  const places: (string | undefined)[] = [];
+  for (let index = 0; index < 242; index += 1) places.push((await browser.get(addressFor(id))).location);
+  expect(places[200]).toMatch(/^\/connect\/(?!failed)/);
+  expect(places.at(-1)).toBe('/connect/failed?why=too_many');
+  const [rows] = await web.sql<{ count: number }[]>`select count(*) from oauth_records where model = 'Interaction'`;
+  expect(rows?.count ?? 0).toBeLessThanOrEqual(260);
 });

@@ -41,7 +41,8 @@ describe('a refresh token', () => {
     const both = await Promise.all([refresh(id, first.refresh), refresh(id, first.refresh)]);
     expect(both.map(({ status }) => status)).toEqual([200, 200]);
     for (const { access } of both) expect(await isIn(access)).toBe(true);
-    const [one] = both;
+    const [one, other] = both;
+    expect(other?.refresh).toBe(one?.refresh);
     clock.ahead = 46_000;
     const late = await refresh(id, first.refresh);
     expect([late.status, late.error]).toEqual([400, 'invalid_grant']);

@@ -144,7 +144,7 @@ describeInBrowser('people', (browser) => {
         await page.getByRole('heading', { name: 'Look into your mail.' }).waitFor();
         await page.goto(await mailed(email, 'reset'));
         await fill(page, { 'New password': 'battery staple' });
-        await page.getByRole('button', { name: 'Keep it' }).click();
+        await page.getByRole('button', { name: 'Change password' }).click();
         await page.waitForURL(`${open.url}/sign-in`);
         await fill(page, { 'E-mail': email, Password: 'battery staple' });
         await page.getByRole('button', { name: 'Sign in' }).click();
@@ -176,7 +176,7 @@ describeInBrowser('people', (browser) => {
         expect((await open.get('/profile', { cookie: elsewhere })).status).toBe(303);
         await page.goto(`${open.url}/profile/password`);
         await fill(page, { 'New password': 'battery staple' });
-        await page.getByRole('button', { name: 'Keep it' }).click();
+        await page.getByRole('button', { name: 'Change password' }).click();
         await page.waitForURL(`${open.url}/profile`);
         expect(await cookieFor(open, wanted, 'battery staple')).toContain('svc_session=');
         await close();

@@ -45,6 +45,9 @@ describe('the link', () => {
       { ...click, 'sec-purpose': 'prefetch;prerender' },
       { ...click, purpose: 'prefetch' },
       { 'sec-fetch-mode': 'navigate' },
+      // A click on a page of someone else, which would sign this browser in as whoever made the link.
+      { ...click, 'sec-fetch-site': 'cross-site' },
+      { ...click, 'sec-fetch-site': 'same-site' },
       { 'sec-fetch-mode': 'no-cors', 'sec-fetch-user': '?1' },
     ]) {
       const { status, text, cookies } = await navigate(`${web.url}${path}`, headers);

@@ -73,15 +73,21 @@ describe('the pages of the second step', () => {
 });
 
 describeInBrowser('the second step', (browser) => {
+  /** The page's script asks whether the service is there before a form leaves, so that the answer comes a moment after the click. */
+  const press = async (page: Tab['page'], name: string): Promise<void> => {
+    const answered = page.waitForEvent('domcontentloaded');
+    await page.getByRole('button', { name, exact: true }).click();
+    await answered;
+  };
   const signIn = async ({ page }: Tab, email: string): Promise<void> => {
     await page.goto(`${web.url}/sign-in?next=/profile`);
     await page.getByLabel('E-mail', { exact: true }).fill(email);
     await page.getByLabel('Password', { exact: true }).fill(password);
-    await page.getByRole('button', { name: 'Sign in', exact: true }).click();
+    await press(page, 'Sign in');
   };
   const type = async ({ page }: Tab, label: string, code: string, verb: string): Promise<void> => {
     await page.getByLabel(label, { exact: true }).fill(code);
-    await page.getByRole('button', { name: verb, exact: true }).click();
+    await press(page, verb);
   };
 
   for (const scripts of [true, false])

@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { endSessionCookie, setSessionCookie } from '../../../../coordinator/access/access-session-cookie.ts';
+import { Multipart } from '../../../../coordinator/faces/web/web-multipart.ts';
 import { createLog } from '../../../../shared/base/log.ts';
 import { startWeb, type TestWeb } from '../../../support/support-web.ts';
 
@@ -173,4 +175,22 @@ test('a failure of ours is a page that names its number, which the log names too
   } finally {
     await broken.close();
   }
+});
+
+test('a form of files with more parts than any of ours carries no file, and costs no time to read', async () => {
+  const boundary = 'x'.repeat(30);
+  const part = (nth: number) => `--${boundary}\r\ncontent-disposition: form-data; name="n${nth}"\r\n\r\nv\r\n`;
+  const file = `--${boundary}\r\ncontent-disposition: form-data; name="logo"; filename="a.png"\r\ncontent-type: image/png\r\n\r\nbytes\r\n`;
+  const form = (count: number) => {
+    const parts = Array.from({ length: count }, (_, nth) => part(nth)).join('');
+    return new Multipart(`multipart/form-data; boundary=${boundary}`, Buffer.from(`${parts}${file}--${boundary}--\r\n`));
+  };
+  expect(Buffer.from((await form(10).file('logo')) ?? []).toString()).toBe('bytes');
+  expect(await form(40_000).file('logo')).toBeUndefined();
+});
+
+test('over https the cookie of a session is one that no other host of the domain can plant', () => {
+  expect(setSessionCookie('x', true)).toMatch(/^__Host-svc_session=x; Max-Age=\d+; Path=\/; HttpOnly; SameSite=Lax; Secure$/);
+  expect(setSessionCookie('x', false)).toMatch(/^svc_session=x; /);
+  expect(endSessionCookie(true)).toMatch(/^__Host-svc_session=; Max-Age=0; Path=\/; /);
 });

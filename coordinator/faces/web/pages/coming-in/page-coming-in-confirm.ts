@@ -19,17 +19,23 @@ export const confirmWith = async (
   state: FormState,
   next: string,
 ): Promise<PageAnswer> => {
-  const { items, origin } = await askOwn(personOperations.listPasskeys);
+  const [{ items, origin }, { mail }] = await Promise.all([askOwn(personOperations.listPasskeys), askOwn(personOperations.showProfile)]);
   const passkeys = origin !== null && items.length > 0;
   return entryPage(
-    'Is it you?',
+    'Confirm your password',
     entryCard(
-      'Is it still you?',
+      'Confirm your password.',
       formSummary(state),
-      html`<p class="entry-words">What comes next is not for whoever happens to sit here. You are asked once in a quarter of an hour.</p>
+      html`<p class="entry-words">You are asked once every 15 minutes.</p>
 <form class="form" method="post" action="/confirm">${hiddenField('next', next)}<input type="hidden" name="email" autocomplete="username" value="${person.email}">
 ${textField({ name: 'password', label: 'Password', type: 'password', autocomplete: 'current-password', required: true, autofocus: true, state })}
-<div class="actions"><button class="button button-main">Go on</button>${linkButton('/', 'Not now')}</div></form>${passkeys && passkeyConfirm(origin, next)}`,
+<div class="actions"><button class="button button-main">Confirm</button>${linkButton('/', 'Cancel')}</div></form>${passkeys && passkeyConfirm(origin, next)}
+<p class="entry-foot">You never had a password? ${mail ? 'You can ' : 'A fresh sign-in link confirms you as well: '}${
+        mail
+          ? html`<a href="/forgot">choose a password by mail</a>.</p>`
+          : html`open one in this browser, then come back here.</p>
+<pre class="entry-command"><code>npm run operator -- user sign-in-link --email you@example.org</code></pre>`
+      }`,
     ),
     { status: state.status, passkeys },
   );

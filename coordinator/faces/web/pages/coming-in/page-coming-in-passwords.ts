@@ -1,6 +1,6 @@
 import { visitorOperations } from '../../../../../shared/api/inner/inner-index.ts';
-import { entryCard, entryPage, unlessDead } from '../../parts/part-entry-card.ts';
-import { noForm } from '../../web-form-data.ts';
+import { alsoEnded, entryCard, entryPage, unlessDead } from '../../parts/part-entry-card.ts';
+import { inputOf, noForm } from '../../web-form-data.ts';
 import { attempt, type FormState, formSummary, freshForm, textField } from '../../web-forms.ts';
 import { html } from '../../web-html.ts';
 import { linkButton } from '../../web-layout.ts';
@@ -74,8 +74,8 @@ const resetForm = ({ askAsVisitor, path }: OpenRequest, state: FormState): Promi
         formSummary(state),
         html`<p class="entry-words">For ${email}. All browsers that are signed in with it are signed out.</p>
 <form class="form" method="post"><input type="hidden" name="email" autocomplete="username" value="${email}">
-${textField({ name: 'password', label: 'New password', type: 'password', autocomplete: 'new-password', required: true, autofocus: true, help: 'At least 10 characters. Longer is better than stranger.', state })}
-<div class="actions"><button class="button button-main">Keep it</button></div></form>`,
+${textField({ name: 'password', label: 'New password', type: 'password', autocomplete: 'new-password', required: true, autofocus: true, help: 'At least 10 characters. A long phrase is best.', state })}${alsoEnded(state)}
+<div class="actions"><button class="button button-main">Change password</button></div></form>`,
       ),
       { status: state.status, headers: noStore },
     );
@@ -95,7 +95,7 @@ export const reset: Page = {
   answer: (request) =>
     unlessDead(async () => {
       const { form, path, askAsVisitor } = request;
-      const input = { secret: path.secret, password: form.value('password') ?? '' };
+      const input = { ...inputOf(form, ['password']), secret: path.secret };
       const tried = await attempt(form, () => askAsVisitor(visitorOperations.resetPassword, input), ['password']);
       if ('done' in tried) return seeOther('/sign-in', { said: 'Your new password is kept. Sign in with it.' });
       return tried.refused.status === 404 ? null : resetForm(request, tried.refused);

@@ -1,7 +1,7 @@
 import type { OutputOf } from '../../../../../shared/api/api-operation.ts';
 import { personOperations } from '../../../../../shared/api/inner/inner-index.ts';
-import { comeIn, proofFirst } from '../../parts/part-entry-card.ts';
-import { formOf } from '../../web-form-data.ts';
+import { alsoEnded, comeIn, proofFirst } from '../../parts/part-entry-card.ts';
+import { formOf, inputOf } from '../../web-form-data.ts';
 import { attempt, type FormState, formSummary, freshForm, textField } from '../../web-forms.ts';
 import { type Html, html, joined, type Part } from '../../web-html.ts';
 import { heading, linkButton } from '../../web-layout.ts';
@@ -146,8 +146,8 @@ const passwordPage = ({ signedIn: { person } }: PersonsRequest, state: FormState
     'A new password',
     'Every other browser that is signed in as you is signed out.',
     state,
-    html`<input type="hidden" name="email" autocomplete="username" value="${person.email}">${textField({ name: 'password', label: 'New password', type: 'password', autocomplete: 'new-password', required: true, autofocus: true, help: 'At least 10 characters. Longer is better than stranger.', state })}`,
-    'Keep it',
+    html`<input type="hidden" name="email" autocomplete="username" value="${person.email}">${textField({ name: 'password', label: 'New password', type: 'password', autocomplete: 'new-password', required: true, autofocus: true, help: 'At least 10 characters. A long phrase is best.', state })}${alsoEnded(state)}`,
+    'Change password',
   );
 
 export const profilePassword: Page = {
@@ -163,7 +163,7 @@ export const writeProfilePassword: Page = {
   needs: 'person',
   answer: async (request) => {
     const { form, askOwn } = request;
-    const tried = await attempt(form, () => askOwn(changePassword, { password: form.value('password') ?? '' }), ['password']);
+    const tried = await attempt(form, () => askOwn(changePassword, inputOf(form, ['password'])), ['password']);
     if ('refused' in tried) return passwordPage(request, tried.refused);
     return comeIn(request, tried.done.session, '/profile', 'Your new password is kept, and every other browser is signed out.');
   },

@@ -1,0 +1,38 @@
+import type { Clock } from '../../shared/base/clock.ts';
+import type { Log } from '../../shared/base/log.ts';
+import { proofRecordName, proofRecordText } from '../access/access-status-page-keys.ts';
+import type { TextRecords } from '../outgoing/outgoing-dns-text-records.ts';
+import type { Sql } from '../store/store-database.ts';
+import { domainsToProve, writeDomainCheck } from '../store/store-status-pages.ts';
+
+/**
+ * Domains of status pages are proven again each week: a domain that ended may be another's by now.
+ *
+ * Modes of a domain: `proven` (its record was found within 30 days) → `let go` (its page is no longer shown there, and others may prove it).
+ */
+const day = 86_400_000;
+const againAfterMs = 7 * day;
+/** A record that is gone for a while takes no page away. */
+const letGoAfterMs = 30 * day;
+const atOnce = 50;
+
+type Parts = {
+  readonly sql: Sql;
+  readonly clock: Clock;
+  readonly log: Pick<Log, 'warn'>;
+  readonly textRecords: TextRecords;
+  readonly isLeader: () => boolean;
+};
+
+export const createDomainProofs = ({ sql, clock, log, textRecords, isLeader }: Parts): { readonly tick: () => Promise<void> } => ({
+  tick: async () => {
+    if (!isLeader()) return;
+    const now = clock.now();
+    for (const { id, domain, domain_token, seen_at } of await domainsToProve(sql, new Date(now - againAfterMs), atOnce)) {
+      const isFound = (await textRecords(proofRecordName(domain))).includes(proofRecordText(domain_token));
+      const isOver = !isFound && now - seen_at.getTime() > letGoAfterMs;
+      await writeDomainCheck(sql, id, { domain, at: new Date(now), isFound, isOver });
+      if (isOver) log.warn({ page: id, domain }, 'the domain of a status page was not proven for a month, and is let go');
+    }
+  },
+});
