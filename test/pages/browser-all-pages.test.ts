@@ -32,7 +32,7 @@ const nameless: Demo = {
   incident: 'x',
   share: 'x',
   page: { id: 'x', slug: 'x' },
-  channels: { ops: 'x', pager: 'x', message: 'x', links: { acknowledge: 'x', acknowledge_short: '', unsubscribe: 'x' }, question: 'x' },
+  channels: { ops: 'x', pager: 'x', message: 'x', links: { acknowledge: 'x', acknowledge_short: 'x', unsubscribe: 'x' }, question: 'x' },
   windows: { certificates: 'x', monthly: 'x' },
 };
 

@@ -134,6 +134,7 @@ export const pageLooks: readonly PageLook[] = [
   { name: 'alerts-delete', path: ({ channels }) => `/alerts/${channels.pager}/delete`, as: 'owner' },
   { name: 'alerts-message', path: ({ channels }) => `/alerts/${channels.ops}/messages/${channels.message}`, as: 'viewer' },
   { name: 'alerts-acknowledge', path: ({ channels }) => `/acknowledge/${channels.links.acknowledge}`, as: 'stranger' },
+  { name: 'alerts-acknowledge-short', path: ({ channels }) => `/a/${channels.links.acknowledge_short}`, as: 'stranger' },
   { name: 'alerts-unsubscribe', path: ({ channels }) => `/unsubscribe/${channels.links.unsubscribe}`, as: 'stranger' },
   { name: 'alerts-confirm', path: ({ channels }) => `/confirm-channel/${channels.question}`, as: 'stranger' },
   { name: 'alerts-confirm-too-late', path: `/confirm-channel/${'x'.repeat(43)}`, as: 'stranger' },

@@ -48,10 +48,6 @@ export const validationOr = <Response extends { readonly description: string; re
   ),
 });
 
-export const apartByKey = <Response extends { readonly description: string; readonly content?: object }>(validation: Response) => ({
-  ValidationFailureOrKeyReused: validationOr(validation, reusedKey),
-});
-
 const example = `KEY=$(uuidgen)
 curl -sS --fail-with-body --retry 3 --retry-all-errors -X POST "$ANTIPODE_URL/api/v1/monitors" \\
   -H "Authorization: Bearer $ANTIPODE_TOKEN" -H "Idempotency-Key: $KEY" \\

@@ -9,7 +9,7 @@ import { configComponents, withConfigSchemas } from './rest-config-schemas.ts';
 import { told, toldObject } from './rest-document-words.ts';
 import { examples, validationExample } from './rest-examples.ts';
 import { figuresOperation, figuresSuccess } from './rest-figures-docs.ts';
-import { apartByKey, keyParameter, replayed, reusedKey, validationOr, whileInUse } from './rest-idempotency-docs.ts';
+import { keyParameter, replayed, reusedKey, validationOr, whileInUse } from './rest-idempotency-docs.ts';
 import { replayedHeader } from './rest-idempotency-key.ts';
 import { hasPlace } from './rest-place-of-made.ts';
 import { meaningOf, statusOfCode } from './rest-refusal-words.ts';
@@ -150,7 +150,7 @@ const sharedResponses = (): ApiDocument['components']['responses'] => {
     const name = shared[codes.join(' ')];
     return name === undefined ? [] : [[name, refusedWith(codes, status)] as const];
   });
-  return { ...Object.fromEntries(named), TooSlow: tooSlow, ValidationFailure: validationFailure, ...apartByKey(validationFailure) };
+  return { ...Object.fromEntries(named), TooSlow: tooSlow, ValidationFailure: validationFailure };
 };
 
 /** A response as it is, wherever in the document it stands. */
@@ -162,9 +162,8 @@ export const responseIn = (document: ApiDocument, response: Response | Reference
 };
 
 const unprocessableOf = (operation: RestOperation): Response | Reference => {
-  const own = refusalsOf(operation).filter((code) => statusOfCode(code) === 422);
-  if (own.length > 0) return validationOr(validationFailure, [...(operation.method === 'POST' ? reusedKey : []), ...own]);
-  return reference(operation.method === 'POST' ? 'ValidationFailureOrKeyReused' : 'ValidationFailure');
+  const own = [...(operation.method === 'POST' ? reusedKey : []), ...refusalsOf(operation).filter((code) => statusOfCode(code) === 422)];
+  return own.length > 0 ? validationOr(validationFailure, own) : reference('ValidationFailure');
 };
 
 const entryOf = (operation: RestOperation, success = successOf(operation)): OperationEntry => ({

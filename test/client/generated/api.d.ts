@@ -1363,7 +1363,7 @@ export interface components {
              */
             method: "GET" | "HEAD" | "POST" | "PUT" | "PATCH" | "DELETE" | "OPTIONS";
             /**
-             * @description Headers that are sent besides those of the check itself; after a redirect to another host only those that say nothing about who asks. Values of such as Authorization, Cookie and X-Api-Key are stored encrypted, and shown as `***`. Give an object of at most 50 header names with texts of at most 4,096 characters as values, without line breaks; the check itself writes connection, content-length, expect, http2-settings, keep-alive, proxy-authorization, proxy-connection, te, trailer, transfer-encoding, upgrade, user-agent. Not given: none.
+             * @description Headers that are sent besides those of the check itself; after a redirect to another host only those that say nothing about who asks. Values of such as Authorization, Cookie and X-Api-Key, and those whose name or value looks like a secret (X-Secret, My-Token, a long word of letters and digits), are stored encrypted, and shown as `***`. Give an object of at most 50 header names with texts of at most 4,096 characters as values, without line breaks; the check itself writes connection, content-length, expect, http2-settings, keep-alive, proxy-authorization, proxy-connection, te, trailer, transfer-encoding, upgrade, user-agent. Not given: none.
              * @example {
              *       "Accept": "application/json"
              *     }
@@ -1800,7 +1800,7 @@ export interface components {
              *     - `probe`: The one private probe that checks, and nobody else; it wins over `continents`. Give the id (a UUID) of a private probe of your organisation. Not given: the public probes check.
              *     - `alert_after_s`: How long an outage must last after it is confirmed before anybody is alerted, in seconds. Give a whole number of seconds from 0 to 3,600. Not given: `0`.
              *     - `method`: The method of the request. Give one of GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS. Not given: `"GET"`.
-             *     - `headers`: Headers that are sent besides those of the check itself; after a redirect to another host only those that say nothing about who asks. Values of such as Authorization, Cookie and X-Api-Key are stored encrypted, and shown as `***`. Give an object of at most 50 header names with texts of at most 4,096 characters as values, without line breaks; the check itself writes connection, content-length, expect, http2-settings, keep-alive, proxy-authorization, proxy-connection, te, trailer, transfer-encoding, upgrade, user-agent. Not given: none.
+             *     - `headers`: Headers that are sent besides those of the check itself; after a redirect to another host only those that say nothing about who asks. Values of such as Authorization, Cookie and X-Api-Key, and those whose name or value looks like a secret (X-Secret, My-Token, a long word of letters and digits), are stored encrypted, and shown as `***`. Give an object of at most 50 header names with texts of at most 4,096 characters as values, without line breaks; the check itself writes connection, content-length, expect, http2-settings, keep-alive, proxy-authorization, proxy-connection, te, trailer, transfer-encoding, upgrade, user-agent. Not given: none.
              *     - `secret_headers`: Names of further headers whose values are stored encrypted, and shown as `***`. Give a list of at most 50 names of headers that `headers` has. Not given: none.
              *     - `body`: The body of the request. Give a text. Not given: none.
              *     - `expected_status`: The statuses that are right; of redirects that are followed the last answer counts. Give a list of at most 30 numbers (200), ranges ("200-299") and classes ("2xx") between 100 and 599. Not given: `["2xx"]`.
@@ -2482,7 +2482,7 @@ export interface components {
             /** @description When it was taken, or given up; null before. */
             settled_at: string | null;
         };
-        /** @description The config of a channel of the kind `twilio_sms`. A text message, by your Twilio account; one message each time, in 160 letters. */
+        /** @description The config of a channel of the kind `twilio_sms`. A text message, by your Twilio account, with a link that acknowledges. */
         TwilioSmsChannelConfig: {
             /** @description Account SID. Twilio Console → Account Info: it begins with AC. */
             account: string;
@@ -2540,9 +2540,9 @@ export interface components {
             /** @description Secret of the browser. Stored encrypted, and shown as `***`. */
             auth: string;
         };
-        /** @description The config of a channel of the kind `webhook`. An address of yours that takes signed JSON (Standard Webhooks). */
+        /** @description The config of a channel of the kind `webhook`. An address of yours that takes signed JSON (Standard Webhooks). Of several incidents in one message, `type` is the gravest alone: the `event` of each of `data.incidents` counts. */
         WebhookChannelConfig: {
-            /** @description Address. Gets a POST with JSON for every message. */
+            /** @description Address. Gets a POST with JSON for every message. Shown by its host alone, because such addresses often are the secret. Stored encrypted, and shown as `***`. */
             url: string;
             /** @description Secret. Made here and shown once: check signatures with it. Stored encrypted, and shown as `***`. Made for you where it is left out, and answered once. */
             secret?: string;
@@ -2702,22 +2702,6 @@ export interface components {
                  *       ]
                  *     }
                  */
-                "application/json": components["schemas"]["HTTPValidationError"];
-            };
-        };
-        /**
-         * @description The path, the query or the body is not of the described form; every fault is named.
-         *
-         *     `idempotency_key_reused`: This `Idempotency-Key` was sent with another request; give each request a key of its own. Then the body has `error` in place of `detail`.
-         */
-        ValidationFailureOrKeyReused: {
-            headers: {
-                "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
-                "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
-                "X-Request-Id": components["headers"]["X-Request-Id"];
-                [name: string]: unknown;
-            };
-            content: {
                 "application/json": components["schemas"]["HTTPValidationError"];
             };
         };
