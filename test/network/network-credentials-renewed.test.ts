@@ -2,6 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { enqueue } from '../../coordinator/store/store-outbox.ts';
 import { createProbe } from '../../probe/app.ts';
 import { readConfig } from '../../probe/config.ts';
 import { readIfThere } from '../../probe/disk/disk.ts';
@@ -69,6 +70,8 @@ test('a private probe of the version before gets credentials that go through the
   await sql`insert into probes (id, name, continent, organisation_id, keys, created_at)
     values (${probe}, 'Office', 'Africa', ${own.organisation}, ${keys}::text::jsonb, now() - interval '1 hour')`;
   await own.sql`update installation set signed_since = null`;
+  // What it needs on the bus is made for it.
+  await enqueue(sql, { topic: 'probe', payload: { probe, change: 'created' }, partition: null, organisation: own.organisation });
   const word = { ...user, name: 'Office', nats_url: own.account.url, nats_credentials: credentials };
   const made = {
     id: probe,
