@@ -7,7 +7,7 @@ const secretKeys = ['authorization', 'cookie', 'password', 'token', 'seed', 'cre
 
 /** Text that looks like one of our secrets, wherever it turns up: API tokens, addresses with a secret in their path, cookies, nkey seeds, passwords in URLs. */
 const secretText =
-  /svc_[0-9A-Za-z]{8,}|(?<=svc_session=)[\w-]+|(?<=\/(?:beat|enter|join|reset|verify|finish|shared\/incidents)\/)[^/\s?"\\]+|\bS[UAOX][A-Z2-7]{50,}|(?<=:\/\/[^:/\s]*:)[^@\s]+(?=@)/g;
+  /svc_[0-9A-Za-z]{8,}|(?<=svc_session=)[\w-]+|(?<=\/(?:beat|enter|join|reset|verify|keep|finish|shared\/incidents)\/)[^/\s?"\\]+|\bS[UAOX][A-Z2-7]{50,}|(?<=:\/\/[^:/\s]*:)[^@\s]+(?=@)/g;
 
 /** JSON lines on standard output. Secrets are taken out by key and by shape, because an error's text can carry one. */
 export const createLog = (options: { name: string; level: string }, destination?: DestinationStream): Log =>
