@@ -181,12 +181,17 @@ test('a form of files with more parts than any of ours carries no file, and cost
   const boundary = 'x'.repeat(30);
   const part = (nth: number) => `--${boundary}\r\ncontent-disposition: form-data; name="n${nth}"\r\n\r\nv\r\n`;
   const file = `--${boundary}\r\ncontent-disposition: form-data; name="logo"; filename="a.png"\r\ncontent-type: image/png\r\n\r\nbytes\r\n`;
-  const form = (count: number) => {
+  const form = (count: number, before = '') => {
     const parts = Array.from({ length: count }, (_, nth) => part(nth)).join('');
-    return new Multipart(`multipart/form-data; boundary=${boundary}`, Buffer.from(`${parts}${file}--${boundary}--\r\n`));
+    return new Multipart(`multipart/form-data;${before} boundary=${boundary}`, Buffer.from(`${parts}${file}--${boundary}--\r\n`));
   };
   expect(Buffer.from((await form(10).file('logo')) ?? []).toString()).toBe('bytes');
   expect(await form(40_000).file('logo')).toBeUndefined();
+  // The boundary is the one that the reader takes, whatever else the header says.
+  for (const before of [' xboundary=none;', ' x="boundary=none";']) {
+    expect(Buffer.from((await form(10, before).file('logo')) ?? []).toString()).toBe('bytes');
+    expect(await form(100, before).file('logo')).toBeUndefined();
+  }
 });
 
 test('over https the cookie of a session is one that no other host of the domain can plant', () => {
