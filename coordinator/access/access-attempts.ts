@@ -4,14 +4,24 @@ import { countTries, forgetTries } from '../store/store-attempts.ts';
 import type { Sql } from '../store/store-database.ts';
 import type { AccountSecrets } from './access-account-secrets.ts';
 
+const hourMs = 3_600_000;
+
 /** Who tries at what, and how often they may within the window. */
-/** `instead`: what to do when it was tried too often, other than wait. */
-export type Tried = { readonly what: string; readonly most: number; readonly instead?: string };
+export type Tried = {
+  readonly what: string;
+  readonly most: number;
+  /** A window of its own. */
+  readonly withinMs?: number;
+  /** What to do when it was tried too often, other than wait. */
+  readonly instead?: string;
+};
+
+/** So often within an hour. */
+export const hourly = (what: string, most: number): Tried => ({ what, most, withinMs: hourMs });
 
 /** Wrong passwords of an account from all hosts together: from then on it is entered by the link of a mail, which no one else can take away. */
 export const failuresOf = (email: string): Tried => ({
-  what: `passwords of ${email.trim().toLowerCase()} from everywhere`,
-  most: 100,
+  ...hourly(`passwords of ${email.trim().toLowerCase()} from everywhere`, 100),
   instead: 'Someone tries many passwords of this account. Ask for a link by mail (Forgot your password?), or sign in with a passkey.',
 });
 
@@ -32,13 +42,18 @@ export const createAttempts = (sql: Sql, clock: Clock, secrets: AccountSecrets, 
     count: async (tried) => {
       const now = clock.now();
       const subjects = await subjectsOf(tried);
-      const counted = await countTries(sql, subjects, new Date(now), windowMs);
+      const windowOf = (one: Tried | undefined): number => one?.withinMs ?? windowMs;
+      const counted = await countTries(
+        sql,
+        subjects.map((subject, place) => ({ subject, since: new Date(now - windowOf(tried[place])) })),
+        new Date(now),
+      );
       const triedAt = (subject: Buffer): Tried | undefined => tried[subjects.findIndex((one) => one.equals(subject))];
       const over = counted.filter(({ subject, tries }) => tries > (triedAt(subject)?.most ?? 0));
       if (over.length === 0) return;
       const instead = over.flatMap(({ subject }) => triedAt(subject)?.instead ?? [])[0];
       if (instead !== undefined) throw new Refusal('too_many_attempts', instead);
-      const ends = Math.max(...over.map(({ began_at }) => began_at.getTime())) + windowMs;
+      const ends = Math.max(...over.map(({ subject, began_at }) => began_at.getTime() + windowOf(triedAt(subject))));
       const minutes = Math.max(1, Math.ceil((ends - now) / 60_000));
       throw new Refusal('too_many_attempts', `Too many tries; wait ${minutes === 1 ? 'a minute' : `${minutes} minutes`}, then try again.`);
     },

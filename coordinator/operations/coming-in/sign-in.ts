@@ -24,7 +24,9 @@ const before = async (
   const tried = triesAt(email, visitor);
   // Without mail there is no other way in, and whoever guesses from many hosts could lock the account's owner out.
   const everywhere = door.mail ? [failuresOf(email)] : [];
-  await attempts.count([...tried, ...everywhere]);
+  await attempts.count(tried);
+  // Apart, so that tries which were refused to their host count for no account: one host alone would send its owner to the mailbox.
+  if (everywhere.length > 0) await attempts.count(everywhere);
   const user = await credentialsByEmail(pool, email.trim());
   const isRight = await verifyPassword(password, user?.password_hash ?? null);
   if (!user || !isRight) throw new Refusal('sign_in_failed', 'The e-mail address or the password is wrong.');

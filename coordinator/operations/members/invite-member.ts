@@ -6,6 +6,7 @@ import type {
 } from '../../../shared/api/inner/inner-members.ts';
 import { newId } from '../../../shared/base/ids.ts';
 import { Refusal } from '../../../shared/base/refusal.ts';
+import { hourly } from '../../access/access-attempts.ts';
 import { emailFrom, roleFrom } from '../../domain/organisation.ts';
 import { mayHaveOneMore } from '../../domain/plan-limits.ts';
 import { linkLives } from '../../domain/signed-in-session.ts';
@@ -27,7 +28,7 @@ export const listInvitations = async ({ sql, organisation, now }: InOrganisation
 const beforeInvite = async ({ organisation, with: { attempts } }: Early<Place>, input: InputOf<typeof inviteOperation>): Promise<void> => {
   await attempts.count([
     { what: `mails to ${emailFrom(input.email).toLowerCase()}`, most: 5 },
-    { what: `invitations of ${organisation.id}`, most: 30 },
+    hourly(`invitations of ${organisation.id}`, 30),
   ]);
 };
 

@@ -23,8 +23,9 @@ const beforeRequest = async (
       'mail_missing',
       `This installation sends no mail. Whoever runs it can let you in: npm run operator -- user sign-in-link --email ${email.trim()}`,
     );
+  // Apart from other mails to it, which anyone can cause: they would keep away the only way in for an account that someone guesses at.
   await attempts.count([
-    { what: `mails to ${emailFrom(email).toLowerCase()}`, most: 5 },
+    { what: `reset mails to ${emailFrom(email).toLowerCase()}`, most: 5 },
     { what: `resets from ${hostOf(visitor.address)}`, most: 20 },
   ]);
 };

@@ -308,6 +308,34 @@ describe('wrong passwords', () => {
   });
 });
 
+describe('nobody locks another out', () => {
+  const owner = { address: '203.0.113.9', device: '' };
+  const guess = (email: string, address: string): Promise<string> =>
+    codeOfRefusal(door.visit(signIn, { email, password: 'guessed wrong' }, { address, device: '' }));
+
+  test('from one host: tries that are refused there count for no account', async () => {
+    const { email } = await newcomer();
+    for (let index = 0; index < 120; index += 1) await guess(email, '198.51.100.20');
+    expect((await door.visit(signIn, { email, password }, owner)).session).toBeTruthy();
+  });
+
+  test('of the link by mail: other mails to the mailbox leave room for it', async () => {
+    const { email } = await newcomer();
+    for (let index = 0; index < 6; index += 1) await codeOfRefusal(door.visit(signUp, application(email)));
+    expect(await door.visit(requestPasswordReset, { email })).toEqual({ sent: true });
+  });
+
+  test('and guesses of an account are counted over a whole hour', async () => {
+    const { email } = await newcomer();
+    for (let index = 0; index < 60; index += 1) await guess(email, `198.51.100.${index}`);
+    bench.now += 20 * 60_000;
+    for (let index = 0; index < 40; index += 1) await guess(email, `198.51.100.${index}`);
+    await expect(door.visit(signIn, { email, password }, owner)).rejects.toThrow('Ask for a link by mail');
+    bench.now += 41 * 60_000;
+    expect((await door.visit(signIn, { email, password }, owner)).session).toBeTruthy();
+  });
+});
+
 describe('an invitation', () => {
   const invite = async (role = 'member') => {
     const email = fresh();
