@@ -28,10 +28,12 @@ export const createDomainProofs = ({ sql, clock, log, textRecords, isLeader }: P
   tick: async () => {
     if (!isLeader()) return;
     const now = clock.now();
-    for (const { id, domain, domain_token, seen_at } of await domainsToProve(sql, new Date(now - againAfterMs), atOnce)) {
+    for (const { id, domain, domain_token, seen_at, checked_at } of await domainsToProve(sql, new Date(now - againAfterMs), atOnce)) {
       const isFound = (await textRecords(proofRecordName(domain))).includes(proofRecordText(domain_token));
-      const isOver = !isFound && now - seen_at.getTime() > letGoAfterMs;
-      await writeDomainCheck(sql, id, { domain, at: new Date(now), isFound, isOver });
+      // After a time without checks the month begins now: one lookup that fails takes no page away.
+      const isFirst = checked_at === null || now - checked_at.getTime() > 2 * againAfterMs;
+      const isOver = !isFound && !isFirst && now - seen_at.getTime() > letGoAfterMs;
+      await writeDomainCheck(sql, id, { domain, at: new Date(now), isSeen: isFound || isFirst, isOver });
       if (isOver) log.warn({ page: id, domain }, 'the domain of a status page was not proven for a month, and is let go');
     }
   },

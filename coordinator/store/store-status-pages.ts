@@ -241,13 +241,19 @@ export const headingFor = async (sql: Queryable, page: string, monitor: string):
   return row?.group_id ?? null;
 };
 
-/** Proven domains that were looked for last before this moment, with when they were found last. */
-export const domainsToProve = (
-  sql: Queryable,
-  before: Date,
-  most: number,
-): Promise<{ readonly id: string; readonly domain: string; readonly domain_token: string; readonly seen_at: Date }[]> =>
-  sql`select id, domain, domain_token, greatest(domain_seen_at, domain_proved_at) as seen_at from status_pages
+export type ProvenDomain = {
+  readonly id: string;
+  readonly domain: string;
+  readonly domain_token: string;
+  /** When its month without a record began. */
+  readonly seen_at: Date;
+  readonly checked_at: Date | null;
+};
+
+/** Proven domains that were checked last before this moment. */
+export const domainsToProve = (sql: Queryable, before: Date, most: number): Promise<ProvenDomain[]> =>
+  sql<ProvenDomain[]>`
+    select id, domain, domain_token, greatest(domain_seen_at, domain_proved_at) as seen_at, domain_checked_at as checked_at from status_pages
     where domain_proved_at is not null and domain_token is not null and greatest(domain_checked_at, domain_proved_at) < ${before}
     order by greatest(domain_checked_at, domain_proved_at) limit ${most}`;
 
@@ -255,8 +261,8 @@ export const domainsToProve = (
 export const writeDomainCheck = async (
   sql: Queryable,
   id: string,
-  { domain, at, isFound, isOver }: { readonly domain: string; readonly at: Date; readonly isFound: boolean; readonly isOver: boolean },
+  { domain, at, isSeen, isOver }: { readonly domain: string; readonly at: Date; readonly isSeen: boolean; readonly isOver: boolean },
 ): Promise<void> => {
-  await sql`update status_pages set domain_checked_at = ${at}, domain_seen_at = ${isFound ? at : sql`domain_seen_at`},
+  await sql`update status_pages set domain_checked_at = ${at}, domain_seen_at = ${isSeen ? at : sql`domain_seen_at`},
     domain_proved_at = ${isOver ? null : sql`domain_proved_at`} where id = ${id} and domain = ${domain}`;
 };

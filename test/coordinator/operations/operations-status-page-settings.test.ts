@@ -267,34 +267,53 @@ describe('posts to incidents', () => {
   });
 });
 
-test('a domain is proven again each week, and let go after a month without its record', async () => {
-  const page = await bench.call(createStatusPage, house.member, { name: 'Proven', slug: 'proven-again' });
-  const day = 86_400_000;
+/** A page whose domain was proven at this moment, and what looks for its record again. */
+const provenPage = async (slug: string) => {
+  const { id } = await bench.call(createStatusPage, house.member, { name: 'Proven', slug });
   const begin = bench.now;
-  await bench.sql`update status_pages set domain = 'again.example', domain_token = 'secret', domain_proved_at = ${new Date(begin)} where id = ${page.id}`;
-  let asked = 0;
-  let texts: readonly string[] = [proofRecordText('secret')];
-  const proofs = createDomainProofs({
+  await bench.sql`update status_pages set domain = ${`${slug}.example`}, domain_token = 'secret', domain_proved_at = ${new Date(begin)} where id = ${id}`;
+  const dns = { asked: 0, texts: [proofRecordText('secret')] };
+  const { tick } = createDomainProofs({
     ...{ sql: bench.sql, clock: { now: () => bench.now }, log: { warn: () => undefined }, isLeader: () => true },
-    textRecords: async () => {
-      asked += 1;
-      return texts;
+    textRecords: async (name) => {
+      if (!name.endsWith(`${slug}.example`)) return [];
+      dns.asked += 1;
+      return dns.texts;
     },
   });
-  const isProved = async () =>
-    (await bench.sql`select 1 from status_pages where id = ${page.id} and domain_proved_at is not null`).length === 1;
-  const after = async (days: number) => {
-    bench.now = begin + days * day;
-    await proofs.tick();
-    return [asked, await isProved()];
+  const after = async (days: number): Promise<readonly [number, boolean]> => {
+    bench.now = begin + days * 86_400_000;
+    await tick();
+    const proven = await bench.sql`select 1 from status_pages where id = ${id} and domain_proved_at is not null`;
+    bench.now = begin;
+    return [dns.asked, proven.length === 1];
   };
+  return { dns, after };
+};
+
+test('a domain is proven again each week, and let go after a month without its record', async () => {
+  const { dns, after } = await provenPage('again');
   expect(await after(6)).toEqual([0, true]);
   expect(await after(8)).toEqual([1, true]);
   expect(await after(9)).toEqual([1, true]);
-  texts = [];
+  dns.texts = [];
   expect(await after(16)).toEqual([2, true]);
   expect(await after(30)).toEqual([3, true]);
   expect(await after(39)).toEqual([4, false]);
   expect(await after(50)).toEqual([4, false]);
-  bench.now = begin;
+});
+
+test('a domain that nobody looked for, before an upgrade or while the service was off, has its whole month from the first look', async () => {
+  const { dns, after } = await provenPage('old');
+  dns.texts = [];
+  expect(await after(60)).toEqual([1, true]);
+  expect(await after(68)).toEqual([2, true]);
+  dns.texts = [proofRecordText('secret')];
+  expect(await after(76)).toEqual([3, true]);
+  dns.texts = [];
+  expect(await after(160)).toEqual([4, true]);
+  expect(await after(168)).toEqual([5, true]);
+  expect(await after(176)).toEqual([6, true]);
+  expect(await after(184)).toEqual([7, true]);
+  expect(await after(192)).toEqual([8, false]);
 });

@@ -88,7 +88,7 @@ export const domainCard = (editing: Editing): Html | null => {
       notice(
         'up',
         html`${domain.name} is this page’s.`,
-        html`Proved ${request.times.day(domain.proved_at)}. It shows this page alone; nobody signs in there.`,
+        html`Proved ${request.times.day(domain.proved_at)}. It shows this page alone; nobody signs in there. Keep the record in DNS: it is checked each week, and after a month without it the domain is released.`,
       )
     }<form class="form" method="post" action="/status-pages/${page.id}/domain">${textField({
       ...{
