@@ -102,14 +102,17 @@ const secretHeaders = (config: Config): string[] => {
   return Array.isArray(list) ? list.filter((name) => typeof name === 'string').map((name) => name.toLowerCase()) : [];
 };
 
-const secretName = /(?:^|[-_])(?:secret|token|password|passwd|pwd|auth|credentials?|cookie|session|signature|\w*key)(?:[-_]|$)/i;
+const secretName =
+  /(?:^|[-_])(?:secrets?|tokens?|password|passwd|pwd|auth|credentials?|cookie|session|signature|(?:api|access|auth|client|license|private|secret)?keys?)(?:[-_]|$)/i;
 /** A scheme of authentication, or a long word of letters and digits as no one types it. */
 const secretValue = /^(?:bearer|basic|token)\s+\S|^(?=.*\d)(?=.*[a-z])[\w+/=.~-]{20,}$/i;
+/** Headers of any request: a long value of theirs is a media type or a date, such as `application/vnd.github.v3+json`. */
+const ordinaryName = /^(?:accept|accept-.*|cache-control|content-.*|if-.*|origin|prefer|range|referer|x-requested-with)$/i;
 
 const looksSecret = (config: Config, name: string): boolean => {
   const value = valueAt(config, ['headers', name]);
   // What is stored apart already stays so.
-  return secretName.test(name) || value === mask || (typeof value === 'string' && secretValue.test(value));
+  return secretName.test(name) || value === mask || (typeof value === 'string' && !ordinaryName.test(name) && secretValue.test(value));
 };
 
 /** Whether a header's value is a secret: it is named as one, is one by its nature, or looks like one. */

@@ -86,6 +86,17 @@ test('the database and the checks mean the same headers', async () => {
   }
 });
 
+test('headers that every request may carry stay readable, however long their values', async () => {
+  const headers = {
+    Accept: 'application/vnd.github.v3+json',
+    'Content-Type': 'application/vnd.api.v2+json',
+    'X-Monkey': 'see',
+    'X-Author': 'me',
+  };
+  const { config } = await bench.call(createMonitor, house.owner, { type: 'https', target: 'https://shop.example/', config: { headers } });
+  expect(config).toEqual({ headers });
+});
+
 test('headers whose name or value looks like a secret are one without being named', async () => {
   const token = 'a8F3kd92Lq0Zx7Wm41Pt';
   const headers = { 'X-Secret': 'hunter4', 'X-Custom': token, 'X-Plain': 'application/json', 'X-Signed': 'Bearer abc' };
