@@ -51,8 +51,9 @@ export const accountExistsLetter = (signIn: string): Words => ({
   because: 'If you forgot your password, the page for signing in helps you on. If that was not you, do nothing.',
 });
 
-/** A name that anyone may choose stands in no subject or button as a link. */
-const unlinked = (name: string): string => (/:\/\/|[a-z0-9]\.[a-z]{2,}|@/i.test(name) ? 'an organisation' : name);
+/** A name that anyone may choose is no link in a subject or on a button. Mail programs make one of host names in any script. */
+export const unlinked = (name: string, otherwise = 'an organisation'): string =>
+  /\/\/|@|[\p{L}\p{N}][.。．｡]\p{L}{2}/v.test(name) ? otherwise : name;
 
 export const invitationLetter = (organisation: string, inviter: string | null, role: string, address: string): Words => ({
   subject: `You are invited to ${unlinked(organisation)} on Antipode`,
@@ -133,7 +134,7 @@ export const unsubscribedLetter = (organisation: string, address: string, channe
 });
 
 export const channelLetter = (organisation: string, address: string): Words => ({
-  subject: `Alerts of ${organisation} to this address?`,
+  subject: `Alerts of ${unlinked(organisation)} to this address?`,
   sentences: [
     `Somebody in ${organisation} wants alerts of its monitors to come to this address. Open this address within a day to say that you want them.`,
   ],

@@ -1,6 +1,6 @@
 import type { PageLanguage, PostKind } from '../domain/status-page.ts';
 import type { SubscriberOfPage, ToldIncident } from '../store/store-page-subscribers.ts';
-import type { Words } from './mail-letters.ts';
+import { unlinked, type Words } from './mail-letters.ts';
 
 /** The words of the mails to subscribers of status pages, in the language in which each subscribed. */
 
@@ -92,8 +92,9 @@ const said: Readonly<Record<PageLanguage, Said>> = {
   },
 };
 
-export const optInLetter = ({ language, title }: SubscriberOfPage, address: string): Words => {
-  const { subject, sentence, label, because } = said[language].optIn(title);
+export const optInLetter = ({ language, title, slug }: SubscriberOfPage, address: string): Words => {
+  const { sentence, label, because } = said[language].optIn(title);
+  const { subject } = said[language].optIn(unlinked(title, slug));
   return { language, or: said[language].or, subject, sentences: [sentence], action: { label, address }, because };
 };
 
