@@ -1,7 +1,7 @@
 import type { Clock } from '../../shared/base/clock.ts';
 import { newId } from '../../shared/base/ids.ts';
 import type { AccountSecrets } from '../access/access-account-secrets.ts';
-import { type Attempts, hostOf } from '../access/access-attempts.ts';
+import { type Attempts, hostOf, hourly } from '../access/access-attempts.ts';
 import { leaverOf } from '../access/access-unsubscribe-links.ts';
 import { emailFrom } from '../domain/organisation.ts';
 import type { PageLanguage } from '../domain/status-page.ts';
@@ -38,7 +38,12 @@ export const createSubscribing = (parts: {
   return {
     ask: async ({ id: page }, { email: given, language, address }) => {
       const email = emailFrom(given);
-      await attempts.count([{ what: `page subscriptions from ${hostOf(address)}`, most: 20 }]);
+      const host = hostOf(address);
+      // By host and mailbox together: no one floods a mailbox from here, and no one elsewhere keeps a subscription away.
+      await attempts.count([
+        { what: `page subscriptions from ${host}`, most: 20 },
+        hourly(`page subscriptions of ${email.toLowerCase()} from ${host}`, 5),
+      ]);
       const now = clock.now();
       const at = new Date(now);
       await inTransaction(sql, async (transaction) => {

@@ -9,11 +9,11 @@ export type NewSubscriber = {
   readonly email: string;
   readonly language: PageLanguage;
   readonly at: Date;
-  /** Who was asked since then, by this page or by so many, is not asked again. */
+  /** Who was asked since then, by this page or by so many of its organisation, is not asked again. */
   readonly notSince: Date;
 };
 
-/** So many pages ask one mailbox within an hour: enough that no one keeps a subscription away with a page of their own, and no flood. */
+/** So many pages of one organisation ask one mailbox within an hour. Pages of others do not count: their owners would keep subscriptions away from it. */
 const mostQuestions = 3;
 
 /** Who is to be asked by mail; undefined: they get mails already, or were asked just now. */
@@ -26,7 +26,9 @@ export const askSubscriber = async (
   const [row] = await sql<{ id: string }[]>`
     insert into status_page_subscribers as s (id, page_id, email, language, asked_at)
     select ${id}, ${page}, ${email}, ${language}, ${at}
-    where (select count(*) from status_page_subscribers where lower(email) = lower(${email}) and asked_at > ${notSince}) < ${mostQuestions}
+    where (select count(*) from status_page_subscribers a join status_pages p on p.id = a.page_id
+        where lower(a.email) = lower(${email}) and a.asked_at > ${notSince}
+          and p.organisation_id = (select organisation_id from status_pages where id = ${page})) < ${mostQuestions}
       and not exists (select 1 from status_page_subscribers where page_id = ${page} and lower(email) = lower(${email}) and asked_at > ${notSince})
     on conflict (page_id, lower(email)) do update set asked_at = excluded.asked_at, language = excluded.language where s.confirmed_at is null
     returning id`;

@@ -4,6 +4,7 @@ import { createMailer, type Mailer } from '../../../../coordinator/mail/mailer.t
 import { tellSubscribers } from '../../../../coordinator/publishing/publishing-tell-subscribers.ts';
 import { newId } from '../../../../shared/base/ids.ts';
 import { createLog } from '../../../../shared/base/log.ts';
+import { createHouse } from '../../../support/support-people.ts';
 import { startWeb, type TestWeb } from '../../../support/support-web.ts';
 
 const minute = 60_000;
@@ -27,11 +28,11 @@ const fresh = (): string => `ada-${newId()}@reader.example`;
 const to = (address: string): readonly Letter[] => letters.filter((letter) => letter.to === address);
 
 /** With one monitor, named Checkout there and something else within. */
-const page = async (slug: string): Promise<{ readonly id: string; readonly monitor: string }> => {
+const page = async (slug: string, organisation = web.house.organisation): Promise<{ readonly id: string; readonly monitor: string }> => {
   const [id, monitor] = [newId(), newId()];
-  await web.sql`insert into status_pages (id, organisation_id, name, slug) values (${id}, ${web.house.organisation}, 'Shop status', ${slug})`;
+  await web.sql`insert into status_pages (id, organisation_id, name, slug) values (${id}, ${organisation}, 'Shop status', ${slug})`;
   await web.sql`insert into monitors (id, organisation_id, partition, name, type, target, interval_s)
-    values (${monitor}, ${web.house.organisation}, 0, 'xyzzy-inner', 'https', 'https://xyzzy.example/', 60)`;
+    values (${monitor}, ${organisation}, 0, 'xyzzy-inner', 'https', 'https://xyzzy.example/', 60)`;
   await web.sql`insert into status_page_monitors (page_id, monitor_id, display_name, position) values (${id}, ${monitor}, 'Checkout', 0)`;
   return { id, monitor };
 };
@@ -102,6 +103,21 @@ describe('updates by e-mail', () => {
     await mailer.tick();
     expect(to(address)).toHaveLength(4);
     expect((await subscribe('hourly', 'no address')).status).toBe(422);
+  });
+
+  test('are asked about whatever pages of another organisation asked before', async () => {
+    const { organisation } = await createHouse(web.sql);
+    await Promise.all(['away-first', 'away-second', 'away-third', 'away-fourth'].map((slug) => page(slug, organisation)));
+    await page('wanted');
+    const address = fresh();
+    for (const slug of ['away-first', 'away-second', 'away-third', 'wanted']) await subscribe(slug, address);
+    await mailer.tick();
+    expect(to(address).filter(({ text }) => text.includes('/status/wanted/'))).toHaveLength(1);
+    // Nor does it all come from one place: a mailbox is asked five times an hour for whoever sits there.
+    expect((await subscribe('away-fourth', address)).status).toBe(200);
+    expect((await subscribe('away-fourth', address)).status).toBe(429);
+    await mailer.tick();
+    expect(to(address)).toHaveLength(4);
   });
 
   test('are never asked about from one place more than twenty times in a quarter of an hour', async () => {
