@@ -86,10 +86,12 @@ export const deleteConnection = async (sql: Queryable, organisation: string, id:
   await sql`delete from connections where id = ${id} and organisation_id = ${organisation}`;
 };
 
-/** When connections were last used, many in one statement; never backwards, as several coordinators report. */
-export const deleteConnectionsOf = async (sql: Queryable, user: string): Promise<number> =>
-  (await sql`delete from connections where user_id = ${user}`).count;
+/** Those of a user in every organisation. */
+export const deleteConnectionsOf = async (sql: Queryable, user: string): Promise<void> => {
+  await sql`delete from connections where user_id = ${user}`;
+};
 
+/** When connections were last used, many in one statement; never backwards, as several coordinators report. */
 export const writeConnectionUses = async (sql: Queryable, uses: ReadonlyMap<string, number>): Promise<void> => {
   if (uses.size === 0) return;
   const rows = [...uses].map(([id, at]) => ({ id, at: new Date(at).toISOString() }));

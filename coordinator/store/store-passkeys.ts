@@ -37,10 +37,11 @@ export const deletePasskey = async (sql: Queryable, user: string, id: string): P
   return row?.name;
 };
 
-/** False when it was removed meanwhile. */
-export const deletePasskeysOf = async (sql: Queryable, user: string): Promise<number> =>
-  (await sql`delete from passkeys where user_id = ${user}`).count;
+export const deletePasskeysOf = async (sql: Queryable, user: string): Promise<void> => {
+  await sql`delete from passkeys where user_id = ${user}`;
+};
 
+/** False when it was removed meanwhile. */
 export const writePasskeyUse = async (
   sql: Queryable,
   { id, counter, is_synced, at }: { readonly id: string; readonly counter: number; readonly is_synced: boolean; readonly at: Date },

@@ -99,11 +99,12 @@ export const deleteTokensOf = async (sql: Queryable, organisation: string, user:
   await sql`delete from tokens where organisation_id = ${organisation} and user_id = ${user}`;
 };
 
-/** When tokens were last used, many in one statement; never backwards, as several coordinators report. */
-/** All that a user has, in every organisation; how many that were. */
-export const deleteAllTokensOf = async (sql: Queryable, user: string): Promise<number> =>
-  (await sql`delete from tokens where user_id = ${user}`).count;
+/** Those of a user in every organisation. */
+export const deleteAllTokensOf = async (sql: Queryable, user: string): Promise<void> => {
+  await sql`delete from tokens where user_id = ${user}`;
+};
 
+/** When tokens were last used, many in one statement; never backwards, as several coordinators report. */
 export const writeLastUsed = async (sql: Queryable, uses: ReadonlyMap<string, number>): Promise<void> => {
   if (uses.size === 0) return;
   const rows = [...uses].map(([id, at]) => ({ id, at: new Date(at).toISOString() }));
