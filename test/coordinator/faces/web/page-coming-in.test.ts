@@ -98,6 +98,20 @@ describe('signing out', () => {
 });
 
 describe('the password once more', () => {
+  test('is asked of nobody who never had one: a fresh link confirms as well, and the page says how', async () => {
+    const email = await person();
+    const enter = async (cookie = '') => {
+      const { headers } = await web.post(await linkFor(email), {}, { cookie, headers: same });
+      return headers.getSetCookie()[0]?.split(';')[0] ?? '';
+    };
+    const cookie = await enter();
+    await web.sql`update sessions set proven_at = proven_at - interval '1 hour'`;
+    const dangerous = await web.get('/profile/password', { cookie });
+    expect([dangerous.status, dangerous.headers.get('location')]).toEqual([303, '/confirm?next=%2Fprofile%2Fpassword']);
+    expect((await web.get('/confirm', { cookie })).text).toContain(`npm run operator -- user sign-in-link --email ${email}`);
+    expect((await web.get('/profile/password', { cookie: await enter(cookie) })).status).toBe(200);
+  });
+
   test('is asked for in a form, and leads back', async () => {
     const email = await person();
     const cookie = (await web.post('/sign-in', { email, password }, { headers: same })).headers.getSetCookie()[0]?.split(';')[0] ?? '';

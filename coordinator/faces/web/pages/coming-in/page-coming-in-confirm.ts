@@ -34,7 +34,7 @@ ${textField({ name: 'password', label: 'Password', type: 'password', autocomplet
         mail
           ? html`<a href="/forgot">choose a password by mail</a>.</p>`
           : html`open one in this browser, then come back here.</p>
-<pre class="entry-command"><code>npm run operator -- user sign-in-link --email you@example.org</code></pre>`
+<pre class="entry-command"><code>npm run operator -- user sign-in-link --email ${person.email}</code></pre>`
       }`,
     ),
     { status: state.status, passkeys },
