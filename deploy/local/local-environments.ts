@@ -27,8 +27,11 @@ const ownNetworks = '127.0.0.0/8,::1/128,10.0.0.0/8,172.16.0.0/12,192.168.0.0/16
 /**
  * What of these the person has set, for the coordinator. Messages reach the person's own networks, as checks do; not where anybody may sign up.
  */
-export const doorEnvironment = (env: Readonly<Record<string, string | undefined>>): Environment => ({
-  ...(env.SIGN_UP === 'open' ? {} : { ALERT_ALLOW_CIDRS: ownNetworks }),
+export const doorEnvironment = (
+  env: Readonly<Record<string, string | undefined>>,
+  { isSignUpOpen }: { readonly isSignUpOpen: boolean },
+): Environment => ({
+  ...(isSignUpOpen ? {} : { ALERT_ALLOW_CIDRS: ownNetworks }),
   ...Object.fromEntries(
     doorVariables.flatMap((name) => [name, `${name}_FILE`]).flatMap((name) => (env[name] === undefined ? [] : [[name, env[name]]])),
   ),

@@ -180,7 +180,7 @@ export const launch = async (environment: Environment, stop: AbortSignal, say: S
       HOST: settings.host,
       PORT: String(port),
       BASE_URL: base,
-      ...doorEnvironment(environment),
+      ...doorEnvironment(environment, settings),
     };
     writeJson(environmentFile(home), ours);
     const key = networkKey(services, settings);

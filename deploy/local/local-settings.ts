@@ -22,6 +22,7 @@ const variables = z.object({
   SECRET_KEY: z.string().min(32, 'must have at least 32 characters').optional(),
   SECRET_KEY_PREVIOUS: z.string().min(32, 'must have at least 32 characters').optional(),
   PROBE_ALLOW_CIDRS: z.string().optional(),
+  SIGN_UP: z.enum(['open', 'invited']).default('invited'),
 });
 
 export type Settings = {
@@ -36,6 +37,7 @@ export type Settings = {
   readonly busTls: Pick<Entrance, 'tlsFirst' | 'ca'>;
   readonly secretKey: string | undefined;
   readonly previousKey: string | undefined;
+  readonly isSignUpOpen: boolean;
   /** What its probes may reach beyond public addresses; undefined: the person's own networks. */
   readonly allowCidrs: string | undefined;
 };
@@ -53,6 +55,7 @@ const halfSetBus = (isSet: (name: string) => boolean): readonly string[] => {
 /** @throws ConfigurationFault, which names every fault: also a bus that is described by halves. */
 export const readSettings = (environment: Readonly<Record<string, string | undefined>>): Settings => {
   const read = readEnvironment(variables, environment, halfSetBus);
+  const isSignUpOpen = read.SIGN_UP === 'open';
   const bus: Record<string, string> = {};
   for (const name of busVariables) if (read[name] !== undefined) bus[name] = read[name];
   return {
@@ -64,7 +67,8 @@ export const readSettings = (environment: Readonly<Record<string, string | undef
     busTls: { tlsFirst: read.NATS_TLS_FIRST, ca: read.NATS_CA },
     secretKey: read.SECRET_KEY,
     previousKey: read.SECRET_KEY_PREVIOUS,
+    isSignUpOpen,
     // Where anyone may sign up, a stranger's check would read what lies inside.
-    allowCidrs: read.PROBE_ALLOW_CIDRS ?? (environment.SIGN_UP === 'open' ? '' : undefined),
+    allowCidrs: read.PROBE_ALLOW_CIDRS ?? (isSignUpOpen ? '' : undefined),
   };
 };

@@ -76,14 +76,27 @@ test('credentials that lost their line breaks on the way are told by their name,
 });
 
 test('messages reach networks of one’s own, unless it was said otherwise or anybody may sign up', () => {
-  expect(doorEnvironment({}).ALERT_ALLOW_CIDRS).toContain('127.0.0.0/8');
-  expect(doorEnvironment({ SIGN_UP: 'open' }).ALERT_ALLOW_CIDRS).toBeUndefined();
-  expect(doorEnvironment({ ALERT_ALLOW_CIDRS: '' }).ALERT_ALLOW_CIDRS).toBe('');
-  expect(doorEnvironment({ SIGN_UP: 'open', ALERT_ALLOW_CIDRS: '192.168.7.9' }).ALERT_ALLOW_CIDRS).toBe('192.168.7.9');
+  const allowed = (set: Record<string, string>) => doorEnvironment(set, readSettings(set)).ALERT_ALLOW_CIDRS;
+  expect(allowed({})).toContain('127.0.0.0/8');
+  expect(allowed({ SIGN_UP: 'open' })).toBeUndefined();
+  expect(allowed({ ALERT_ALLOW_CIDRS: '' })).toBe('');
+  expect(allowed({ SIGN_UP: 'open', ALERT_ALLOW_CIDRS: '192.168.7.9' })).toBe('192.168.7.9');
 });
 
 test('where anyone may sign up, probes on this machine reach public addresses only, unless their owner says otherwise', () => {
   expect(readSettings({}).allowCidrs).toBeUndefined();
   expect(readSettings({ SIGN_UP: 'open' }).allowCidrs).toBe('');
   expect(readSettings({ SIGN_UP: 'open', PROBE_ALLOW_CIDRS: '10.0.0.0/8' }).allowCidrs).toBe('10.0.0.0/8');
+});
+
+test('where a file says that anyone may sign up, the same holds', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'antipode-settings-'));
+  try {
+    const SIGN_UP_FILE = join(folder, 'sign-up');
+    await writeFile(SIGN_UP_FILE, 'open\n');
+    expect(readSettings({ SIGN_UP_FILE }).allowCidrs).toBe('');
+    expect(doorEnvironment({ SIGN_UP_FILE }, readSettings({ SIGN_UP_FILE }))).toEqual({ SIGN_UP_FILE });
+  } finally {
+    await rm(folder, { recursive: true });
+  }
 });
