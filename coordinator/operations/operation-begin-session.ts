@@ -1,4 +1,6 @@
 import { newId } from '../../shared/base/ids.ts';
+import { linkLives } from '../domain/signed-in-session.ts';
+import { hasSecondFactor, insertSecondStep } from '../store/store-second-factors.ts';
 import { deleteSessionOf, insertSession } from '../store/store-sessions.ts';
 import type { ByVisitor } from './operation-context.ts';
 
@@ -13,4 +15,17 @@ export const beginSession = async ({ sql, now, note, visitor, with: { accountSec
   const { address, device } = visitor;
   await insertSession(sql, { id: newId(), fingerprint, user, at: new Date(now), address, device: device.slice(0, longestDevice) });
   return text;
+};
+
+/** A session for whoever has given the first proof, or the second step where the account asks for one. */
+export const signInAs = async (
+  context: ByVisitor,
+  user: string,
+): Promise<{ readonly session: string | null; readonly second_step: string | null }> => {
+  const { sql, now, note } = context;
+  if (!(await hasSecondFactor(sql, user))) return { session: await beginSession(context, user), second_step: null };
+  const { text, fingerprint } = await context.with.accountSecrets.mint('second step');
+  await insertSecondStep(sql, { fingerprint, user, at: new Date(now), expires_at: new Date(now + linkLives.secondStep) });
+  note({ user, after: { second_step: 'asked for' } });
+  return { session: null, second_step: text };
 };

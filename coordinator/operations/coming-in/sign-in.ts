@@ -4,10 +4,8 @@ import { Refusal } from '../../../shared/base/refusal.ts';
 import { failuresOf, hostOf, type Tried } from '../../access/access-attempts.ts';
 import type { Visitor } from '../../access/access-caller.ts';
 import { verifyPassword } from '../../access/access-passwords.ts';
-import { linkLives } from '../../domain/signed-in-session.ts';
-import { hasSecondFactor, insertSecondStep } from '../../store/store-second-factors.ts';
 import { credentialsByEmail } from '../../store/store-users.ts';
-import { beginSession } from '../operation-begin-session.ts';
+import { signInAs } from '../operation-begin-session.ts';
 import type { Answer, AtTheDoor, ByVisitor, Early } from '../operation-context.ts';
 
 /** For an account from one host, and for a host at all accounts: who guesses is slowed down. */
@@ -35,13 +33,7 @@ const before = async (
   return user.id;
 };
 
-const act = async (context: ByVisitor, _input: InputOf<typeof operation>, user: string): Answer<OutputOf<typeof operation>> => {
-  const { sql, now, note } = context;
-  if (!(await hasSecondFactor(sql, user))) return { session: await beginSession(context, user), second_step: null };
-  const { text, fingerprint } = await context.with.accountSecrets.mint('second step');
-  await insertSecondStep(sql, { fingerprint, user, at: new Date(now), expires_at: new Date(now + linkLives.secondStep) });
-  note({ user, after: { second_step: 'asked for' } });
-  return { session: null, second_step: text };
-};
+const act = (context: ByVisitor, _input: InputOf<typeof operation>, user: string): Answer<OutputOf<typeof operation>> =>
+  signInAs(context, user);
 
 export const signIn = { before, act };

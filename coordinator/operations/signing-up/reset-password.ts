@@ -10,6 +10,7 @@ import { emailFrom, passwordFrom } from '../../domain/organisation.ts';
 import { useReset } from '../../store/store-mailed-links.ts';
 import { postMail } from '../../store/store-mails.ts';
 import { markVerified } from '../../store/store-users.ts';
+import { signInAs } from '../operation-begin-session.ts';
 import type { Answer, AtTheDoor, ByVisitor, Early } from '../operation-context.ts';
 import { deadLink } from '../operation-dead-link.ts';
 import { replacePassword } from '../operation-replace-password.ts';
@@ -47,7 +48,7 @@ const beforeReset = async ({ visitor, with: { attempts } }: Early<AtTheDoor>, in
   return hashPassword(password);
 };
 
-/** The second step stays: whoever reads a mailbox is not yet the person. */
+/** The link lets its owner in at once, however many passwords are guessed meanwhile. The second step stays: whoever reads a mailbox is not yet the person. */
 const actReset = async (
   context: ByVisitor,
   { secret, ...also }: InputOf<typeof resetOperation>,
@@ -64,9 +65,8 @@ const actReset = async (
   if (user === undefined || email === undefined) throw deadLink();
   note({ user });
   await replacePassword(context, { user, email }, password_hash, also);
-  // Whoever has the mailbox is let in, however many passwords were guessed meanwhile.
   await attempts.forget([failuresOf(email)]);
-  return { email };
+  return signInAs(context, user);
 };
 
 export const resetPassword = { before: beforeReset, act: actReset };

@@ -3,7 +3,7 @@ import { innerOperation } from '../api-operation.ts';
 
 /** What somebody asks for who is not signed in. The face puts the session's text into its cookie. */
 
-const SignedInOut = object('SignedInOut', {
+export const SignedInOut = object('SignedInOut', {
   /** Null while the second step is still to be done. */
   session: nullable(string()),
   second_step: nullable(string()),

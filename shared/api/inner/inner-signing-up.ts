@@ -1,5 +1,6 @@
 import { boolean, literal, maybe, nullable, object, string } from '../api-fields.ts';
 import { innerOperation } from '../api-operation.ts';
+import { SignedInOut } from './inner-coming-in.ts';
 import { alsoEnded } from './inner-people.ts';
 
 /** How somebody gets an account, and a new password; asked for by people who are not signed in. */
@@ -48,9 +49,9 @@ export const requestPasswordReset = innerOperation({
 export const resetPassword = innerOperation({
   id: 'resetPassword',
   access: 'read',
-  summary: 'Choose a new password by the link of a mail, which ends all sessions',
+  summary: 'Choose a new password by the link of a mail, which ends all sessions and signs in',
   body: object('ResetIn', { secret: string(), password: string(), ...alsoEnded }),
-  response: object('ResetOut', { email: string() }),
+  response: SignedInOut,
   refusals: ['link_invalid', 'password_invalid', 'too_many_attempts'],
 });
 

@@ -125,9 +125,9 @@ describe('a second step', () => {
     const { text, fingerprint } = await createAccountSecrets(bench.sql, { secretKey: testSecretKey }).mint('password reset');
     await bench.sql`insert into password_resets (fingerprint, user_id, created_at, expires_at)
       values (${fingerprint}, ${person.user}, ${new Date(bench.now)}, ${new Date(bench.now + 3_600_000)})`;
-    await door.visit(resetPassword, { secret: text, password: 'brand new horse' });
-    const { session, second_step } = await door.visit(signIn, { email, password: 'brand new horse' });
+    const { session, second_step } = await door.visit(resetPassword, { secret: text, password: 'brand new horse' });
     expect(session).toBeNull();
+    expect((await door.visit(signIn, { email, password: 'brand new horse' })).session).toBeNull();
     expect(await codeOfRefusal(door.visit(finishSignIn, { secret: second_step, code: now(secret) }))).toBe('taken');
   });
 

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createAccountSecrets } from '../../../../coordinator/access/access-account-secrets.ts';
 import { rawInput } from '../../../../shared/api/api-operation.ts';
 import { createUser } from '../../../../shared/api/inner/inner-account.ts';
 import { installationOperations } from '../../../../shared/api/inner/inner-index.ts';
@@ -6,6 +7,7 @@ import { newId } from '../../../../shared/base/ids.ts';
 import { barriers, openTab, overflow, phone } from '../../../support/support-browser.ts';
 import { describeInBrowser } from '../../../support/support-in-browser.ts';
 import { click, navigate } from '../../../support/support-navigate.ts';
+import { testSecretKey } from '../../../support/support-people.ts';
 import { startWeb, type TestWeb } from '../../../support/support-web.ts';
 
 let web: TestWeb;
@@ -81,6 +83,19 @@ describe('signing in', () => {
 
   test('is not offered to who is signed in', async () => {
     expect((await web.get('/sign-in', { as: web.house.owner })).headers.get('location')).toBe('/');
+  });
+});
+
+describe('a new password by the link of a mail', () => {
+  test('signs this browser in', async () => {
+    const email = await person();
+    const { text, fingerprint } = await createAccountSecrets(web.sql, { secretKey: testSecretKey }).mint('password reset');
+    await web.sql`insert into password_resets (fingerprint, user_id, created_at, expires_at)
+      select ${fingerprint}, id, now(), now() + interval '1 hour' from users where email = ${email}`;
+    const { status, headers } = await web.post(`/reset/${text}`, { password: 'battery staple' }, { headers: same });
+    expect([status, headers.get('location')]).toEqual([303, '/']);
+    const cookie = headers.getSetCookie().map((each) => each.split(';')[0]);
+    expect((await web.get('/', { cookie: cookie.join('; ') })).text).toContain(email);
   });
 });
 

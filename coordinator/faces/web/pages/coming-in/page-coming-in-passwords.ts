@@ -1,10 +1,11 @@
 import { visitorOperations } from '../../../../../shared/api/inner/inner-index.ts';
-import { alsoEnded, entryCard, entryPage, unlessDead } from '../../parts/part-entry-card.ts';
+import { alsoEnded, comeIn, entryCard, entryPage, unlessDead } from '../../parts/part-entry-card.ts';
 import { inputOf, noForm } from '../../web-form-data.ts';
 import { attempt, type FormState, formSummary, freshForm, textField } from '../../web-forms.ts';
 import { html } from '../../web-html.ts';
 import { linkButton } from '../../web-layout.ts';
-import { type OpenRequest, type Page, type PageAnswer, seeOther } from '../../web-page.ts';
+import type { OpenRequest, Page, PageAnswer } from '../../web-page.ts';
+import { askForSecondStep } from './page-coming-in-second-step.ts';
 
 const noStore = { 'cache-control': 'no-store' } as const;
 
@@ -97,7 +98,9 @@ export const reset: Page = {
       const { form, path, askAsVisitor } = request;
       const input = { ...inputOf(form, ['password']), secret: path.secret };
       const tried = await attempt(form, () => askAsVisitor(visitorOperations.resetPassword, input), ['password']);
-      if ('done' in tried) return seeOther('/sign-in', { said: 'Your new password is kept. Sign in with it.' });
-      return tried.refused.status === 404 ? null : resetForm(request, tried.refused);
+      if ('refused' in tried) return tried.refused.status === 404 ? null : resetForm(request, tried.refused);
+      const { session, second_step } = tried.done;
+      if (session !== null) return comeIn(request, session, '/', 'Your new password is saved. You are signed in.');
+      return second_step === null ? null : askForSecondStep(request, second_step, '/');
     }),
 };
