@@ -154,8 +154,12 @@ const putTogether = async (options: EngineOptions, ends: End[]): Promise<Engine>
   const isLeader = (): boolean => partitions.owns(0);
   const allHeard = Promise.withResolvers<void>();
   const onAllHeard = allHeard.resolve;
+  let onComingOrGoing = (): void => undefined;
   const network = await untilDatabase(() =>
-    createNetwork({ sql, bus, clock, log, timing, directory, announcements, isLeader, onAllHeard }),
+    createNetwork({
+      ...{ sql, bus, clock, log, timing, directory, announcements, isLeader, onAllHeard },
+      onComingOrGoing: () => onComingOrGoing(),
+    }),
   );
   const { roster, words } = network;
   const records = createPingRecords(bus);
@@ -292,7 +296,8 @@ const putTogether = async (options: EngineOptions, ends: End[]): Promise<Engine>
     wasLeader = leads;
   });
   every('durables', timing.lookAgainMs, async () => (isLeader() && bus.isConnected() ? keeper.remakeLost() : undefined));
-  void allHeard.promise.then(every('network', timing.networkTickMs, network.tick).hurry);
+  onComingOrGoing = every('network', timing.networkTickMs, network.tick).hurry;
+  void allHeard.promise.then(() => onComingOrGoing());
   every('probes', timing.lookAgainMs, onProbes);
   every('markers', timing.digestMs, async () => partitions.reconcile());
   every('digests', timing.digestMs, async () => (isLeader() ? digests.tick() : undefined));

@@ -1,4 +1,4 @@
-import { mkdir } from 'node:fs/promises';
+import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { anchorOf } from '../shared/base/anchor.ts';
 import { type Clock, systemClock } from '../shared/base/clock.ts';
@@ -33,6 +33,7 @@ import { createUdpSockets } from './checks/dns-sockets.ts';
 import { createLookup, watchFamilies } from './checks/https-lookup.ts';
 import { createTrust } from './checks/https-trust.ts';
 import type { Config } from './config.ts';
+import { readIfThere, replaceFile } from './disk/disk.ts';
 import { claimDataFolder } from './disk/disk-data-folder.ts';
 import { healthText } from './joining/joining-health.ts';
 import { openReceiverKeys } from './pings/receiver-keys.ts';
@@ -67,10 +68,24 @@ export type Overrides = {
   readonly host?: Clock;
   /** How long the pings on the bus are not judged after it came back. */
   readonly pingSettlingMs?: number;
+  /** For how long a probe that is told to stop waits for others to take its turns. */
+  readonly handOverMs?: number;
 };
+
+/** A roster is published at once, and counts after a second. */
+const handOverAtMostMs = 2_500;
 
 /** A coordinator answers the first word of a probe at once; without one, nobody tells it the time. */
 const toldTheTimeWithinMs = 5_000;
+
+/** When this probe stopped the last time, by its host's clock; undefined when it was killed. */
+const takeStopMark = async (path: string): Promise<number | undefined> => {
+  const text = await readIfThere(path);
+  if (text === undefined) return undefined;
+  await rm(path);
+  const at = Number(text);
+  return Number.isFinite(at) ? at : undefined;
+};
 
 export const createProbe = async (config: Config, overrides: Overrides = {}): Promise<ProbeApp> => {
   const credentials = config.PROBE_CREDENTIALS;
@@ -137,7 +152,8 @@ export const createProbe = async (config: Config, overrides: Overrides = {}): Pr
     isCurrent: (assignment) => assignments.find(assignment.monitor) === assignment,
     log,
   });
-  const schedule = createSchedule({ self: id, clock, onDue: runner.turn });
+  const stopMark = join(folder, 'stopped');
+  const schedule = createSchedule({ self: id, clock, onDue: runner.turn, stoppedAt: await takeStopMark(stopMark) });
   const heartbeats = createHeartbeats({ self: id, clock, isSeeing: view.isSeeing, onDue: runner.turn });
   const both = [schedule, heartbeats];
   const assignments = await openAssignments({
@@ -275,6 +291,18 @@ export const createProbe = async (config: Config, overrides: Overrides = {}): Pr
     reporter.attach(bus);
   };
 
+  const isPublicAndWell = (probe: Roster['probes'][number]): boolean => probe.organisation === null && probe.healthy && !probe.quarantined;
+
+  /** Others take this probe's turns before it stops. Where nobody can, it takes them itself when it is back. */
+  const handOver = async (): Promise<void> => {
+    const until = performance.now() + (overrides.handOverMs ?? handOverAtMostMs);
+    const [own, others] = [roster?.probes.find((probe) => probe.id === id), roster?.probes.filter((probe) => probe.id !== id)];
+    const isWanted = own !== undefined && isPublicAndWell(own) && others?.some(isPublicAndWell) === true;
+    if (overrides.handOverMs === 0 || !isWanted || !bus?.isConnected() || !(await presence.leave())) return;
+    while (!schedule.isHandedOver() && performance.now() < until) await new Promise((resolve) => setTimeout(resolve, 20));
+    log.info({ handed_over: schedule.isHandedOver() }, 'stopping');
+  };
+
   let heardAt: number | undefined;
   describeHealth = () =>
     healthText({ ...{ name, continent, version, bus, heardAt }, monitors: assignments.state().count, waiting: spool.status().waiting });
@@ -286,7 +314,11 @@ export const createProbe = async (config: Config, overrides: Overrides = {}): Pr
     'checking',
   );
   const onBus = goOnBus();
-  void displaced.promise.then(() => log.error('a process that was started later speaks as this probe: this one is to end'));
+  let isDisplaced = false;
+  void displaced.promise.then(() => {
+    isDisplaced = true;
+    log.error('a process that was started later speaks as this probe: this one is to end');
+  });
 
   return {
     onBus,
@@ -295,8 +327,12 @@ export const createProbe = async (config: Config, overrides: Overrides = {}): Pr
     takeFault: chargeUncaught,
     close: async () => {
       stopping.abort();
+      if (!isDisplaced) await handOver();
       schedule.stop();
       heartbeats.stop();
+      await replaceFile(stopMark, `${host.now()}\n`, { durable: false }).catch((error: unknown) => {
+        log.warn({ err: error }, 'when it stopped could not be stored; the turns until it is back are left out');
+      });
       await ear?.close();
       await runner.close();
       udp.close();

@@ -22,7 +22,8 @@ import type { Present } from './probes-presence.ts';
  * Who is there. Every coordinator hears all presence and keeps its own view; one of them (the owner of the first partition) publishes the
  * roster that all go by, writes the notices and what probes say of themselves.
  *
- * Modes of a probe: `unseen` (never heard of) → `well` ↔ `lost` (silent for 15 s while we were listening). Of the whole: `listening` since
+ * Modes of a probe: `unseen` (never heard of) → `well` ↔ `lost` (silent for 15 s while we were listening); `well` → `leaving` (it said that it
+ * stops: others take its turns) → `well` (a later process speaks as it) or `lost`. Of the whole: `listening` since
  * a time, which begins anew with every connection to the bus, after every standstill of our own, and with the first word after nobody
  * was heard.
  */
@@ -47,6 +48,8 @@ type Parts = {
   readonly isLeader: () => boolean;
   /** The last of all probes was heard for the first time: nobody need wait for the next tick to know them all. */
   readonly onAllHeard: () => void;
+  /** A probe leaves, or is back: nobody need wait for the next tick. */
+  readonly onComingOrGoing: () => void;
 };
 
 const writeEveryMs = 5_000;
@@ -70,10 +73,12 @@ const rosterIn = (
 };
 
 export const createNetwork = async (parts: Parts): Promise<Network> => {
-  const { sql, bus, clock, log, timing, directory, announcements, isLeader, onAllHeard } = parts;
+  const { sql, bus, clock, log, timing, directory, announcements, isLeader, onAllHeard, onComingOrGoing } = parts;
   const lastPresent = new Map<string, Present>();
   const heardAt = new Map<string, number>();
   const lost = new Set((await openNotices(sql, 'probe_lost')).map(({ subject }) => subject));
+  /** Probes that said that they stop, with the process that said so. */
+  const leaving = new Map<string, string | undefined>();
   let listeningSince = performance.now();
   let tickedAt = performance.now();
   let unwritten = new Map<string, Seen>();
@@ -99,7 +104,7 @@ export const createNetwork = async (parts: Parts): Promise<Network> => {
         name: row.organisation_id === null ? row.name : '',
         continent: row.continent,
         organisation: row.organisation_id === null ? null : row.id,
-        healthy: (row.last_seen_at !== null || heardAt.has(row.id)) && !lost.has(row.id),
+        healthy: (row.last_seen_at !== null || heardAt.has(row.id)) && !lost.has(row.id) && !leaving.has(row.id),
         quarantined: row.quarantined_at !== null,
         ...rangesAllowed(row),
       }));
@@ -120,6 +125,7 @@ export const createNetwork = async (parts: Parts): Promise<Network> => {
     current = roster;
     for (const { id, healthy } of roster.probes) {
       if (healthy) lost.delete(id);
+      else if (leaving.has(id)) continue;
       else if (heardAt.has(id) || directory.byId(id)?.last_seen_at) lost.add(id);
     }
   };
@@ -169,10 +175,12 @@ export const createNetwork = async (parts: Parts): Promise<Network> => {
 
   const loseSilent = async (now: number): Promise<void> => {
     const silence = judge(now);
-    for (const id of silence.lost) {
+    const gone = [...leaving.keys()].filter((id) => now - (heardAt.get(id) ?? listeningSince) >= timing.lostAfterMs);
+    for (const id of [...silence.lost, ...gone]) {
       const name = directory.byId(id)?.name ?? id;
       await openNotice(sql, 'probe_lost', id, `The probe ${name} has not been heard for ${Math.round(timing.lostAfterMs / 1_000)} s`);
       lost.add(id);
+      leaving.delete(id);
       log.warn({ probe: id, name }, 'a probe is lost');
     }
     if (silence.busAway !== busAway) {
@@ -214,6 +222,15 @@ export const createNetwork = async (parts: Parts): Promise<Network> => {
     if ([...writing.keys()].some((id) => directory.byId(id)?.seal_key === null)) await directory.refresh();
   };
 
+  /** Where nobody else can take its turns, a probe is waited for as ever. Words that the same process said before it left may come after. */
+  const noteLeaving = ({ probe: { id, organisation_id }, message: { leaving: leaves = false, session } }: Present): void => {
+    if (leaves === leaving.has(id) || organisation_id !== null) return;
+    if (leaves && !words().some(({ probe }) => probe !== id && !leaving.has(probe))) return;
+    if (leaves) leaving.set(id, session);
+    else if (session === undefined || leaving.get(id) !== session) leaving.delete(id);
+    if (leaves === leaving.has(id)) onComingOrGoing();
+  };
+
   return {
     roster: () => current,
     presentOf: (probe) => lastPresent.get(probe),
@@ -221,6 +238,7 @@ export const createNetwork = async (parts: Parts): Promise<Network> => {
       const { probe, message, at } = present;
       if (endsSilenceOfAll(words(), performance.now())) listenAnew();
       lastPresent.set(probe.id, present);
+      noteLeaving(present);
       const isNew = !heardAt.has(probe.id);
       heardAt.set(probe.id, performance.now());
       if (isNew && directory.all().every(({ id, revoked_at }) => revoked_at !== null || heardAt.has(id))) onAllHeard();

@@ -9,8 +9,11 @@ import { nextTurn, type Turns } from '../../shared/checks/checks-placement.ts';
  * made up for. When it goes back by less, the wheel waits for it, so that no turn is taken twice.
  */
 export type Wheel = {
-  /** Entry `index` is due at these turns, first at or after `now`. An entry that is there with the same turns keeps its place. */
-  readonly add: (index: number, turns: Turns, now: number) => void;
+  /**
+   * Entry `index` is due at these turns, first at or after `from`. An entry that is there with the same turns keeps its place. Returns the first
+   * turn since `from` that was not the entry's before, where its slot has been worked through already: nobody has taken it.
+   */
+  readonly add: (index: number, turns: Turns, from: number) => number | undefined;
   readonly remove: (index: number) => void;
   /** Calls `due` for every entry whose turn has come by `now`, in order of slots, each at most once. */
   readonly advance: (now: number, due: (index: number, at: number) => void) => void;
@@ -19,7 +22,7 @@ export type Wheel = {
   readonly count: () => number;
 };
 
-const slotMs = 50;
+export const slotMs = 50;
 const slots = 4096;
 const stallMs = 5_000;
 const none = -1;
@@ -83,9 +86,6 @@ export const createWheel = (initialCapacity = 1024): Wheel => {
 
   const turnsAt = (index: number): Turns => ({ period_ms: entries.period[index] ?? 0, offset_ms: entries.offset[index] ?? 0 });
 
-  /** A slot that has been worked through is not looked at again for a whole round, so nothing may be put into it. */
-  const earliest = (now: number): number => Math.max(Math.ceil(now), (cursor ?? 0) * slotMs);
-
   const seatAnew = (now: number): void => {
     heads.fill(none);
     cursor = slotOf(now);
@@ -110,19 +110,25 @@ export const createWheel = (initialCapacity = 1024): Wheel => {
   };
 
   return {
-    add: (index, turns, now) => {
-      cursor ??= slotOf(now);
+    add: (index, turns, from) => {
+      cursor ??= slotOf(from);
       while (index >= capacity) {
         entries = grown(entries, capacity * 2);
         capacity *= 2;
       }
+      let before: Turns | undefined;
       if (isPresent(index)) {
-        if (entries.period[index] === turns.period_ms && entries.offset[index] === turns.offset_ms) return;
+        before = turnsAt(index);
+        if (before.period_ms === turns.period_ms && before.offset_ms === turns.offset_ms) return undefined;
         unlink(index);
       } else count += 1;
       entries.period[index] = turns.period_ms;
       entries.offset[index] = turns.offset_ms;
-      link(index, nextTurn(turns, earliest(now)));
+      // A slot that has been worked through is not looked at again for a whole round, so nothing may be put into it.
+      const reached = cursor * slotMs;
+      link(index, nextTurn(turns, Math.max(Math.ceil(from), reached)));
+      const first = nextTurn(turns, Math.ceil(from));
+      return first >= reached || (before && nextTurn(before, first) === first) ? undefined : first;
     },
     remove: (index) => {
       if (!isPresent(index)) return;

@@ -19,6 +19,8 @@ import { atSharedTick } from './presence-shared-tick.ts';
  */
 export type Presence = {
   readonly start: (bus: Bus) => void;
+  /** Says that this probe is about to stop, from now on in each word; settles with whether a coordinator heard it. */
+  readonly leave: () => Promise<boolean>;
   readonly stop: () => Promise<void>;
 };
 
@@ -66,6 +68,7 @@ export const createPresence = (options: {
   let heard = false;
   let saidHandedOver = true;
   let stopped = false;
+  let leaving = false;
   let spokeAt = Number.NEGATIVE_INFINITY;
   let hurryMs = 0;
   let unheardMs = soonestMs;
@@ -74,7 +77,7 @@ export const createPresence = (options: {
   const speak = async (through: Bus): Promise<void> => {
     const handedOver = parts.handedOver();
     const described = await parts.describe();
-    const message: PresenceMessage = { v: 1, ...described, sent_at: clock.now(), handed_over: handedOver };
+    const message: PresenceMessage = { v: 1, ...described, sent_at: clock.now(), handed_over: handedOver, ...(leaving ? { leaving } : {}) };
     const body = Buffer.from(JSON.stringify(message));
     const headers = signatureOf(key, body);
     const sent = host.now();
@@ -151,6 +154,13 @@ export const createPresence = (options: {
       };
       watcher = atSharedTick(watchMs, watch, { clock });
       tick();
+    },
+    leave: async () => {
+      leaving = true;
+      await speaking;
+      tick();
+      await speaking;
+      return heard;
     },
     stop: async () => {
       stopped = true;

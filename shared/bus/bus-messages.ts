@@ -142,6 +142,8 @@ export const presenceMessage = z.object({
   refused: z.int().min(0).exactOptional(),
   /** How far the probe has handed over everything it saw while the bus or the coordinator was away (rule 4). */
   handed_over: z.boolean(),
+  /** It is about to stop: others take its turns at once (rule 7). */
+  leaving: z.boolean().exactOptional(),
 });
 
 /** The public keys of the coordinators, and whether what none of them signed is refused. */

@@ -58,7 +58,8 @@ export type MonitorChanges = { readonly target?: string; readonly interval_s?: n
 
 /**
  * `url`: where the bus is for this probe, if not where everybody has it. `allow`: what its host allows, if not loopback. `environment`: what
- * it has besides. `isAlone`: it is not waited for until it has reached the bus.
+ * it has besides. `isAlone`: it is not waited for until it has reached the bus. `handsOver`: it waits at its end until others take its turns, as in
+ * production.
  */
 export type ProbeMore = {
   readonly ear?: boolean;
@@ -66,6 +67,7 @@ export type ProbeMore = {
   readonly allow?: string;
   readonly environment?: Readonly<Record<string, string>>;
   readonly isAlone?: boolean;
+  readonly handsOver?: boolean;
 };
 
 export type Network = {
@@ -194,7 +196,7 @@ export const createNetwork = async ({ busVia, services = servicesHere(), baseUrl
       ALERT_ALLOW_CIDRS: '127.0.0.0/8,::1',
       ...more.environment,
     });
-    const probe = await createProbe(config, { log, pingSettlingMs: 3_000 });
+    const probe = await createProbe(config, { log, pingSettlingMs: 3_000, ...(more.handsOver ? {} : { handOverMs: 0 }) });
     if (!more.isAlone) await probe.onBus;
     return keep(probe);
   };
