@@ -143,8 +143,8 @@ export const createApp = (config: Config, overrides: Overrides = {}): App => {
     look: async () => {
       // Why its health cannot be told stands in the log of the part that failed; here it is simply not well.
       const [database, seen] = await Promise.all([answersSoon(sql), whileThere(async () => engine?.health())().catch(() => undefined)]);
-      const { bus = false, streams = false, partitions = false, probes = [], busFault } = seen ?? {};
-      return { database: database && isEntered, bus, streams, partitions, probes, busFault };
+      const { bus = false, streams = false, partitions = false, resting = false, probes = [], busFault } = seen ?? {};
+      return { database: database && isEntered, bus, streams, partitions, probes, resting, busFault };
     },
   };
   const ownRecord = createOwnRecord({

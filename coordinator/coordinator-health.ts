@@ -16,10 +16,19 @@ type Parts = {
   readonly movement: Movement;
   readonly streamWatch: StreamWatch;
   readonly roster: () => Roster;
+  readonly isResting: () => boolean;
 };
 
 /** How the engine of a coordinator is. */
-export const standingOf = async ({ sql, bus, entrances, movement, streamWatch, roster }: Parts): Promise<Omit<Standing, 'database'>> => {
+export const standingOf = async ({
+  sql,
+  bus,
+  entrances,
+  movement,
+  streamWatch,
+  roster,
+  isResting,
+}: Parts): Promise<Omit<Standing, 'database'>> => {
   const standing = movement.standing();
   const stands = (what: string) => standing.some((name) => name.startsWith(what));
   return {
@@ -27,6 +36,7 @@ export const standingOf = async ({ sql, bus, entrances, movement, streamWatch, r
     busFault: serverFault(bus.serverVersion(), entrances),
     partitions: (await ownedPartitions(sql)) === partitionCount && !stands('partition'),
     streams: streamWatch.areLed() && !stands('stream'),
+    resting: isResting(),
     probes: roster()
       .probes.filter(({ organisation }) => organisation === null)
       .map(({ name, continent, healthy }) => ({ name, continent, present: healthy })),

@@ -139,7 +139,7 @@ const putTogether = async (options: EngineOptions, ends: End[]): Promise<Engine>
   const { bus, system } = await enterBus({ place: nats, owner, announce, log, ends, signal });
   // It may have gone while the bus was waited for.
   await untilDatabase(async () => options.databaseClock.observe(await timeOf(sql)));
-  const streamWatch = watchStreams({ bus, log });
+  const streamWatch = watchStreams({ bus, log, silentMs: timing.unmovedMs });
   await streamWatch.tick();
   every('streams', timing.lookAgainMs, streamWatch.tick);
 
@@ -336,7 +336,10 @@ const putTogether = async (options: EngineOptions, ends: End[]): Promise<Engine>
     takePing: pings.take,
     takeForwardedPings: pings.takeKept,
     health: () =>
-      standingOf({ sql, bus, movement, streamWatch, roster, entrances: [nats.entrance.url, nats.publicUrl ?? nats.entrance.url] }),
+      standingOf({
+        ...{ sql, bus, movement, streamWatch, roster, isResting: partitions.isResting },
+        entrances: [nats.entrance.url, nats.publicUrl ?? nats.entrance.url],
+      }),
     close: () => endAll([...ends, bus.hurry, system.hurry]),
   };
 };

@@ -11,6 +11,8 @@ export type Standing = {
   /** Whether every partition has an owner. */
   readonly partitions: boolean;
   readonly probes: readonly { readonly name: string; readonly continent: string; readonly present: boolean }[];
+  /** Whether this coordinator leaves its partitions to others, because work on them stood again and again. */
+  readonly resting: boolean;
   /** Why the bus must not be used, in words. */
   readonly busFault: string | undefined;
 };
@@ -41,11 +43,12 @@ export const obstacles = ({ isAtWork, isLeaving }: Pick<Health, 'isAtWork' | 'is
 ];
 
 /** Why the installation is not well. */
-const faultsOf = ({ database, bus, streams, partitions, probes, busFault }: Standing): readonly string[] => [
+const faultsOf = ({ database, bus, streams, partitions, probes, resting, busFault }: Standing): readonly string[] => [
   ...(database ? [] : ['The database does not answer, or is not yet of this version.']),
   ...(bus ? [] : ['The bus cannot be reached.']),
   ...(bus && !streams ? ['Streams of the bus have no leader, or what waits in them is not read.'] : []),
   ...(partitions ? [] : ['Not every partition is worked on.']),
+  ...(resting ? ['This coordinator leaves its partitions to others for a while: work on them stood again and again.'] : []),
   // Whatever else is well, nothing is checked then.
   ...(probes.some(({ present }) => present) ? [] : ['No public probe is heard: nothing is checked.']),
   ...(busFault === undefined ? [] : [busFault]),

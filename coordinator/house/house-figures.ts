@@ -14,6 +14,8 @@ export type Figures = {
   readonly committed: (units: readonly Unit[], tookMs: number, now: number) => void;
   /** A partition's checkpoint was packed and committed. */
   readonly checkpointed: (tookMs: number) => void;
+  /** A partition stood and was given up. */
+  readonly gaveUp: () => void;
   readonly refused: (reason: string, count: number) => void;
   /** Somebody wished that a probe looked. */
   readonly asked: (why: LookWhy, outcome: LookOutcome) => void;
@@ -24,6 +26,7 @@ export type Figures = {
 export const noFigures: Figures = {
   committed: () => undefined,
   checkpointed: () => undefined,
+  gaveUp: () => undefined,
   refused: () => undefined,
   asked: () => undefined,
   told: () => undefined,

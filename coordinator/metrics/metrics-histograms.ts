@@ -26,6 +26,9 @@ export const createLive = (registry: Registry): Live => {
     ...{ name: 'antipode_confirmation_seconds', help: 'First failing check to the commit that confirms the outage' },
     ...{ buckets: slow, registers },
   });
+  const givenUp = new Counter({
+    ...{ name: 'antipode_partitions_given_up_total', help: 'Partitions whose work stood, and which were begun anew', registers },
+  });
   const refused = new Counter({
     ...{ name: 'antipode_batches_refused_total', help: 'What came over the bus and was refused', labelNames: ['reason'], registers },
   });
@@ -66,6 +69,7 @@ export const createLive = (registry: Registry): Live => {
       }
     },
     checkpointed: (tookMs) => checkpoints.observe(tookMs / 1_000),
+    gaveUp: () => givenUp.inc(),
     refused: (reason, count) => refused.inc({ reason }, count),
     asked: (why, outcome) => looks.inc({ why, outcome }),
     told: (channel, result, lateMs) => {

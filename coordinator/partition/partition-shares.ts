@@ -15,6 +15,9 @@ import { knownOf, passThrough, type RunningPartition, startPartition, stopPartit
 /**
  * The partitions of this coordinator: its fair share of all, held through leases that it renews. One that it did not renew in time it
  * stops working on by its own clock; one that another took it forgets. While it is cut off from the bus and another is not, its share is none.
+ *
+ * Modes: `fit` → (partitions stood and were given up, three times) `resting` (all go to another coordinator if there is one, and the connection to the bus
+ * is made anew, since that is what they have in common) → (after a while) `fit`.
  */
 export type Partitions = {
   readonly start: () => Promise<void>;
@@ -28,6 +31,8 @@ export type Partitions = {
   readonly reconcile: () => void;
   /** Those that are at work here, or about to be. */
   readonly held: () => readonly number[];
+  /** Whether it leaves its partitions to others, because too many of them stood. */
+  readonly isResting: () => boolean;
   /** Settles when all that this one was told before has been worked on, and rejects when it cannot be. */
   readonly pass: (partition: number) => Promise<void>;
   readonly close: () => Promise<void>;
@@ -41,6 +46,12 @@ type Options = {
   readonly signal?: AbortSignal;
 };
 
+/** So often partitions may stand within so many times the patience with them before it is taken for the coordinator's own trouble. */
+const mostStandstills = 3;
+const withinPatiences = 10;
+/** It takes its share again after so many times the patience. */
+const restPatiences = 2;
+
 export const createPartitions = ({ owner, version, parts, signal }: Options): Partitions => {
   const { sql, bus, log, timing } = parts;
   const running = new Map<number, RunningPartition>();
@@ -51,6 +62,10 @@ export const createPartitions = ({ owner, version, parts, signal }: Options): Pa
   let balancing: Promise<void> = Promise.resolve();
   /** Since when there is no bus; undefined while there is one. */
   let cutOffAt: number | undefined;
+  /** When partitions stood; those that stood together count once. */
+  let standstills: readonly number[] = [];
+  let restsUntil = 0;
+  const isResting = (): boolean => performance.now() < restsUntil;
 
   const mayWork = (): boolean => !closing && performance.now() < validUntil;
 
@@ -87,7 +102,8 @@ export const createPartitions = ({ owner, version, parts, signal }: Options): Pa
   const balance = async (): Promise<void> => {
     const askedAt = performance.now();
     cutOffAt = bus.isConnected() ? undefined : (cutOffAt ?? askedAt);
-    const others = await beAlive(sql, { owner, version, hasBus: cutOffAt === undefined }, timing.leaseMs);
+    const rests = isResting();
+    const others = await beAlive(sql, { owner, version, hasBus: cutOffAt === undefined && !rests }, timing.leaseMs);
     const leases = new Map((await renewLeases(sql, owner, timing.leaseMs)).map((lease) => [lease.partition, lease]));
     validUntil = askedAt + timing.leaseMs;
     const lost = [...running].filter(
@@ -95,12 +111,15 @@ export const createPartitions = ({ owner, version, parts, signal }: Options): Pa
     );
     await Promise.all(lost.map(([partition]) => drop(partition, false)));
     for (const lease of leases.values()) beginUnlessStopping(lease);
-    const cutOffMs = cutOffAt === undefined ? null : performance.now() - cutOffAt;
+    const cutOffMs = rests ? Number.POSITIVE_INFINITY : cutOffAt === undefined ? null : performance.now() - cutOffAt;
     const { most, takes } = fairShare(partitionCount, { cutOffMs, others, patienceMs: 2 * timing.leaseMs });
     const extra = [...running.keys()].slice(most);
     if (extra.length > 0) {
       log.info({ partitions: extra, others, cut_off_ms: cutOffMs }, 'partitions are given to another coordinator');
-      await Promise.all(extra.map((partition) => drop(partition, true)));
+      const dropped = Promise.all(extra.map((partition) => drop(partition, !rests)));
+      // What stands may take its time to end: whoever takes the lease has another epoch, and fences it off.
+      if (rests) dropped.catch(onFailure);
+      else await dropped;
       await releaseLeases(sql, owner, extra);
     } else if (takes && running.size < most) {
       const taken = await takeLeases(sql, owner, most - running.size, timing.leaseMs);
@@ -118,9 +137,18 @@ export const createPartitions = ({ owner, version, parts, signal }: Options): Pa
   /** The lease goes back, so that whatever it was at can write nothing any more: its epoch is over when it is taken again. */
   const giveUp = async (partition: number, given: RunningPartition): Promise<void> => {
     if (closing || running.get(partition) !== given) return;
+    parts.figures.gaveUp();
     await drop(partition, false);
     await releaseLeases(sql, owner, [partition]);
+    const now = performance.now();
+    if (now - (standstills.at(-1) ?? Number.NEGATIVE_INFINITY) >= timing.standstillMs / 2)
+      standstills = [...standstills.filter((at) => now - at < withinPatiences * timing.standstillMs), now];
+    if (standstills.length < mostStandstills) return balanceSoon();
+    standstills = [];
+    restsUntil = now + restPatiences * timing.standstillMs;
+    log.error('partitions stood again and again: all are left to another coordinator, and the connection to the bus is made anew');
     await balanceSoon();
+    await bus.reconnect();
   };
   return {
     start: async () => {
@@ -166,6 +194,7 @@ export const createPartitions = ({ owner, version, parts, signal }: Options): Pa
       for (const { reconciling } of running.values()) void reconciling.run();
     },
     held: () => [...running.keys()],
+    isResting,
     pass: async (partition) => {
       const held = running.get(partition);
       if (!held) throw new Error(`partition ${partition} belongs to another coordinator`);

@@ -1,8 +1,10 @@
-import { afterEach, beforeEach, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { connectBus } from '../../shared/bus/bus-nats.ts';
 import { eventually } from '../support/support-eventually.ts';
 import { incidentThat, isConfirmed, seenFrom } from '../support/support-incidents.ts';
-import { createNetwork, type Network } from '../support/support-network.ts';
+import { createNetwork, type Network, testLog } from '../support/support-network.ts';
 import { broken } from '../support/support-targets.ts';
+import { createTcpProxy, type TcpProxy } from '../support/support-tcp-proxy.ts';
 
 /** A partition that waits for something that does not come, while its coordinator lives, renews its lease and answers. */
 
@@ -45,4 +47,85 @@ test('a partition whose message stands is given up and begun anew, the health sa
   await held;
   await incidentThat(sql, monitor, isConfirmed, 30_000);
   await eventually(async () => (await health()) === 200);
+});
+
+describe('a server of the bus that has lost the others', () => {
+  let network: Network;
+  let proxy: TcpProxy;
+  let ends: (() => Promise<void>)[];
+  /** Connections up to this one are to that server: it takes what is published, and answers nothing about streams. */
+  let deafUpTo: number;
+
+  beforeEach(async () => {
+    deafUpTo = 0;
+    const garble = (data: Buffer, call: number): Buffer =>
+      call > deafUpTo ? data : Buffer.from(data.toString('latin1').replaceAll('$JS.API.', '$JX.API.'), 'latin1');
+    ends = [];
+    network = await createNetwork({
+      busVia: async (url) => {
+        proxy = await createTcpProxy(url, { garble });
+        return proxy.url;
+      },
+    });
+    // Somebody hears it, so that nobody is told that nobody listens.
+    const { url, coordinatorCredentials: credentials } = network.account;
+    const silent = await connectBus({ url, credentials, name: 'silent', log: testLog(), firstConnectionMs: 10_000 });
+    silent.subscribe('$JX.>', () => undefined);
+    ends.push(silent.close);
+  });
+  afterEach(async () => {
+    await network.close();
+    for (const end of ends) await end();
+    await proxy.close();
+  });
+
+  const isWell = async (url: string): Promise<boolean> => (await fetch(`${url}/health`)).status === 200;
+
+  test('is left for another', async () => {
+    const coordinator = await network.startCoordinator({ timing: { unmovedMs: 2_000 } });
+    const calls = proxy.calls();
+    for (const continent of ['Asia', 'Europe'] as const) await network.addProbe(continent);
+    const target = await network.startTarget();
+    const monitor = await network.addMonitor({ target: target.url(), interval_s: 1 });
+    await seenFrom(network.sql, monitor, 2);
+    await eventually(() => isWell(coordinator.url));
+    deafUpTo = calls;
+    await eventually(async () => !(await isWell(coordinator.url)), 30_000);
+    await eventually(() => isWell(coordinator.url), 40_000);
+    target.answer(broken);
+    await incidentThat(network.sql, monitor, isConfirmed, 30_000);
+  });
+
+  test('costs a coordinator whose partitions stand because of it its partitions, until it is connected anew', async () => {
+    // So that nothing but the partitions notices.
+    const timing = { standstillMs: 1_000, unmovedMs: 600_000 };
+    const cut = await network.startCoordinator({ timing });
+    const calls = proxy.calls();
+    const other = await network.startCoordinator({ timing });
+    for (const continent of ['Asia', 'Europe'] as const) await network.addProbe(continent);
+    const target = await network.startTarget();
+    const made: string[] = [];
+    for (let count = 0; count < 8; count += 1)
+      made.push(await network.addMonitor({ target: target.url(`/${count}`), interval_s: 10, config: { continents: ['Asia'] } }));
+    const shares = async (): Promise<number[]> => {
+      const rows = await network.sql<{ held: number }[]>`select count(*)::int as held from leases group by owner order by 1`;
+      return rows.map(({ held }) => held);
+    };
+    await eventually(async () => (await shares()).join() === '16,16', 30_000);
+    await eventually(() => isWell(cut.url));
+    deafUpTo = calls;
+    let interval_s = 10;
+    const changing = setInterval(() => {
+      interval_s = interval_s === 10 ? 20 : 10;
+      for (const id of made) void network.editMonitor(id, { interval_s });
+    }, 500);
+    ends.push(async () => clearInterval(changing));
+    await eventually(async () => (await shares()).join() === '32', 60_000);
+    const { why } = (await (await fetch(`${cut.url}/health`)).json()) as { why: string[] };
+    expect(why.join()).toContain('leaves its partitions to others for a while');
+    expect(await isWell(other.url)).toBe(true);
+    clearInterval(changing);
+    await eventually(async () => (await shares()).join() === '16,16', 30_000);
+    await eventually(() => isWell(cut.url), 30_000);
+  });
 });

@@ -35,6 +35,8 @@ export type TcpProxyOptions = {
   readonly rewrite?: (data: Buffer) => Buffer;
   /** What the client says, as it passes. */
   readonly overhear?: (data: Buffer) => void;
+  /** What the client says, changed on its way to the server; `call`: the how-manieth connection it is, from 1. */
+  readonly garble?: (data: Buffer, call: number) => Buffer;
 };
 
 type Pair = { readonly from: Socket; readonly to: Socket; isFrozen: boolean };
@@ -61,9 +63,10 @@ const createLane = (delayMs: () => number) => {
 export const createTcpProxy = async (target: string | (() => string), options: TcpProxyOptions = {}): Promise<TcpProxy> => {
   const targetNow = (): string => (typeof target === 'string' ? target : target());
   const rewrite = options.rewrite ?? ((data: Buffer) => data);
-  const overhear = (data: Buffer): Buffer => {
+  const garble = options.garble ?? ((data: Buffer) => data);
+  const hear = (data: Buffer, call: number): Buffer => {
     options.overhear?.(data);
-    return data;
+    return garble(data, call);
   };
   const pairs = new Set<Pair>();
   /** Those that were dialled in silence: nobody answers them. */
@@ -116,7 +119,8 @@ export const createTcpProxy = async (target: string | (() => string), options: T
     const to = dial({ host: hostname, port: Number(port), noDelay: true });
     const pair: Pair = { from, to, isFrozen: false };
     pairs.add(pair);
-    carry(pair, from, to, overhear);
+    const call = calls;
+    carry(pair, from, to, (data) => hear(data, call));
     carry(pair, to, from, rewrite);
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));

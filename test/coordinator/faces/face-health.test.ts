@@ -9,6 +9,7 @@ const well: Standing = {
   streams: true,
   partitions: true,
   probes: [{ name: 'Frankfurt', continent: 'Europe', present: true }],
+  resting: false,
   busFault: undefined,
 };
 

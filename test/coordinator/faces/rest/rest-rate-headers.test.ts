@@ -67,7 +67,7 @@ test('what is asked beside the API tells the count of its address, counts as not
   };
   const { app } = await restServer({ corsOrigins: ['https://app.example.org'], limiter });
   const outside = Fastify();
-  const seen = { database: true, bus: true, streams: true, partitions: true, probes: [], busFault: undefined };
+  const seen = { database: true, bus: true, streams: true, partitions: true, probes: [], resting: false, busFault: undefined };
   const timeZones = () => ({ version: null, released_on: null, least_age_days: null });
   healthRoutes(
     outside,
