@@ -68,7 +68,7 @@ export const healthRoutes = (web: FastifyInstance, health: Health, beside: SayBe
   // Load balancers often ask for the head alone.
   web.get('/health', { exposeHeadRoute: true }, async (request, reply) => {
     const standing = await look();
-    const { busFault: _, ...parts } = standing;
+    const { busFault: _, resting: __, ...parts } = standing;
     const why = faultsOf(standing);
     const status = why.length === 0 ? 'ok' : 'degraded';
     return fresh(request, reply, why.length === 0).send({ status, why, parts, versions: versions(), time_zones: timeZones() });
