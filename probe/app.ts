@@ -188,7 +188,8 @@ export const createProbe = async (config: Config, overrides: Overrides = {}): Pr
     let patienceEnds = Number.POSITIVE_INFINITY;
     const isMeasured = (): boolean => clock.isMeasured() || performance.now() > patienceEnds;
     const timed = { ...clock, isMeasured };
-    const forwarding = createPingForwarding({ probe: id, key, baseUrl: knowledge.baseUrl, clock });
+    const { authorities } = config;
+    const forwarding = createPingForwarding({ probe: id, key, baseUrl: knowledge.baseUrl, clock, authorities });
     const intake = createPingIntake({ pingBus: () => pingBus, forwarding, spool: pings, findKey: keys.find, ear: name, clock: timed, log });
     const { address, close } = await startPingReceiver({ host: config.PROBE_EAR_HOST, port, take: intake.take, log });
     const closeAll = async (): Promise<void> => {
@@ -273,8 +274,8 @@ export const createProbe = async (config: Config, overrides: Overrides = {}): Pr
   };
 
   const goOnBus = async (): Promise<void> => {
-    const { PROBE_NATS_TLS_FIRST: tlsFirst, PROBE_NATS_CA: ca } = config;
-    const entrance = { url, tlsFirst, ca, credentials: own.text };
+    const { PROBE_NATS_TLS_FIRST: tlsFirst, PROBE_NATS_CA: ca, authorities } = config;
+    const entrance = { url, tlsFirst, ca, authorities, credentials: own.text };
     const routeOf = (subject: string): string => (own.isRelayed() ? relayedSubject(id, subject) : subject);
     bus = await connectPatiently({ ...entrance, name, log, inboxPrefix: inboxOf(id), routeOf, signal: stopping.signal });
     if (!bus) return;

@@ -65,10 +65,13 @@ export const settingsGiven = (environment: Readonly<Record<string, string | unde
 
 type Variables = Readonly<z.infer<typeof variables>>;
 
-export type Config = Omit<Variables, 'PROBE_CREDENTIALS' | 'PROBE_IDENTITY'> & { readonly PROBE_CREDENTIALS: ProbeCredentials };
+export type Config = Omit<Variables, 'PROBE_CREDENTIALS' | 'PROBE_IDENTITY'> & {
+  readonly PROBE_CREDENTIALS: ProbeCredentials;
+  readonly authorities?: string;
+};
 
 /** What the host's own key and the coordinator's answer come to; what the environment says goes before it. */
-const configOfIdentity = (variables: Variables, { seed, enrolled }: Identity): Config => {
+const configOfIdentity = (variables: Variables, { seed, enrolled, authorities }: Identity): Config => {
   if (enrolled === null) throw new ConfigurationFault(['PROBE_IDENTITY: is of no probe yet; run antipode-probe.mjs join first']);
   const { PROBE_IDENTITY: _, ...rest } = variables;
   return {
@@ -76,6 +79,7 @@ const configOfIdentity = (variables: Variables, { seed, enrolled }: Identity): C
     PROBE_CREDENTIALS: parseProbeCredentials(credentialsOf(seed, enrolled)),
     PROBE_NATS_TLS_FIRST: rest.PROBE_NATS_TLS_FIRST || enrolled.nats_tls_first,
     ...(rest.PROBE_NATS_CA === undefined && enrolled.nats_ca !== null ? { PROBE_NATS_CA: enrolled.nats_ca } : {}),
+    ...(authorities === undefined ? {} : { authorities }),
   };
 };
 

@@ -1,6 +1,7 @@
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { version } from '../shared/base/own-version.ts';
+import { entranceFields } from '../shared/bus/bus-environment.ts';
 import { exits, JoinFault } from './joining/joining-enrol.ts';
 import { askHealth } from './joining/joining-health.ts';
 import { install, refuseWithoutRoot, roomOfService, roomOfUnit } from './joining/joining-install.ts';
@@ -13,6 +14,7 @@ const help = `antipode-probe ${version}: checks from where this machine stands.
 
   node antipode-probe.mjs join URL TOKEN    become the probe that the token is for, look whether all is well, and run
                           --install         as root: as a systemd service instead
+                          --ca FILE         trust this authority, too, for the service's own address and bus; the probe keeps it
   node antipode-probe.mjs run               run, once it has joined
   node antipode-probe.mjs check             look again whether all is well: Node, clock, DNS, IPv4 and IPv6, bus, anchors, disk
   node antipode-probe.mjs health            for containers: 0 while it runs (with --strict: and is heard)
@@ -33,7 +35,7 @@ const say = (line: string): void => void process.stdout.write(`${line}\n`);
 type Line = { readonly words: readonly string[]; readonly flags: ReadonlyMap<string, string> };
 
 const alone = ['install', 'strict', 'help', 'version'];
-const withValue = ['data', 'root'];
+const withValue = ['ca', 'data', 'root'];
 
 /** @throws JoinFault for a flag that there is not. */
 const readLine = (given: readonly string[]): Line => {
@@ -78,12 +80,23 @@ const run = async (folder: string): Promise<void> => {
   await runProbe();
 };
 
+/** @throws JoinFault when there is none in the file. */
+const authoritiesIn = (path: string | undefined): string | undefined => {
+  if (path === undefined) return undefined;
+  try {
+    return entranceFields.ca.parse(readFileSync(path, 'utf8'));
+  } catch (cause) {
+    throw new JoinFault(exits.misused, `--ca: ${path} is not there to be read, or holds no certificate as PEM`, { cause });
+  }
+};
+
 const join = async (folder: string, { words, flags }: Line): Promise<void> => {
   const [, url, token, ...more] = words;
   if (url === undefined || token === undefined || more.length > 0)
     throw new JoinFault(exits.misused, `join takes an address and a token.\n\n${help}`);
+  const authorities = authoritiesIn(flags.get('ca'));
   if (!flags.has('install')) {
-    await becomeProbe({ url, token, ...roomIn(folder), next: 'run' }, say);
+    await becomeProbe({ url, token, authorities, ...roomIn(folder), next: 'run' }, say);
     say('');
     return run(folder);
   }
@@ -93,7 +106,7 @@ const join = async (folder: string, { words, flags }: Line): Promise<void> => {
   const { settingsGiven } = await import('./config.ts');
   // Before the token is spent. How much results may take is judged by the disk, below.
   settingsGiven({ ...process.env, PROBE_SPOOL_MB: undefined });
-  await becomeProbe({ url, token, ...(await roomOfUnit(root)), spoolMb: spoolMb(), next: 'sameLine' }, say);
+  await becomeProbe({ url, token, authorities, ...(await roomOfUnit(root)), spoolMb: spoolMb(), next: 'sameLine' }, say);
   await install(say, settingsGiven(process.env), root);
 };
 

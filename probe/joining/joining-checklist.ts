@@ -2,11 +2,13 @@ import { Resolver } from 'node:dns/promises';
 import { rm, statfs, writeFile } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { join } from 'node:path';
+import { isUnknownAuthority } from '../../shared/base/authorities.ts';
 import { codeOf } from '../../shared/base/error-code.ts';
 import type { Entrance } from '../../shared/bus/bus-dialling.ts';
 import { enterOnce } from '../../shared/bus/bus-nats.ts';
 import { canReckonSchedules } from '../../shared/checks/heartbeat/checks-heartbeat-schedule.ts';
 import { outgoingTo } from '../checks/check-outgoing-address.ts';
+import { unknownAuthority } from './joining-enrol.ts';
 
 /** Whether this host can be a good probe: one line for each thing, and for each that is not well what to do. */
 export type Line = {
@@ -89,6 +91,7 @@ const lookAtBus = async ({ entrance }: Surroundings): Promise<Found> => {
   try {
     await enterOnce(entrance);
   } catch (error) {
+    if (isUnknownAuthority(error)) return ill(`${entrance.url}: ${unknownAuthority}`);
     return ill(`${entrance.url} does not let this probe in: ${messageOf(error)}. Open the way to that host and port for outgoing TCP`);
   }
   const isSecret = entrance.url.split(',').every((server) => server.trim().startsWith('tls://')) || entrance.ca !== undefined;

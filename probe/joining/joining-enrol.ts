@@ -1,8 +1,10 @@
 import { isIP } from 'node:net';
 import { z } from 'zod';
+import { isUnknownAuthority } from '../../shared/base/authorities.ts';
 import { version } from '../../shared/base/own-version.ts';
 import { type EnrolmentAnswer, enrolmentAnswer, enrolmentPath, enrolmentProof } from '../../shared/bus/bus-enrolment.ts';
 import type { Key } from '../../shared/bus/bus-nkeys.ts';
+import { type Posted, post } from '../presence/presence-post.ts';
 
 /** Why a host did not become a probe, in words, with the exit code that says so to a script. */
 export class JoinFault extends Error {
@@ -14,6 +16,10 @@ export class JoinFault extends Error {
     this.exit = exit;
   }
 }
+
+/** What helps where the service's certificates are of an authority of its own. */
+export const unknownAuthority =
+  'nobody here knows the authority that signed its certificate: name it to join with --ca FILE, or add it to those that this machine trusts (update-ca-certificates)';
 
 /** The line cannot be understood; the coordinator refused; it could not be reached. */
 export const exits = { misused: 2, refused: 20, unreachable: 21 } as const;
@@ -38,36 +44,35 @@ export const coordinatorAt = (text: string): URL => {
   return url;
 };
 
-/** What a failed connection says; fetch hides it one level down. */
 const reasonOf = (error: unknown): string => {
-  const inner = error instanceof Error && error.cause instanceof Error ? error.cause : error;
-  return inner instanceof Error ? inner.message || inner.name : String(inner);
+  if (isUnknownAuthority(error)) return unknownAuthority;
+  return error instanceof Error ? error.message || error.name : String(error);
 };
 
 export type Heard = { readonly answer: EnrolmentAnswer; readonly sentAt: number; readonly receivedAt: number };
 
-/** Asks to be the probe that the token is for. Asked again with the same key it is told the same. @throws JoinFault. */
-export const enrol = async (at: URL, token: string, key: Key): Promise<Heard> => {
+/**
+ * Asks to be the probe that the token is for. Asked again with the same key it is told the same. `authorities`: who may have signed the coordinator's
+ * certificate besides those that this machine trusts. @throws JoinFault.
+ */
+export const enrol = async (at: URL, token: string, key: Key, authorities?: string): Promise<Heard> => {
   const url = new URL(`${at.pathname.replace(/\/$/, '')}${enrolmentPath}`, at);
   const sentAt = Date.now();
-  let response: Response;
-  let text: string;
+  let answered: Posted;
   try {
-    response = await fetch(url, {
-      method: 'POST',
-      // Whoever redirects would get the token.
-      redirect: 'error',
+    // It follows no redirect: whoever redirects would get the token.
+    answered = await post(url, {
       headers: { 'content-type': 'application/json', 'user-agent': `antipode-probe/${version}` },
-      body: JSON.stringify({ token, key: key.id, proof: enrolmentProof(key, token) }),
+      body: Buffer.from(JSON.stringify({ token, key: key.id, proof: enrolmentProof(key, token) })),
       signal: AbortSignal.timeout(patienceMs),
+      authorities,
     });
-    text = await response.text();
   } catch (cause) {
     throw new JoinFault(exits.unreachable, `${url.origin} cannot be reached: ${reasonOf(cause)}. Nothing is spent; try again.`, { cause });
   }
   let body: unknown;
   try {
-    body = JSON.parse(text);
+    body = JSON.parse(answered.text);
   } catch {
     body = undefined; // A page of somebody else's; what it is worth is said below.
   }
@@ -78,7 +83,7 @@ export const enrol = async (at: URL, token: string, key: Key): Promise<Heard> =>
   if (!answer.success)
     throw new JoinFault(
       exits.unreachable,
-      `${url.origin} answered ${response.status}, and not as a coordinator does. Is this the service's own address?`,
+      `${url.origin} answered ${answered.status}, and not as a coordinator does. Is this the service's own address?`,
     );
   return { answer: answer.data, sentAt, receivedAt: Date.now() };
 };

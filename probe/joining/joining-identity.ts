@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { printProbeCredentials } from '../../shared/bus/bus-credentials.ts';
 import { enrolmentAnswer } from '../../shared/bus/bus-enrolment.ts';
+import { entranceFields } from '../../shared/bus/bus-environment.ts';
 import { createKey, formatCredentials, type Key, keyFromSeed } from '../../shared/bus/bus-nkeys.ts';
 import { readIfThere, replaceFile } from '../disk/disk.ts';
 import { exits, JoinFault } from './joining-enrol.ts';
@@ -15,6 +16,8 @@ const identity = z.object({
   /** The secret. What reads the file is the probe. */
   seed: z.string().startsWith('SU'),
   enrolled: enrolmentAnswer.omit({ now: true }).nullable(),
+  /** Who may have signed the certificates of coordinators and bus, besides those that the machine trusts, as PEM: what `join --ca` named. */
+  authorities: entranceFields.ca.exactOptional(),
 });
 
 export type Identity = Readonly<z.infer<typeof identity>>;

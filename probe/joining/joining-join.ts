@@ -32,7 +32,7 @@ const onwards = {
 export type Onwards = keyof typeof onwards;
 
 const surroundingsOf = async (
-  { seed, enrolled }: Identity,
+  { seed, enrolled, authorities }: Identity,
   { folder, results, spoolMb, kept }: Room,
   heard?: Heard,
 ): Promise<Surroundings> => {
@@ -44,7 +44,7 @@ const surroundingsOf = async (
   return {
     // The answer left about in the middle of the time that was waited for it.
     clockOffset: heard && heard.answer.now - (heard.sentAt + heard.receivedAt) / 2,
-    entrance: { url, tlsFirst, ...(ca === null ? {} : { ca }), credentials: own.text() },
+    entrance: { url, tlsFirst, ...(ca === null ? {} : { ca }), authorities, credentials: own.text() },
     ...{ anchors, folder: results, spoolMb },
   };
 };
@@ -71,13 +71,14 @@ const sayChecklist = async (of: Surroundings, next: Onwards, say: Say): Promise<
  * has spent is answered to it once more.
  */
 export const becomeProbe = async (
-  of: Room & { readonly url: string; readonly token: string; readonly next: Onwards },
+  of: Room & { readonly url: string; readonly token: string; readonly next: Onwards; readonly authorities: string | undefined },
   say: Say,
 ): Promise<void> => {
   const at = coordinatorAt(of.url);
   const path = identityIn(of.folder);
-  const own = await openIdentity(path);
-  const heard = await enrol(at, of.token, keyOf(own));
+  const stored = await openIdentity(path);
+  const own: Identity = of.authorities === undefined ? stored : { ...stored, authorities: of.authorities };
+  const heard = await enrol(at, of.token, keyOf(own), own.authorities);
   const { now: _, ...enrolled } = heard.answer;
   if (own.enrolled !== null && own.enrolled.probe !== enrolled.probe)
     throw new JoinFault(exits.misused, `${of.folder} is the probe ${own.enrolled.name} already; name another folder with --data`);

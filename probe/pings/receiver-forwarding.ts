@@ -6,7 +6,7 @@ import type { Key } from '../../shared/bus/bus-nkeys.ts';
 import type { PingForwarding } from '../../shared/bus/bus-ping-intake.ts';
 import type { SpooledPing } from '../../shared/bus/bus-ping-spool.ts';
 import { signatureOf } from '../../shared/bus/bus-signature.ts';
-import { post } from './receiver-post-pings.ts';
+import { post } from '../presence/presence-post.ts';
 
 /**
  * The way by which pings leave a ping receiver that is cut off from the bus, but not from the world: they are brought to the coordinator's own
@@ -21,6 +21,8 @@ type Parts = {
   /** The coordinator's address; empty as long as nobody has told it. */
   readonly baseUrl: () => string;
   readonly clock: Clock;
+  /** Who may have signed the coordinator's certificate, besides those that this machine trusts. */
+  readonly authorities: string | undefined;
 };
 
 /** Less than any proxy refuses, and half of what the coordinator reads. */
@@ -50,7 +52,7 @@ const frontOf = (waiting: readonly SpooledPing[]): string[] => {
   return texts;
 };
 
-export const createPingForwarding = ({ probe, key, baseUrl, clock }: Parts): PingForwarding => {
+export const createPingForwarding = ({ probe, key, baseUrl, clock, authorities }: Parts): PingForwarding => {
   const closing = new AbortController();
   let failures = 0;
   let restsUntil = Number.NEGATIVE_INFINITY;
@@ -61,7 +63,7 @@ export const createPingForwarding = ({ probe, key, baseUrl, clock }: Parts): Pin
     const pings = frontOf(waiting).join();
     const body = Buffer.from(`{"v":1,"probe":"${probe}","sent_at":${clock.now()},"beats":[${pings}]}`);
     const signal = AbortSignal.any([closing.signal, leaving, AbortSignal.timeout(patienceMs)]);
-    const { status, text } = await post(address, { headers: headersOf(signatureOf(key, body)), body, signal });
+    const { status, text } = await post(address, { headers: headersOf(signatureOf(key, body)), body, signal, authorities });
     if (status !== 200) throw new Error(`the coordinator at ${address.origin} answered ${status}: ${text.slice(0, 200)}`);
     const done = new Set(forwardedPingsReply.parse(JSON.parse(text)).done);
     if (!waiting.some(({ ping }) => done.has(ping.id))) throw new Error(`the coordinator at ${address.origin} took none of them`);

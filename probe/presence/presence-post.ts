@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http';
+import { trustHere } from '../../shared/base/authorities.ts';
 
-/** As in receiver-address.ts: an import of these modules would load the whole of undici. */
+/** As in pings/receiver-address.ts: an import of these modules would load the whole of undici. */
 const http = process.getBuiltinModule('node:http');
 const https = process.getBuiltinModule('node:https');
 
@@ -12,12 +13,20 @@ const mostAnswerBytes = 256 * 1024;
 /** One call with a body, over a connection of its own: one that was kept open may be closed by the other side in just this moment. */
 export const post = async (
   address: URL,
-  options: { readonly headers: Readonly<Record<string, string>>; readonly body: Uint8Array; readonly signal: AbortSignal },
+  options: {
+    readonly headers: Readonly<Record<string, string>>;
+    readonly body: Uint8Array;
+    readonly signal: AbortSignal;
+    /** Authorities besides those that this machine trusts, as PEM. */
+    readonly authorities: string | undefined;
+  },
 ): Promise<Posted> => {
-  const { headers, body, signal } = options;
+  const { headers, body, signal, authorities } = options;
+  const trust = address.protocol === 'https:' ? { secureContext: trustHere(authorities) } : {};
   const { request } = address.protocol === 'https:' ? https : http;
   const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
-  const call = request(address, { method: 'POST', agent: false, signal, headers: { ...headers, 'content-length': body.length } }, resolve);
+  const sent = { ...headers, 'content-length': body.length };
+  const call = request(address, { method: 'POST', agent: false, signal, headers: sent, ...trust }, resolve);
   // Also for what goes wrong after the head of the answer, of which whoever reads the rest hears by itself.
   call.on('error', reject);
   call.end(body);

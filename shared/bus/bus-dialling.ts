@@ -9,6 +9,7 @@ import {
   TimeoutError,
 } from '@nats-io/transport-node';
 import { NodeTransport } from '@nats-io/transport-node/lib/node_transport.js';
+import { trustHere } from '../base/authorities.ts';
 import { pause } from '../base/retry.ts';
 import { keyFromSeed, parseCredentials } from './bus-nkeys.ts';
 
@@ -25,6 +26,8 @@ export type Entrance = {
   readonly tlsFirst?: boolean | undefined;
   /** Certificates of the authorities that the bus's may be signed by, as PEM, instead of those that the machine trusts. */
   readonly ca?: string | undefined;
+  /** Authorities besides those that the machine trusts, as PEM; of no matter where `ca` says which. */
+  readonly authorities?: string | undefined;
 };
 
 export type FailedDial = (server: string, why: Error) => void;
@@ -37,13 +40,13 @@ const hostOf = (server: string): string => new URL(server.includes('://') ? serv
  * What TLS must be; undefined where it need not be. The certificate must be good for one of the hosts that the operator named: the client
  * takes further servers, by whatever name, from a greeting that anybody on the way may have written.
  */
-const tlsOf = ({ url, tlsFirst = false, ca }: Entrance) => {
+const tlsOf = ({ url, tlsFirst = false, ca, authorities }: Entrance) => {
   const servers = url.split(',').map((server) => server.trim());
   if (!tlsFirst && ca === undefined && !servers.some((server) => server.startsWith('tls://'))) return undefined;
   const hosts = servers.map(hostOf);
   return {
     handshakeFirst: tlsFirst,
-    ...(ca === undefined ? {} : { ca }),
+    ...(ca === undefined ? { secureContext: trustHere(authorities) } : { ca }),
     checkServerIdentity: (_dialled: string, shown: PeerCertificate): Error | undefined => {
       const faults = hosts.map((host) => checkServerIdentity(host, shown));
       return faults.includes(undefined) ? undefined : faults[0];

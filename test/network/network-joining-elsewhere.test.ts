@@ -123,11 +123,22 @@ describe.runIf(hasTlsFirst() && hasCurl() && canMakeTwoHosts())('a host of its o
     folders.push(folder);
     await writeFile(join(folder, 'authority.pem'), authority.certificate);
     const inside = ['ip', 'netns', 'exec', netns, 'env', '-i', '-C', folder, `PATH=${process.env.PATH ?? ''}`] as const;
-    const settings = ['NODE_EXTRA_CA_CERTS=authority.pem', `PROBE_ALLOW_CIDRS=${two.here}/24`];
+    const settings = [`PROBE_ALLOW_CIDRS=${two.here}/24`];
     return {
       folder,
       fetched: () => runProgram([...inside, 'curl', '-fsSO', '--cacert', 'authority.pem', `${baseUrl}/downloads/antipode-probe.mjs`]),
-      join: (token, ...more) => [...inside, ...settings, process.execPath, 'antipode-probe.mjs', 'join', baseUrl, token, ...more],
+      join: (token, ...more) => [
+        ...inside,
+        ...settings,
+        process.execPath,
+        'antipode-probe.mjs',
+        'join',
+        '--ca',
+        'authority.pem',
+        baseUrl,
+        token,
+        ...more,
+      ],
     };
   };
 

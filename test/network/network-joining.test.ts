@@ -1,5 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { request } from 'node:http';
+import { createServer, type Server } from 'node:https';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseEnv } from 'node:util';
@@ -7,8 +9,9 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { z } from 'zod';
 import { bundleDownload } from '../../coordinator/faces/downloads/download-bundle.ts';
 import { coordinatorAt, enrol } from '../../probe/joining/joining-enrol.ts';
-import { keyOf, openIdentity } from '../../probe/joining/joining-identity.ts';
+import { keyOf, openIdentity, parseIdentity } from '../../probe/joining/joining-identity.ts';
 import { identityIn } from '../../probe/joining/joining-join.ts';
+import { mint, mintAuthority } from '../support/support-certificates.ts';
 import { type ChildProgram, startChildProgram } from '../support/support-child-program.ts';
 import type { CoordinatorProcess } from '../support/support-coordinator-process.ts';
 import { eventually } from '../support/support-eventually.ts';
@@ -180,5 +183,53 @@ describe('antipode-probe.mjs join', () => {
     if (judged.error) return void process.stderr.write('SKIPPED: the exposure of the unit needs systemd-analyze\n');
     expect(judged.stdout).toMatch(/Overall exposure level/);
     expect(judged.status).toBe(0);
+  });
+});
+
+describe('a service whose certificate is of an authority of its own', () => {
+  const authority = mintAuthority('the service of this test');
+  const { chain, key } = mint({ names: ['localhost'], issuer: authority });
+  let front: Server;
+  let address: string;
+  let file: string;
+
+  beforeAll(async () => {
+    file = join(place, 'authority.pem');
+    await writeFile(file, authority.certificate);
+    const { port: onward } = new URL(coordinator.url);
+    front = createServer({ cert: chain, key }, (asked, response) => {
+      const { method, url: path, headers } = asked;
+      const call = request({ port: onward, method, path, headers }, (answer) => {
+        response.writeHead(answer.statusCode ?? 502, answer.headers);
+        answer.pipe(response);
+      });
+      asked.pipe(call);
+    });
+    const port = await freePort();
+    await new Promise<void>((resolve) => front.listen(port, 'localhost', resolve));
+    address = `https://localhost:${port}`;
+  });
+  afterAll(() => front.close());
+
+  test('is joined where the machine trusts it, or with --ca FILE, which the service that is installed keeps; else it is said what to do', async () => {
+    const { token, name } = await invite();
+    const install = ['join', address, token, '--install', '--root', folder];
+    const unknown = await say(install);
+    expect(unknown).toMatchObject({ code: 21, out: '' });
+    expect(unknown.err).toContain('name it to join with --ca FILE, or add it to those that this machine trusts');
+    expect(await say(['join', address, token, '--ca', join(place, 'nothing.pem')])).toMatchObject({ code: 2, out: '' });
+    const named = await say([...install, '--ca', file]);
+    expect(named).toMatchObject({ code: 0, err: '' });
+    expect(named.out).toContain(`This host is ${name}`);
+    const kept = await readFile(join(folder, 'etc/antipode-probe/identity.json'), 'utf8');
+    expect(parseIdentity(kept).authorities).toBe(authority.certificate);
+    // The same line again, without the file: it is known here.
+    expect(await say(install)).toMatchObject({ code: 0, err: '' });
+    const { token: other } = await invite();
+    const elsewhere = join(folder, 'elsewhere');
+    const trusted = await runProgram([process.execPath, program, 'join', address, other, '--install', '--root', elsewhere], {
+      env: { ...environment, SSL_CERT_FILE: file },
+    });
+    expect(trusted).toMatchObject({ code: 0, err: '' });
   });
 });

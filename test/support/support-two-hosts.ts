@@ -90,12 +90,16 @@ export const makeTwoHosts = async (names: Readonly<Record<string, 0 | 1>> = {}, 
     servers.push(server);
     return port;
   };
-  const keep = (socket: Socket, other?: Socket): void => {
+  /** A gate that keeps what one side says keeps from the other, too, that it hung up. */
+  const keep = (socket: Socket, other?: Socket, gate = openGate()): void => {
+    const end = (): void => {
+      if (!gate.kept) other?.destroy();
+    };
     sockets.add(socket);
-    socket.on('error', () => other?.destroy());
+    socket.on('error', end);
     socket.on('close', () => {
       sockets.delete(socket);
-      other?.destroy();
+      end();
     });
   };
   const through = (gate: Gate, way: 'up' | 'down'): Transform =>
@@ -103,6 +107,9 @@ export const makeTwoHosts = async (names: Readonly<Record<string, 0 | 1>> = {}, 
       transform: (chunk, _encoding, done) => {
         if (gate[way]) gate.kept = true;
         done(null, gate[way] ? undefined : chunk);
+      },
+      flush: (done) => {
+        if (!gate[way]) done();
       },
     });
   return {
@@ -113,7 +120,7 @@ export const makeTwoHosts = async (names: Readonly<Record<string, 0 | 1>> = {}, 
         const { host, port } = typeof to === 'function' ? to() : to;
         const onward = connect(port, host);
         keep(from, onward);
-        keep(onward, from);
+        keep(onward, from, gate);
         from.pipe(through(gate, 'up')).pipe(onward).pipe(through(gate, 'down')).pipe(from);
       };
       return listen(

@@ -48,6 +48,22 @@ test('invites hosts to be probes, public ones and those of an organisation, and 
   expect(open).toMatchObject({ name: 'Nairobi', state: 'open' });
   expect(open.command).toContain(`join https://antipode.test ${String(open.token)}`);
   const own = await json('probe', 'invite', ...where, '--organisation', organisation);
+  const behind = await json('probe', 'invite', '--name', 'Lagos', '--continent', 'Africa', '--ca', '/etc/our ca.pem');
+  expect(behind.command).toContain("curl --cacert '/etc/our ca.pem' -fsSO");
+  expect(behind.command).toContain("antipode-probe.mjs join --ca '/etc/our ca.pem' http");
+  const inside = await json(
+    'probe',
+    'invite',
+    '--name',
+    'Accra',
+    '--continent',
+    'Africa',
+    '--organisation',
+    organisation,
+    '--ca',
+    '~/ca.pem',
+  );
+  expect(inside.command).toContain('curl --cacert ~/ca.pem -fsSO');
   expect((await run('probe', 'invite', ...where)).err).toContain('name_taken');
   expect((await run('probe', 'invite', '--name', 'X', '--continent', 'Atlantis')).err).toContain('continent_unknown');
   const listed = JSON.stringify(await json('probe', 'invitations'));

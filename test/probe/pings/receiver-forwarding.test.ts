@@ -44,7 +44,7 @@ afterEach(async () => {
 });
 
 const forwarding = (baseUrl = base, leaving = new AbortController().signal) => {
-  const way = createPingForwarding({ probe, key, baseUrl: () => baseUrl, clock: { now: () => 1_000 } });
+  const way = createPingForwarding({ probe, key, baseUrl: () => baseUrl, clock: { now: () => 1_000 }, authorities: undefined });
   return { ...way, handOver: (waiting: readonly SpooledPing[]) => way.handOver(waiting, leaving) };
 };
 

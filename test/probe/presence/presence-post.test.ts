@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer } from 'node:https';
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { post } from '../../../probe/pings/receiver-post-pings.ts';
+import { post } from '../../../probe/presence/presence-post.ts';
 import { mint, mintAuthority } from '../../support/support-certificates.ts';
 
 const root = mintAuthority('Test Root');
@@ -31,7 +31,12 @@ const serve = async (
 };
 
 const known = mint({ names: ['127.0.0.1'], issuer: root });
-const options = { headers: { 'x-of-ours': 'yes' }, body: Buffer.from('ünïcode'), signal: AbortSignal.timeout(30_000) };
+const options = {
+  headers: { 'x-of-ours': 'yes' },
+  body: Buffer.from('ünïcode'),
+  signal: AbortSignal.timeout(30_000),
+  authorities: undefined,
+};
 
 describe('a call with a body', () => {
   test('goes to a server whose certificate is good, and gives what that says', async () => {

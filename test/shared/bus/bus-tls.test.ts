@@ -105,6 +105,12 @@ describe.runIf(hasBinaries())('a bus at tls://', () => {
     listening.stop();
   });
 
+  test('is entered with an authority besides those that this machine trusts', async () => {
+    const of = await bus({ tls: { shows: server } });
+    const entered = await reach(of, { url: of.nats.url.replace('nats:', 'tls:'), authorities: ca });
+    expect(entered.isConnected()).toBe(true);
+  });
+
   test('is not entered where the server has no TLS, which is said with its reason', async () => {
     const of = await bus();
     const { came, lines } = dial(of, { url: of.nats.url.replace('nats:', 'tls:') });
