@@ -134,7 +134,7 @@ describeInBrowser('people', (browser) => {
         await close();
       });
 
-      test('choose a new password by a mail, and sign in with it', async () => {
+      test('choose a new password by a mail, are in by it, and sign in with it later', async () => {
         const email = await person(open);
         const { page, close } = await openTab(browser(), open.url, { scripts });
         await page.goto(`${open.url}/sign-in`);
@@ -145,7 +145,9 @@ describeInBrowser('people', (browser) => {
         await page.goto(await mailed(email, 'reset'));
         await fill(page, { 'New password': 'battery staple' });
         await page.getByRole('button', { name: 'Change password' }).click();
-        await page.waitForURL(`${open.url}/sign-in`);
+        await page.getByText('You are signed in.').waitFor();
+        await page.context().clearCookies();
+        await page.goto(`${open.url}/sign-in`);
         await fill(page, { 'E-mail': email, Password: 'battery staple' });
         await page.getByRole('button', { name: 'Sign in' }).click();
         await page.waitForURL(`${open.url}/`);
