@@ -8,7 +8,6 @@ import type { Entrance } from '../../shared/bus/bus-dialling.ts';
 import { enterOnce } from '../../shared/bus/bus-nats.ts';
 import { canReckonSchedules } from '../../shared/checks/heartbeat/checks-heartbeat-schedule.ts';
 import { outgoingTo } from '../checks/check-outgoing-address.ts';
-import { unknownAuthority } from './joining-enrol.ts';
 
 /** Whether this host can be a good probe: one line for each thing, and for each that is not well what to do. */
 export type Line = {
@@ -27,6 +26,10 @@ export type Surroundings = {
   readonly folder: string;
   readonly spoolMb: number;
 };
+
+/** What helps where the service's certificates are of an authority of its own. */
+export const unknownAuthority =
+  'nobody here knows the authority that signed its certificate: name it to join with --ca FILE, or add it to those that this machine trusts (update-ca-certificates)';
 
 /** An older Node than this begins nothing; one that does is well, and what it lacks is said. */
 const exits = { node: 0, clock: 10, dns: 11, addresses: 12, bus: 13, anchors: 14, disk: 15 } as const;

@@ -5,6 +5,7 @@ import { version } from '../../shared/base/own-version.ts';
 import { type EnrolmentAnswer, enrolmentAnswer, enrolmentPath, enrolmentProof } from '../../shared/bus/bus-enrolment.ts';
 import type { Key } from '../../shared/bus/bus-nkeys.ts';
 import { type Posted, post } from '../presence/presence-post.ts';
+import { unknownAuthority } from './joining-checklist.ts';
 
 /** Why a host did not become a probe, in words, with the exit code that says so to a script. */
 export class JoinFault extends Error {
@@ -16,10 +17,6 @@ export class JoinFault extends Error {
     this.exit = exit;
   }
 }
-
-/** What helps where the service's certificates are of an authority of its own. */
-export const unknownAuthority =
-  'nobody here knows the authority that signed its certificate: name it to join with --ca FILE, or add it to those that this machine trusts (update-ca-certificates)';
 
 /** The line cannot be understood; the coordinator refused; it could not be reached. */
 export const exits = { misused: 2, refused: 20, unreachable: 21 } as const;
