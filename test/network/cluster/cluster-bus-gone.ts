@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import { memoryOf } from '../../bench/bench-processes.ts';
 import { areAllWell, nothingLostDoubledOrFalse, startWatched, untilWhole, type Watched } from '../../support/support-cluster-outages.ts';
 import type { CoordinatorProcess } from '../../support/support-coordinator-process.ts';
 import { eventually, passed } from '../../support/support-eventually.ts';
@@ -44,6 +45,8 @@ describe.runIf(hasBinaries())('with all servers of the bus away', () => {
     async ({ seconds }) => {
       await untilWhole(network);
       await eventually(() => areAllWell(coordinators), 60_000);
+      const memory = () => coordinators.map(({ pid }) => Math.round(memoryOf(pid)));
+      const before = memory();
       for (const one of seconds) await goneFor(one);
       const back = performance.now();
       await eventually(() => areAllWell(coordinators), 30_000).catch(async (error: unknown) => {
@@ -53,8 +56,10 @@ describe.runIf(hasBinaries())('with all servers of the bus away', () => {
         });
       });
       process.stdout.write(
-        `  away for ${seconds.join(' and ')} s: well ${((performance.now() - back) / 1_000).toFixed(1)} s after its return\n`,
+        `  away for ${seconds.join(' and ')} s: well ${((performance.now() - back) / 1_000).toFixed(1)} s after its return, MB of memory before ${before} and after ${memory()}\n`,
       );
+      // What was kept meanwhile is let go.
+      await eventually(() => memory().every((now, place) => now < 1.5 * (before[place] ?? 0)), 60_000);
     },
   );
 
