@@ -97,8 +97,9 @@ describe('a server of the bus that has lost the others', () => {
   });
 
   test('costs a coordinator whose partitions stand because of it its partitions, until it is connected anew', async () => {
-    // So that nothing but the partitions notices.
-    const timing = { standstillMs: 1_000, unmovedMs: 600_000 };
+    // So that nothing but the partitions notices. Below the 5 s after which a question to the bus ends, so that its partitions stand; not much below,
+    // as each one that is given up waits for such an end, and three times must fit into ten times this.
+    const timing = { standstillMs: 3_000, unmovedMs: 600_000 };
     const cut = await network.startCoordinator({ timing });
     const calls = proxy.calls();
     const other = await network.startCoordinator({ timing });
