@@ -81,6 +81,8 @@ const noSchemas = (): never => {
 export const restServerOptions = {
   bodyLimit,
   exposeHeadRoutes: false,
+  /** Who was let in is answered to the end: Fastify would refuse with words and headers of its own, not as the API does. */
+  return503OnClosing: false,
   /** Node would refuse a request without one with no word; here it is refused by whoever is asked. */
   http: { requireHostHeader: false },
   /** A body that stalls does not hold its connection for ever; no call of the API has more than can be sent in this time. */
