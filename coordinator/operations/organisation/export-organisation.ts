@@ -1,8 +1,12 @@
 import type { InputOf, OutputOf } from '../../../shared/api/api-operation.ts';
 import type { beginExport as beginOperation, readExport as readOperation } from '../../../shared/api/inner/inner-organisation.ts';
 import { Refusal } from '../../../shared/base/refusal.ts';
-import { exportPage, exportParts, isExportPart, mostRowsOf } from '../../store/store-organisation-export.ts';
+import type { Config } from '../../../shared/checks/checks-assignment.ts';
+import { splitSecrets } from '../../../shared/checks/checks-config.ts';
+import type { Kind } from '../../../shared/checks/checks-kinds.ts';
+import { type ExportPart, exportPage, exportParts, isExportPart, mostRowsOf } from '../../store/store-organisation-export.ts';
 import { createdAt } from '../../store/store-organisations.ts';
+import type { ChannelConfig, ChannelsPart } from '../channels/operation-channel-needs.ts';
 import type { Answer, InOrganisation } from '../operation-context.ts';
 import { beforeAll, pageOf } from '../operation-cursors.ts';
 
@@ -30,8 +34,17 @@ export const beginExport = async ({ sql, organisation, note }: InOrganisation): 
   };
 };
 
+type Row = Readonly<Record<string, unknown>>;
+
+/** What was stored openly before it counted as a secret leaves as a mask, too. The columns are those that `store-organisation-export.ts` names. */
+const masked = (channels: ChannelsPart, part: ExportPart, row: Row): Row => {
+  if (part === 'monitors') return { ...row, config: splitSecrets(row.type as Kind, row.config as Config).open };
+  if (part === 'channels') return { ...row, config: channels.shown(String(row.kind), row.config as ChannelConfig) };
+  return row;
+};
+
 export const readExport = async (
-  { sql, organisation, with: { cursors } }: InOrganisation,
+  { sql, organisation, with: { channels, cursors } }: InOrganisation,
   input: InputOf<typeof readOperation>,
 ): Answer<OutputOf<typeof readOperation>> => {
   const { part } = input;
@@ -42,6 +55,6 @@ export const readExport = async (
     ['export', organisation.id, part],
     { ...input, limit: mostRowsOf(part, input.limit) },
     (from, most) => exportPage(sql, organisation.id, part, from ?? beforeAll, most),
-    ({ row }) => row,
+    ({ row }) => masked(channels, part, row),
   );
 };

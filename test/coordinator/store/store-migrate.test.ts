@@ -41,6 +41,30 @@ test('one that has to wait for a table lets others have it meanwhile, and is app
   await Promise.all(others.map((other) => other.end()));
 });
 
+test('what the audit log remembers of a webhook is the host of its address alone', async () => {
+  const remembered = async () =>
+    (await sql<{ changed: object }[]>`select changed from audit_log where who = 'a webhook' order by key`).map(({ changed }) => changed);
+  const [open, other] = [
+    { url: 'https://hooks.example.org/s3cret?token=1', secret: '***' },
+    { url: 'https://gotify.example.org', token: '***' },
+  ];
+  for (const [operation, changed] of [
+    ['createChannel', { after: { kind: 'webhook', config: open } }],
+    ['updateChannel', { before: { config: open }, after: { config: open } }],
+    ['updateChannel', { before: { config: other }, after: { config: other } }],
+  ] as const)
+    await sql`insert into audit_log (at, who, through, operation, changed)
+      values (now(), 'a webhook', 'page', ${operation}, ${JSON.stringify(changed)}::text::jsonb)`;
+  await sql`delete from migrations where name like '073-%'`;
+  expect(await migrate(sql)).toEqual(['073-hidden-addresses.sql']);
+  const shown = { url: 'https://hooks.example.org/***', secret: '***' };
+  expect(await remembered()).toEqual([
+    { after: { kind: 'webhook', config: shown } },
+    { before: { config: shown }, after: { config: shown } },
+    { before: { config: other }, after: { config: other } },
+  ]);
+});
+
 test('large counts come as numbers and times as dates', async () => {
   const [row] = await sql`select 9007199254740991::bigint as most, timestamptz '2026-01-01T00:00:00Z' as at`;
   expect(row).toEqual({ most: 9007199254740991, at: new Date('2026-01-01T00:00:00Z') });

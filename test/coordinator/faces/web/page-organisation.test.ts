@@ -70,6 +70,22 @@ describe('the export', () => {
       await web.sql`select who from audit_log where organisation_id = ${web.house.organisation} and operation = 'beginExport'`;
     expect(trace).toEqual({ who: web.house.owner.email });
   });
+
+  test('masks what was stored openly before it counted as a secret', async () => {
+    const mine = await createHouse(web.sql);
+    const { caller } = mine.owner;
+    const hook = { kind: 'webhook', config: { url: 'https://hooks.example.org/hook-s3cret' }, try: false };
+    await web.gate.execute(createChannel, caller, rawInput(createChannel, hook));
+    await web.sql`update channels set config = ${JSON.stringify(hook.config)}::text::jsonb where organisation_id = ${mine.organisation} and kind = 'webhook'`;
+    const job = { type: 'https', target: 'https://shop.example/' };
+    await web.gate.execute(createMonitor, caller, rawInput(createMonitor, job));
+    await web.sql`update monitors set config = '{"headers": {"X-Secret": "hunter5", "Accept": "text/html"}}' where organisation_id = ${mine.organisation}`;
+    const { text } = await post('/organisation/export', {}, mine.owner);
+    expect(text).not.toMatch(/hook-s3cret|hunter5/);
+    const all = JSON.parse(text) as Record<string, { config: object }[]>;
+    expect(all.channels?.map(({ config }) => config)).toContainEqual({ url: 'https://hooks.example.org/***' });
+    expect(all.monitors).toMatchObject([{ config: { headers: { 'X-Secret': '***', Accept: 'text/html' } } }]);
+  });
 });
 
 test('the name and the clock are changed, and the log says from what', async () => {
