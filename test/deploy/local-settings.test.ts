@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { busEnvironment, doorEnvironment } from '../../deploy/local/local-environments.ts';
+import { busEnvironment, doorEnvironment, probeEnvironment } from '../../deploy/local/local-environments.ts';
 import { readSettings } from '../../deploy/local/local-settings.ts';
 import { createBusIdentity } from '../../shared/bus/bus-identity.ts';
 
@@ -87,6 +87,11 @@ test('where anyone may sign up, probes on this machine reach public addresses on
   expect(readSettings({}).allowCidrs).toBeUndefined();
   expect(readSettings({ SIGN_UP: 'open' }).allowCidrs).toBe('');
   expect(readSettings({ SIGN_UP: 'open', PROBE_ALLOW_CIDRS: '10.0.0.0/8' }).allowCidrs).toBe('10.0.0.0/8');
+  const seat = { home: '/home', name: 'virginia', credentials: 'x', natsUrl: 'nats://127.0.0.1:4222', receiverPort: 1 };
+  const allowed = (set: Record<string, string>): string | undefined =>
+    probeEnvironment(set, { ...seat, allowCidrs: readSettings(set).allowCidrs }).PROBE_ALLOW_CIDRS;
+  expect(allowed({})).toContain('127.0.0.0/8');
+  expect(allowed({ SIGN_UP: 'open' })).toBe('');
 });
 
 test('where a file says that anyone may sign up, the same holds', async () => {

@@ -94,6 +94,7 @@ export const startWeb = async ({
   door,
   trials = noTrials,
   host = '127.0.0.1',
+  called,
   ownRecord = () => ownRecordOfTest,
   readDocument,
   ...overrides
@@ -107,9 +108,11 @@ export const startWeb = async ({
   readonly readDocument?: OauthParts['readDocument'];
   /** What browsers call it: passkeys want a name. */
   readonly host?: '127.0.0.1' | 'localhost';
+  /** What its BASE_URL says; where it listens, if not said. */
+  readonly called?: string;
 } = {}): Promise<TestWeb> => {
   let url = '';
-  const baseUrl = (): string => url;
+  const baseUrl = (): string => called ?? url;
   const database: TestDatabase = await createDatabase(services);
   const sql = connect(database.url, { name: 'test-web', connections: 10 });
   const [secretKey, clock, log] = [testSecretKey, overrides.clock ?? systemClock, createLog({ name: 'test-web', level: 'silent' })];

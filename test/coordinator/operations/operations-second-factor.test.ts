@@ -114,6 +114,23 @@ describe('a second step', () => {
     expect(await tryCode(email, now(secret))).toBe('taken');
   });
 
+  test('of a host at many accounts is refused after sixty wrong codes, also when one of its own was right', async () => {
+    bench.now += 16 * 60_000;
+    const host = { ...intake, address: '198.51.100.99' };
+    const at = (step: string, code: string, from = host) => codeOfRefusal(door.visit(finishSignIn, { secret: step, code }, from));
+    for (let account = 0; account < 6; account += 1) {
+      const { email, secret } = await withSecondStep();
+      expect(await at(await begin(email), now(secret))).toBe('taken');
+      const step = await begin(email);
+      for (let index = 0; index < 9; index += 1) expect(await at(step, '000000')).toBe('code_invalid');
+    }
+    const { email, secret } = await withSecondStep();
+    const step = await begin(email);
+    expect(await at(step, now(secret))).toBe('too_many_attempts');
+    expect(await at(step, now(secret), intake)).toBe('taken');
+    bench.now += 16 * 60_000;
+  });
+
   test('of one account does not take the codes of another', async () => {
     const [ada, eve] = [await withSecondStep(), await withSecondStep()];
     expect(await tryCode(ada.email, now(eve.secret))).toBe('code_invalid');

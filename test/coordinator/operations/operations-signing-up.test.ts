@@ -165,16 +165,28 @@ describe('what a new password leaves', () => {
     const { email, session } = await newcomer();
     const { person, caller } = await door.signedIn(session);
     if (!caller) throw new Error('no organisation');
-    const tokens = async () => (await bench.sql`select 1 from tokens where user_id = ${person.user}`).length;
+    const { user } = person;
+    const kept = async () => {
+      const counts = await bench.sql<{ count: number }[]>`
+        select count(*)::int from tokens where user_id = ${user} union all select count(*)::int from passkeys where user_id = ${user}
+        union all select count(*)::int from connections where user_id = ${user}`;
+      return counts.map(({ count }) => count);
+    };
     await bench.call(createToken, caller, { name: 'ci', scope: 'read' });
+    await bench.sql`insert into passkeys (id, user_id, credential_id, public_key, counter, transports, name, is_synced, created_at)
+      values (${newId()}, ${user}, ${newId()}, '', 0, '{}', 'Phone', true, now())`;
+    await bench.sql`insert into connections (id, organisation_id, user_id, client_id, client_name, redirect_host, scope, created_at)
+      values (${newId()}, ${caller.organisation.id}, ${user}, 'x', 'An editor', '127.0.0.1', 'read', now())`;
     const { session: second } = await door.act(changePassword, person, { password: 'battery staple' });
-    expect(await tokens()).toBe(1);
+    expect(await kept()).toEqual([1, 1, 1]);
     expect((await mailTo(email))?.text).toContain('Its API tokens, passkeys and connected assistants, if there are any, stay valid.');
     const again = (await door.signedIn(second)).person;
-    await door.act(changePassword, again, { password: 'another staple', end_tokens: true, end_assistants: true });
-    expect(await tokens()).toBe(0);
+    const { session: third } = await door.act(changePassword, again, { password: 'another staple', end_tokens: true, end_assistants: true });
+    expect(await kept()).toEqual([0, 1, 0]);
     const told = (await mailTo(email))?.text;
     expect(told).toContain('Its API tokens and connected assistants were revoked. Its passkeys, if there are any, stay valid.');
+    await door.act(changePassword, (await door.signedIn(third)).person, { password: 'the last staple', end_passkeys: true });
+    expect(await kept()).toEqual([0, 0, 0]);
   });
 });
 
@@ -231,9 +243,12 @@ describe('a change of address', () => {
     expect(await codeOfRefusal(door.visit(keepEmail, { secret: keep }))).toBe('link_invalid');
   });
 
-  test('ends with a new password, and is confirmed by nobody but the user whose it is', async () => {
-    const { session } = await newcomer();
+  test('ends with a new password, as a reset does, and is confirmed by nobody but the user whose it is', async () => {
+    const { email, session } = await newcomer();
     const wanted = fresh();
+    await door.visit(requestPasswordReset, { email });
+    const reset = secretIn((await mailTo(email))?.text, 'reset');
+    expect(await door.visit(showLink, { kind: 'password reset', secret: reset })).toMatchObject({ email });
     const { person } = await door.signedIn(session);
     await door.act(changeEmail, person, { email: wanted });
     const secret = secretIn((await mailTo(wanted))?.text, 'verify');
@@ -243,6 +258,7 @@ describe('a change of address', () => {
     const again = (await door.signedIn(next)).person;
     expect(await codeOfRefusal(door.act(verifyEmail, again, { secret }))).toBe('link_invalid');
     expect(again.email).not.toBe(wanted);
+    expect(await codeOfRefusal(door.visit(resetPassword, { secret: reset, password: 'chosen by another' }))).toBe('link_invalid');
   });
 
   test('ends the links to a new password that went to the old mailbox', async () => {

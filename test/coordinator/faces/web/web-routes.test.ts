@@ -199,3 +199,14 @@ test('over https the cookie of a session is one that no other host of the domain
   expect(setSessionCookie('x', false)).toMatch(/^svc_session=x; /);
   expect(endSessionCookie(true)).toMatch(/^__Host-svc_session=; Max-Age=0; Path=\/; /);
 });
+
+test('over https no other cookie is read than that one', async () => {
+  const secure = await startWeb({ called: 'https://antipode.example' });
+  try {
+    const [name = '', text = ''] = (await secure.cookieOf(secure.house.owner)).split('=');
+    const statusWith = async (cookie: string): Promise<number> => (await secure.get('/profile', { cookie })).status;
+    expect([await statusWith(`${name}=${text}`), await statusWith(`__Host-${name}=${text}`)]).toEqual([303, 200]);
+  } finally {
+    await secure.close();
+  }
+});
