@@ -15,7 +15,7 @@ export type OpenSecrets = {
 /** Some of them, locked; of those that somebody changes just now each change puts the secrets apart. */
 export const someOpenSecrets = (sql: Queryable, most: number): Promise<OpenSecrets[]> =>
   sql<OpenSecrets[]>`
-    select id, organisation_id, partition, type, config, secrets from monitors where type = 'https' and has_open_secret(config)
+    select id, organisation_id, partition, type, config, secrets from monitors where type = 'https' and (has_open_secret(config) or has_likely_secret(config))
     order by id limit ${most} for no key update skip locked`;
 
 export const writeSecretsApart = async (sql: Queryable, id: string, config: Config, secrets: Uint8Array): Promise<void> => {

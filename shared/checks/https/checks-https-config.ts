@@ -103,7 +103,7 @@ const secretHeaders = (config: Config): string[] => {
 };
 
 const secretName =
-  /(?:^|[-_])(?:secrets?|tokens?|password|passwd|pwd|auth|credentials?|cookie|session|signature|(?:api|access|auth|client|license|private|secret)?keys?)(?:[-_]|$)/i;
+  /(?:^|[-_])(?:password|passwd|pwd|auth|credentials?|cookie|session|signature|(?:api|access|auth|client|license|private|secret|session)?(?:keys?|tokens?|secrets?))(?:[-_]|$)/i;
 /** A scheme of authentication, or a long word of letters and digits as no one types it. */
 const secretValue = /^(?:bearer|basic|token)\s+\S|^(?=.*\d)(?=.*[a-z])[\w+/=.~-]{20,}$/i;
 /** Headers of any request: a long value of theirs is a media type or a date, such as `application/vnd.github.v3+json`. */

@@ -2,6 +2,7 @@ import { beforeAll, expect, test } from 'vitest';
 import { sealOpenSecrets } from '../../../coordinator/house/house-seal-open-secrets.ts';
 import { createMonitor, getMonitor, listMonitors, updateMonitor } from '../../../shared/api/api-monitors.ts';
 import { listAudit } from '../../../shared/api/inner/inner-audit.ts';
+import { isSecretHeader } from '../../../shared/checks/https/checks-https-config.ts';
 import { secretByNature } from '../../../shared/checks/https/checks-https-keys.ts';
 import { gateBench } from '../../support/support-gate.ts';
 import { createHouse, type House } from '../../support/support-people.ts';
@@ -84,6 +85,35 @@ test('the database and the checks mean the same headers', async () => {
     const [row] = await bench.sql<{ open: boolean }[]>`select has_open_secret(${config}::text::jsonb) as open`;
     expect(row?.open, config).toBe(false);
   }
+});
+
+test('the database finds what looks like a secret where the checks do, and the house encrypts what was stored before', async () => {
+  const token = 'a8F3kd92Lq0Zx7Wm41Pt';
+  const samples: readonly (readonly [name: string, value: string])[] = [
+    ...(['X-Secret', 'My-Token', 'X-ApiToken', 'client_secret', 'X-Monkey', 'X-Author', 'Author', 'X-Key-Id'] as const).map(
+      (name) => [name, 'v'] as const,
+    ),
+    ...([token, 'Bearer x', 'Bearer\u00a0x', `${token}\u00e9`, 'text/html', 'aaaaaaaaaaaaaaaaaaaaaaaa', ''] as const).map(
+      (value) => ['X-Plain', value] as const,
+    ),
+    ...(['Accept', 'If-None-Match', 'Content-Type'] as const).map((name) => [name, token] as const),
+    ['X-Secret', '***'],
+  ];
+  for (const [name, value] of samples) {
+    const config = { headers: { [name]: value } };
+    const [row] = await bench.sql<{ open: boolean }[]>`select has_open_secret(config) or has_likely_secret(config) as open
+      from (select ${JSON.stringify(config)}::text::jsonb as config) c`;
+    // What the checks take for none must not be found: the house would take it up for ever.
+    if (!isSecretHeader(config)(name) || value === '***') expect([name, value, row?.open]).toEqual([name, value, false]);
+    else if (!value.includes('\u00a0')) expect([name, value, row?.open]).toEqual([name, value, true]);
+  }
+  const { id } = await bench.call(createMonitor, house.owner, { type: 'https', target: 'https://shop.example/' });
+  const open = { headers: { 'X-ApiToken': 'hunter6', Accept: '*/*' } };
+  await bench.sql`update monitors set config = ${JSON.stringify(open)}::text::jsonb where id = ${id}`;
+  expect(await seal()).toBe(1);
+  expect(await textOf(id)).not.toContain('hunter6');
+  expect(JSON.parse(await secretsOf(id))).toEqual({ 'headers/x-apitoken': 'hunter6' });
+  expect(await seal()).toBe(0);
 });
 
 test('headers that every request may carry stay readable, however long their values', async () => {

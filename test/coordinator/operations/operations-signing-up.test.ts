@@ -181,7 +181,11 @@ describe('what a new password leaves', () => {
     expect(await kept()).toEqual([1, 1, 1]);
     expect((await mailTo(email))?.text).toContain('Its API tokens, passkeys and connected assistants, if there are any, stay valid.');
     const again = (await door.signedIn(second)).person;
-    const { session: third } = await door.act(changePassword, again, { password: 'another staple', end_tokens: true, end_assistants: true });
+    const { session: third } = await door.act(changePassword, again, {
+      password: 'another staple',
+      end_tokens: true,
+      end_assistants: true,
+    });
     expect(await kept()).toEqual([0, 1, 0]);
     const told = (await mailTo(email))?.text;
     expect(told).toContain('Its API tokens and connected assistants were revoked. Its passkeys, if there are any, stay valid.');
