@@ -57,7 +57,7 @@ const ednsRefusals: readonly number[] = [1, 4, 16];
 /** Each resolver refuses so many datagrams before its port counts as closed: one that is being started anew is back by then. */
 const refusalsOfClosed = 2;
 
-/** So many datagrams in vain, and the next go without EDNS: what stands before some resolvers drops it in silence. */
+/** So often nobody answered, and the next go without EDNS: what stands before some resolvers drops it in silence, and before all of them. */
 const inVainWithEdns = 2;
 
 /** One for all, because most questions are refused by nobody. */
@@ -87,6 +87,8 @@ class UdpQuestion implements Asker, Alarm, Expiring {
   /** Who refused a datagram, once for each time. */
   #refused: readonly Resolver[] = nobody;
   #edns = true;
+  /** How often nobody answered in time. */
+  #inVain = 0;
   #done = false;
   /** Timers and sockets are shared with the questions of other checks. */
   readonly #charged = chargedNow();
@@ -112,7 +114,11 @@ class UdpQuestion implements Asker, Alarm, Expiring {
     chargedTo(this.#charged, () => {
       const now = performance.now();
       if (this.#deadline.isOver(now)) this.expire();
-      else this.#sendAgain(now);
+      else {
+        this.#inVain += 1;
+        if (this.#inVain >= inVainWithEdns) this.#edns = false;
+        this.#sendAgain(now);
+      }
     });
   }
 
@@ -163,7 +169,6 @@ class UdpQuestion implements Asker, Alarm, Expiring {
     if (this.#done) return;
     const { written, resolvers, patience_ms, alone = false } = this.#asking;
     this.#attempts += 1;
-    if (this.#attempts > inVainWithEdns * resolvers.length) this.#edns = false;
     const again = now + (patience_ms << Math.min(this.#attempts - 1, 6));
     setAlarm(this, Math.min(again, this.#deadline.due));
     const ticket = this.#sockets.ask(this.#last(), this.#edns ? written.edns : written.plain, this, alone || this.#attempts > 1);

@@ -148,6 +148,28 @@ test('a resolver that drops questions with EDNS is asked without it from the thi
   expect(asked).toEqual([true, true, false]);
 });
 
+test('two resolvers that both drop questions with EDNS are asked without it from the third time on', async () => {
+  const asked: boolean[] = [];
+  const ports = await Promise.all(
+    [1, 2].map(async () => {
+      const resolver = await startResolver(({ query, name }) => {
+        const hasEdns = (dnsPacket.decode(query).additionals ?? []).length > 0;
+        asked.push(hasEdns);
+        return hasEdns ? null : answerTo(query, { answers: [{ type: 'A', name, ttl: 60, data: '192.0.2.1' }] });
+      });
+      open.push(resolver);
+      return resolver.port;
+    }),
+  );
+  const look = createLookup({
+    families: () => onlyFour,
+    sockets,
+    resolvers: () => ports.map((port) => ({ address: '127.0.0.1', port, family: 4 })),
+  });
+  expect(await look('shop.example', 'any', deadlineIn(1_500))).toMatchObject({ addresses: ['192.0.2.1'] });
+  expect(asked).toEqual([true, true, false]);
+});
+
 describe('an answer that cannot be read', () => {
   const unreadable = (query: Buffer): Buffer => rawAnswerTo(query, 3, Buffer.from('c00c0001000100', 'hex'));
   const address = (query: Buffer, name: string): Buffer => answerTo(query, { answers: [{ type: 'A', name, ttl: 60, data: '192.0.2.1' }] });
