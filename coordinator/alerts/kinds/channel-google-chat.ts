@@ -2,7 +2,7 @@ import { judgeHttp, member } from './channel-answers-judged.ts';
 import { jsonPost, secretUrlField, value } from './channel-common-fields.ts';
 import { bytes, clean, colours, facts, fitting, links, listed, others, subject, title } from './channel-common-words.ts';
 import type { ChannelKind } from './channel-kind.ts';
-import { cutFor, googleCard, googleText } from './channel-markup.ts';
+import { cutFor, googleCard, googlePlain, googleText } from './channel-markup.ts';
 
 export const googleChat: ChannelKind = {
   id: 'google_chat',
@@ -51,7 +51,8 @@ export const googleChat: ChannelKind = {
         {
           cardId: told.key.slice(0, 64),
           card: {
-            header: { title: cutFor(title(told), 200, googleText), subtitle: cutFor(clean(told.organisation), 100, googleText) },
+            // A header knows no marks.
+            header: { title: cutFor(title(told), 200, googlePlain), subtitle: cutFor(clean(told.organisation), 100, googlePlain) },
             sections: [
               {
                 widgets: [

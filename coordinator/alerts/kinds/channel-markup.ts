@@ -34,15 +34,25 @@ export const markdown = (text: string): string =>
 /** Zulip's markdown knows no backslash, and leaves HTML's numbers alone until it shows them. */
 export const zulip = (text: string): string => text.replaceAll(/[&<>*_`~#$@[\]()\\|!]/g, (character) => `&#${character.charCodeAt(0)};`);
 
-export const telegram = (text: string): string => html(unmentioned(text));
+/** What is a link as it stands: Telegram finds no mention in it. */
+const link = /(https?:\/\/[a-z0-9\-]+(?:\.[a-z0-9\-]+)+(?=[\/:?#\s]|$)[^\s<>]*)/i;
+
+/** Addresses stand as they are, so that they can be copied. */
+export const telegram = (text: string): string =>
+  text
+    .split(link)
+    .map((part, index) => html(index % 2 === 1 ? part : unmentioned(part)))
+    .join('');
 
 /** Google Chat reads mentions in text and in cards; brackets of another make stand for themselves. */
+export const googlePlain = (text: string): string => text.replaceAll('<', '‹').replaceAll('>', '›');
+/** Where it reads marks: addresses stand in code. */
 export const googleText = (text: string): string =>
   text
-    .replaceAll('<', '‹')
-    .replaceAll('>', '›')
-    .replaceAll(/[*_~`]/g, '$&\u200b');
-export const googleCard = (text: string): string => html(text.replaceAll('<', '‹').replaceAll('>', '›'));
+    .split(address)
+    .map((part, index) => (index % 2 === 1 ? `\`${part}\`` : googlePlain(part).replaceAll(/[*_~`]/g, '$&\u200b')))
+    .join('');
+export const googleCard = (text: string): string => html(googlePlain(text));
 
 /** The beginning of a text, escaped: at most so many UTF-16 units with its escapes, none of which is cut. */
 export const cutFor = (text: string, most: number, escaping: (text: string) => string): string => {

@@ -44,6 +44,18 @@ describe('addresses', () => {
     }
   });
 
+  test('Telegram and Google Chat: nothing is hidden in them', () => {
+    const target = 'http://shop.example:8080/a_b/*c?d=~e&f=@ops';
+    const told = toldOf({ sentence: `${target} is down: it leads to ${target}.`, monitors: [monitorOf({ target })] });
+    for (const id of ['telegram', 'google_chat']) {
+      const said = textsOf(jsonOf(id, told))
+        .map((text) => text.replaceAll('&amp;', '&'))
+        .filter((text) => text.includes('shop.example'));
+      expect(said.length, id).toBeGreaterThan(0);
+      for (const text of said) expect(text, id).toContain(target);
+    }
+  });
+
   test('stay within what a vendor takes, however many there are', () => {
     const discord = z.object({ embeds: z.tuple([z.object({ title: z.string() })]) });
     const {
