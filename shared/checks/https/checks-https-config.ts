@@ -121,6 +121,13 @@ export const isSecretHeader = (config: Config): ((name: string) => boolean) => {
   return (name) => secret.has(name.toLowerCase()) || looksSecret(config, name);
 };
 
+/** Whether an assertion names a whole number that a number of ours cannot hold: its last digits are not what somebody wrote. */
+const losesDigits = (config: Config): boolean =>
+  (Array.isArray(config.json) ? config.json : []).some((one) => {
+    const equals = typeof one === 'object' && one !== null && !Array.isArray(one) ? one.equals : undefined;
+    return typeof equals === 'number' && Number.isInteger(equals) && !Number.isSafeInteger(equals);
+  });
+
 /** What is wrong between keys that are each in order. */
 const clashes = (config: Config, { target, interval_s }: ConfigContext): ConfigFault[] => {
   const faults: ConfigFault[] = [];
@@ -145,6 +152,7 @@ const clashes = (config: Config, { target, interval_s }: ConfigContext): ConfigF
   }
   const judgesBody = ['body_contains', 'body_not_contains', 'json'].find((key) => given(config, key));
   if (method === 'HEAD' && judgesBody !== undefined) say(judgesBody, 'set `method` to GET; HEAD brings no body to judge');
+  if (losesDigits(config)) say('json', 'give a whole number beyond 9,007,199,254,740,991 as text: `equals: "12345678901234567890"`');
   // The check is over by then, so that nothing slower could ever be told from no answer at all.
   const limit = timeoutMs(config, interval_s);
   if (typeof config.max_response_ms === 'number' && config.max_response_ms > limit)

@@ -34,6 +34,8 @@ describe('every key of an https config', () => {
       ],
     ],
     ['json', [{ path: '$.a', exists: false }]],
+    ['json', [{ path: '$.id', equals: '12345678901234567890' }]],
+    ['json', [{ path: '$.id', equals: Number.MAX_SAFE_INTEGER }]],
     ['header_contains', { Server: 'nginx', 'X-There': '' }],
     ['verify_tls', false],
     ['tls_expires_within_days', 0],
@@ -94,6 +96,9 @@ describe('every key of an https config', () => {
     ['json', [{ path: '$.a' }], 'json[0]'],
     ['json', [{ path: '$.a', equals: { deep: 1 } }], 'json[0].equals'],
     ['json', [{ path: '$.a', equal: 1 }], 'json[0]'],
+    // Its digits were lost when the request was read.
+    ['json', [{ path: '$.id', equals: 12_345_678_901_234_567_000 }], 'json'],
+    ['json', [{ path: '$.id', equals: -9_007_199_254_740_992 }], 'json'],
     ['header_contains', {}, 'header_contains'],
     ['header_contains', 'nginx', 'header_contains'],
     ['verify_tls', 1, 'verify_tls'],

@@ -181,6 +181,8 @@ const equalText = (of: unknown): string => {
 
 const equalFrom = (text: string): unknown => {
   const of = parsed(text.trim());
+  // A number of ours would lose its last digits; checks compare those of a text.
+  if (/^-?\d+$/.test(text.trim()) && !Number.isSafeInteger(of)) return text.trim();
   return of === undefined || (typeof of === 'object' && of !== null) ? text : of;
 };
 
