@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http2';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { App } from '../../coordinator/app.ts';
 import { type OutputOf, rawInput } from '../../shared/api/api-operation.ts';
@@ -37,6 +39,23 @@ describeInBrowser('a monitor', (browser) => {
 
   for (const scripts of [true, false]) {
     const how = scripts ? 'with scripts' : 'without scripts';
+
+    test(`${how}: of a server that speaks HTTP/2 only is told so by the form and by the test, before it is saved`, async () => {
+      const server = createServer();
+      server.listen(0, '127.0.0.1');
+      await once(server, 'listening');
+      const address = server.address();
+      const port = typeof address === 'object' ? address?.port : undefined;
+      const tab = await comeIn(scripts);
+      await tab.page.goto(`${app.url}/monitors/new`);
+      await sees(tab, 'a server that speaks HTTP/2 only cannot be checked yet');
+      await tab.page.getByLabel('Address', { exact: true }).fill(`http://127.0.0.1:${port}/`);
+      await tab.page.getByRole('button', { name: 'Test from every continent' }).click();
+      await sees(tab, 'The server speaks HTTP/2 only, and checks speak HTTP/1.1');
+      expect(await count()).toBe(0);
+      await tab.close();
+      server.close();
+    });
 
     test(`${how}: is tried, saved, changed, paused, resumed and deleted`, async () => {
       const target = await network.startTarget();

@@ -166,6 +166,26 @@ describeInBrowser('in a browser', (browser) => {
       });
     });
 
+  for (const scripts of [true, false])
+    test(`who never had a password confirms by a fresh link, as the page says, ${scripts ? 'with' : 'without'} scripts`, async () => {
+      const email = await person();
+      const { page, close } = await openTab(browser(), web.url, { scripts });
+      const enter = async (): Promise<void> => {
+        await page.goto(`${web.url}${await linkFor(email)}`);
+        if (page.url().includes('/enter/')) await page.getByRole('button', { name: 'Enter' }).click();
+        await page.waitForURL(`${web.url}/`);
+      };
+      await enter();
+      await web.sql`update sessions set proven_at = proven_at - interval '1 hour'`;
+      await page.goto(`${web.url}/profile/password`);
+      await page.waitForURL(/\/confirm\?/);
+      expect(await page.locator('main').innerText()).toContain(`user sign-in-link --email ${email}`);
+      await enter();
+      await page.goto(`${web.url}/profile/password`);
+      expect(new URL(page.url()).pathname).toBe('/profile/password');
+      await close();
+    });
+
   test('nothing keeps anybody from using the pages, light or dark, narrow or wide', async () => {
     const used = await linkFor(await person());
     await navigate(`${web.url}${used}`);
