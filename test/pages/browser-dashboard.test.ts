@@ -125,6 +125,27 @@ describeInBrowser('the dashboard', (browser) => {
     await proxy.close();
   }, 60_000);
 
+  test('says that it has lost the service also where nothing is closed and nothing comes, once the stream is open and before', async () => {
+    const proxy = await createTcpProxy(web.url);
+    const cookie = await web.cookieOf(web.house.owner);
+    const tabs = [await openTab(browser(), proxy.through(web.url), { cookie }), await openTab(browser(), proxy.through(web.url), { cookie })];
+    const [open, opening] = tabs.map(({ page }) => page);
+    const heard = open?.waitForResponse(/\/live\?/);
+    await open?.goto(proxy.through(web.url));
+    await heard;
+    await opening?.route(/\/live\?/, async (route) => {
+      proxy.silence();
+      await route.continue();
+    });
+    await opening?.goto(proxy.through(web.url));
+    const shown = () => Promise.all(tabs.map(({ page }) => page.getByText(/^Connection lost at /).isVisible()));
+    await expect.poll(shown, { timeout: 40_000, interval: 500 }).toEqual([true, true]);
+    proxy.heal();
+    await expect.poll(shown, { timeout: 25_000, interval: 500 }).toEqual([false, false]);
+    for (const tab of tabs) await tab.close();
+    await proxy.close();
+  }, 90_000);
+
   test('is worked by keys: search, help, next row, places', async () => {
     const tab = await open('/');
     const { page } = tab;

@@ -118,7 +118,8 @@ export const keepLive = (): void => {
   };
   const tick = (): void => {
     const now = performance.now();
-    if (stream?.readyState === EventSource.OPEN && now - heardAt > silentMs) brokenAt ??= now;
+    // One that is still being opened may be as silent.
+    if (stream?.readyState !== EventSource.CLOSED && now - Math.max(heardAt, openedAt) > silentMs) brokenAt ??= now;
     // After an answer that is no stream the browser does not come again by itself.
     if (stream?.readyState === EventSource.CLOSED && refreshedAt > openedAt) listen();
     showConnection();
