@@ -58,6 +58,37 @@ describe('what leaves together', () => {
   });
 });
 
+describe('what is said together', () => {
+  /** All that was sent to a channel that shows text, as one. */
+  const said = (): string[] => bench.sent.flatMap((outgoing) => (outgoing.by === 'https' ? [outgoing.body] : []));
+
+  test('rule 32: has one line for a monitor, with its newest state', async () => {
+    await bench.channel('room', { kind: 'mattermost' });
+    for (const name of ['One', 'Two']) {
+      await bench.down(await bench.monitor(name));
+      await bench.tell();
+    }
+    const [flap, other] = [await bench.monitor('Flap'), await bench.monitor('Other')];
+    const first = await bench.down(flap);
+    await bench.down(other);
+    await bench.tell();
+    bench.now += second;
+    await bench.up(first);
+    bench.now += second;
+    await bench.down(flap);
+    await bench.tell();
+    for (let seconds = 0; seconds < 30; seconds += 2) {
+      bench.now += 2 * second;
+      await bench.tell();
+    }
+    const last = said().at(-1) ?? '';
+    expect(said()).toHaveLength(3);
+    expect(last).toContain('2 monitors are down');
+    expect(last.match(/\*\*Flap\*\*/g)).toHaveLength(1);
+    expect(last).not.toContain('was down for');
+  });
+});
+
 describe('who gets how many places', () => {
   const shares = { all: 20, channel: 2, host: 4, organisation: 8 };
   const claim = (onTheWay: readonly OnTheWay[] = []) =>

@@ -254,6 +254,15 @@ describe('how it leaves', () => {
     await by.courier.close();
   });
 
+  test('times are of the clock of the organisation, with UTC beside it', async () => {
+    await sql`update organisations set time_zone = 'Europe/Berlin'`;
+    await bench.channel('duty', { kind: 'pagerduty' });
+    await bench.down(await bench.monitor('Shop'));
+    await bench.tell();
+    const bodies = bench.sent.flatMap((outgoing) => (outgoing.by === 'https' ? [JSON.parse(outgoing.body)] : []));
+    expect(bodies).toMatchObject([{ payload: { custom_details: { Started: '2026-11-23 13:00:00 (12:00:00 UTC)' } } }]);
+  });
+
   test('where something stands open at the receiver, each talk is told of by itself, and closed when all of it is over', async () => {
     await bench.channel('duty', { kind: 'pagerduty' });
     const [one, two] = [await bench.down(await bench.monitor('One')), await bench.down(await bench.monitor('Two'))];
