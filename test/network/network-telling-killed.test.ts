@@ -1,3 +1,6 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { newId } from '../../shared/base/ids.ts';
 import { eventually } from '../support/support-eventually.ts';
@@ -8,13 +11,16 @@ import { createNetwork, type Network } from '../support/support-network.ts';
 
 let network: Network;
 let receiver: Receiver;
+let folder: string;
 beforeAll(async () => {
   network = await createNetwork();
   receiver = await openReceiver();
+  folder = await mkdtemp(join(tmpdir(), 'antipode-killed-'));
 });
 afterAll(async () => {
   await network.close();
   await receiver.close();
+  await rm(folder, { recursive: true, force: true });
 });
 
 const addChannel = async (path: string): Promise<void> => {
@@ -55,11 +61,34 @@ test('rules 28 and 31: kill -9 in the middle of delivery loses nothing, and send
   receiver.answer(says(204));
   // The claim of the dead one ends, as it does by itself.
   await network.sql`update messages set next_at = now(), claimed_until = now() where state = 'waiting'`;
-  await network.startCoordinatorProcess();
+  const other = await network.startCoordinatorProcess();
   await eventually(async () => (await states()).join() === 'taken,taken,taken,taken', 60_000);
   const [key] = held;
   expect(keysAt('/held').filter((each) => each === key).length).toBeGreaterThan(held.length);
   // What was taken is not sent again, and nothing is sent under another key.
   expect(keysAt('/quick').filter((each) => each === quick[0])).toEqual(quick);
   expect([new Set(keysAt('/held')).size, new Set(keysAt('/quick')).size]).toEqual([2, 2]);
+  await other.stop();
+});
+
+test('rules 28 and 31: what a killed coordinator had claimed is sent at once by the one that starts in its place', async () => {
+  await addChannel('/waits');
+  receiver.answer((response, got) => {
+    if (got.path !== '/waits') says(204)(response, got);
+  });
+  const here = { DATA_DIR: folder };
+  const killed = await network.startCoordinatorProcess(here);
+  await down('Stock');
+  await eventually(async () => keysAt('/waits').length === 1, 60_000);
+  killed.signal('SIGKILL');
+  await killed.exited;
+  const claimedUntil = async () =>
+    (await network.sql<{ at: Date }[]>`select claimed_until as at from messages where state = 'waiting'`).map(({ at }) => at.getTime());
+  const [until = 0] = await claimedUntil();
+  receiver.answer(says(204));
+  await network.startCoordinatorProcess(here);
+  await eventually(async () => (await claimedUntil()).length === 0, 60_000);
+  expect(Date.now()).toBeLessThan(until);
+  const [key] = keysAt('/waits');
+  expect(keysAt('/waits')).toEqual([key, key]);
 });

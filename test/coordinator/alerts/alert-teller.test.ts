@@ -254,6 +254,22 @@ describe('how it leaves', () => {
     await by.courier.close();
   });
 
+  test('rule 15: says which continents are still checking, and "everywhere" of all that are asked alone', async () => {
+    await bench.channel('all');
+    const [some, every] = [await bench.down(await bench.monitor('Some')), await bench.down(await bench.monitor('Every'))];
+    const seen = { failed: ['Asia', 'North America'], passed: [], asked: ['Asia', 'Europe', 'North America'] };
+    await sql`update incidents set scope = 'some_continents', progress = ${sql.json({ progress: seen })} where id = ${some}`;
+    await sql`update incidents set scope = 'everywhere', progress = ${sql.json({ progress: { ...seen, failed: seen.asked } })} where id = ${every}`;
+    await sql`update alerts set due_at = ${new Date(bench.now + minute)} where incident_id = ${every}`;
+    await bench.tell();
+    bench.now += minute;
+    await bench.tell();
+    expect(bench.heard('all').map(({ sentence }) => sentence)).toEqual([
+      expect.stringMatching(/^Some is down from 2 of 3 continents; Europe is checking: /),
+      expect.stringMatching(/^Every is down everywhere: /),
+    ]);
+  });
+
   test('times are of the clock of the organisation, with UTC beside it', async () => {
     await sql`update organisations set time_zone = 'Europe/Berlin'`;
     await bench.channel('duty', { kind: 'pagerduty' });
