@@ -167,7 +167,7 @@ class UdpQuestion implements Asker, Alarm, Expiring {
 
   #sendAgain(now: number): void {
     if (this.#done) return;
-    const { written, resolvers, patience_ms, alone = false } = this.#asking;
+    const { written, patience_ms, alone = false } = this.#asking;
     this.#attempts += 1;
     const again = now + (patience_ms << Math.min(this.#attempts - 1, 6));
     setAlarm(this, Math.min(again, this.#deadline.due));

@@ -128,7 +128,10 @@ describeInBrowser('the dashboard', (browser) => {
   test('says that it has lost the service also where nothing is closed and nothing comes, once the stream is open and before', async () => {
     const proxy = await createTcpProxy(web.url);
     const cookie = await web.cookieOf(web.house.owner);
-    const tabs = [await openTab(browser(), proxy.through(web.url), { cookie }), await openTab(browser(), proxy.through(web.url), { cookie })];
+    const tabs = [
+      await openTab(browser(), proxy.through(web.url), { cookie }),
+      await openTab(browser(), proxy.through(web.url), { cookie }),
+    ];
     const [open, opening] = tabs.map(({ page }) => page);
     const heard = open?.waitForResponse(/\/live\?/);
     await open?.goto(proxy.through(web.url));

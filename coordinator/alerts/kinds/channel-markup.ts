@@ -35,7 +35,7 @@ export const markdown = (text: string): string =>
 export const zulip = (text: string): string => text.replaceAll(/[&<>*_`~#$@[\]()\\|!]/g, (character) => `&#${character.charCodeAt(0)};`);
 
 /** What is a link as it stands: Telegram finds no mention in it. */
-const link = /(https?:\/\/[a-z0-9\-]+(?:\.[a-z0-9\-]+)+(?=[\/:?#\s]|$)[^\s<>]*)/i;
+const link = /(https?:\/\/[a-z0-9-]+(?:\.[a-z0-9-]+)+(?=[/:?#\s]|$)[^\s<>]*)/i;
 
 /** Addresses stand as they are, so that they can be copied. */
 export const telegram = (text: string): string =>

@@ -58,7 +58,8 @@ describe('what the form reads', () => {
 
   test.each(['12345678901234567890', '-9007199254740993'])('%s is kept by its digits', (digits) => {
     const equalsOf = (value: string) =>
-      configFrom('https', formOf({ 'config.json.0.path': '$.id', 'config.json.0.is': 'equals', 'config.json.0.value': value }), {}, []).config;
+      configFrom('https', formOf({ 'config.json.0.path': '$.id', 'config.json.0.is': 'equals', 'config.json.0.value': value }), {}, [])
+        .config;
     expect(equalsOf(digits)).toEqual({ json: [{ path: '$.id', equals: digits }] });
     expect(equalsOf('9007199254740991')).toEqual({ json: [{ path: '$.id', equals: 9_007_199_254_740_991 }] });
   });
