@@ -18,9 +18,12 @@ export const requireSigned = async (sql: Queryable): Promise<void> => {
   await sql`update installation set signed_since = coalesce(signed_since, now())`;
 };
 
-/** From now on only relayed credentials of this private probe count: those that were issued before end. */
+/**
+ * From now on only relayed credentials of this private probe count: those that were issued before end. When they were issued the probe says itself, and
+ * none were before this version.
+ */
 export const endDirectCredentials = async (sql: Queryable, probe: string, issuedAt: number): Promise<void> => {
-  const rows = await sql`update probes set relayed_at = ${new Date(issuedAt)}
+  const rows = await sql`update probes set relayed_at = greatest(${new Date(issuedAt)}, (select signing_offered_at from installation))
     where id = ${probe} and organisation_id is not null and relayed_at is null returning 1`;
   if (rows.length > 0) await sql`select pg_notify(${outboxChannel}, 'probe')`;
 };
