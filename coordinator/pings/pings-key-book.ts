@@ -2,6 +2,8 @@ import { z } from 'zod';
 import { createTicker } from '../../shared/actor/actor-ticker.ts';
 import type { Clock } from '../../shared/base/clock.ts';
 import type { Log } from '../../shared/base/log.ts';
+import { createRecentCache } from '../../shared/base/recent-cache.ts';
+import { isOutdated } from '../../shared/bus/bus-announcement.ts';
 import { jsonIn } from '../../shared/bus/bus-message-json.ts';
 import { pingKeyMessage } from '../../shared/bus/bus-messages.ts';
 import type { Bus } from '../../shared/bus/bus-nats.ts';
@@ -42,7 +44,7 @@ type Parts = {
   readonly records: PingRecords;
   readonly clock: Clock;
   readonly log: Log;
-  readonly announcements: Pick<Announcements, 'read' | 'trust'>;
+  readonly announcements: Pick<Announcements, 'read' | 'refuse' | 'trust'>;
   readonly lookAgainMs: number;
   /** Ends the waiting of its start. */
   readonly signal?: AbortSignal;
@@ -52,6 +54,8 @@ const most = 500;
 const atOnce = 200;
 /** A transaction waits for it, and the database ends those that wait for four seconds. */
 const storeMs = 2_000;
+const mostRemembered = 10_000;
+const heardWithinMs = 60_000;
 /** Keys that nobody knows by heart are looked up at most so often, all together, and so long: longer no job is kept waiting for its 404. */
 const bounds = { mostPerSecond: 20, patienceMs: 1_000 };
 
@@ -69,9 +73,23 @@ export const openPingBook = async ({ sql, bus, records, clock, log, announcement
   const reread = () => keys.replace(readAll());
   await reread();
 
+  /** What was heard lately. It is heard in the moment it is said: of what is not here, nothing older than a minute is new. */
+  const newest = createRecentCache<string, number>(mostRemembered);
+  const isOld = (subject: string, revision: number | undefined): boolean => {
+    if (revision === undefined) return false;
+    const held = newest.find(subject) ?? clock.now() - heardWithinMs;
+    if (isOutdated(revision, held, clock.now())) {
+      announcements.refuse(subject, 'outdated');
+      return true;
+    }
+    newest.keep(subject, held <= clock.now() ? Math.max(revision, held) : revision);
+    return false;
+  };
+
   const heard = bus.subscribe(subjects.allPingKeys, (message) => {
     const { subject, data } = message;
-    if (!announcements.read(message, subject)) return;
+    const said = announcements.read(message, subject);
+    if (!said || isOld(subject, said.revision)) return;
     if (data.length === 0) return keys.drop(lastTokenOf(subject));
     const read = pingKeyMessage.safeParse(jsonIn(data));
     if (!read.success) return;

@@ -1,6 +1,6 @@
 import type { Clock } from '../../shared/base/clock.ts';
 import type { Log } from '../../shared/base/log.ts';
-import { mostAheadMs } from '../../shared/bus/bus-announcement.ts';
+import { isOutdated, mostAheadMs } from '../../shared/bus/bus-announcement.ts';
 import { jsonIn } from '../../shared/bus/bus-message-json.ts';
 import { type RosterMessage, rosterMessage } from '../../shared/bus/bus-messages.ts';
 import type { Bus, Message, Subscription } from '../../shared/bus/bus-nats.ts';
@@ -151,7 +151,9 @@ export const createNetwork = async (parts: Parts): Promise<Network> => {
   });
   const rosters = bus.subscribe(subjects.roster, (message) => {
     const roster = rosterIn(message, announcements, clock.now());
-    if (roster) adopt(roster);
+    const isOld = roster !== undefined && isOutdated(roster.epoch, current.epoch, clock.now());
+    if (isOld) announcements.refuse(subjects.roster, 'outdated');
+    if (roster && !isOld) adopt(roster);
     // Whoever comes later reads what stands on the bus: the leader says it again.
     else published = undefined;
   });

@@ -2,10 +2,13 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openPingBook, type PingBook } from '../../../coordinator/pings/pings-key-book.ts';
 import { createAnnouncements } from '../../../coordinator/probes/probes-announcements.ts';
 import { systemClock } from '../../../shared/base/clock.ts';
+import { newId } from '../../../shared/base/ids.ts';
+import { announcementKeys, createAnnounce } from '../../../shared/bus/bus-announcement.ts';
 import { type Bus, connectBus } from '../../../shared/bus/bus-nats.ts';
 import { createPingRecords } from '../../../shared/bus/bus-ping-records.ts';
+import { subjects } from '../../../shared/bus/bus-subjects.ts';
 import { newPingToken, pingFingerprint } from '../../../shared/checks/heartbeat/checks-heartbeat-token.ts';
-import { eventually } from '../../support/support-eventually.ts';
+import { eventually, passed } from '../../support/support-eventually.ts';
 import { addHeartbeat } from '../../support/support-heartbeats.ts';
 import { createNetwork, type Network, testLog } from '../../support/support-network.ts';
 import { testSecretKey } from '../../support/support-people.ts';
@@ -15,21 +18,26 @@ import { testSecretKey } from '../../support/support-people.ts';
 let network: Network;
 let bus: Bus;
 let book: PingBook;
+/** Signs nothing by itself. */
+let plain: Bus;
+const refused: string[] = [];
 beforeAll(async () => {
   network = await createNetwork();
   const log = testLog();
   const { url, coordinatorCredentials: credentials } = network.account;
   const announcements = await createAnnouncements({
     ...{ sql: network.sql, clock: systemClock, log, secretKeys: [testSecretKey], setting: 'auto', aliveMs: 5_000 },
-    onRefused: () => undefined,
+    onRefused: (why) => refused.push(why),
   });
   bus = await connectBus({ url, credentials, name: 'test of the book', log, announce: announcements.announce });
+  plain = await connectBus({ url, credentials, name: 'test of replays', log });
   book = await openPingBook({
     ...{ sql: network.sql, bus, records: createPingRecords(bus), clock: systemClock, log, announcements, lookAgainMs: 1_000 },
   });
 });
 afterAll(async () => {
   await book?.close();
+  await plain?.close();
   await bus?.close();
   await network?.close();
 });
@@ -57,5 +65,25 @@ describe('a heartbeat key', () => {
     await holding;
     const later = await addHeartbeat(network, {}, 3_600);
     expect(await eventually(() => book.findKey(later.key))).toMatchObject({ monitor: later.monitor });
+  });
+
+  test('that was taken back does not come again with what coordinators said of it before', async () => {
+    const key = madeUp();
+    const subject = subjects.pingKey(network.organisation, key);
+    const put = JSON.stringify({ v: 1, organisation: network.organisation, monitor: newId(), until: null });
+    await bus.store(subject, put);
+    await eventually(() => book.byHeart(key) !== undefined);
+    await bus.store(subject, '');
+    await eventually(() => book.byHeart(key) === undefined);
+    const before = refused.length;
+    for (const agoMs of [20_000, 3_600_000]) {
+      const announce = createAnnounce(announcementKeys([testSecretKey]), () => Date.now() - agoMs);
+      const unknown = agoMs === 20_000 ? key : madeUp();
+      const on = subjects.pingKey(network.organisation, unknown);
+      await plain.store(on, put, { headers: announce([{ subject: on, data: put }])[0] ?? {} });
+      await passed(300);
+      expect(book.byHeart(unknown)).toBeUndefined();
+    }
+    expect(refused.slice(before)).toEqual(['outdated', 'outdated']);
   });
 });
