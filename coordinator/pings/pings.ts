@@ -2,12 +2,12 @@ import type { Clock } from '../../shared/base/clock.ts';
 import type { Log } from '../../shared/base/log.ts';
 import { jsonOf } from '../../shared/bus/bus-message-json.ts';
 import { receiverKeysMessage } from '../../shared/bus/bus-messages.ts';
-import type { Bus } from '../../shared/bus/bus-nats.ts';
+import type { Bus, Message } from '../../shared/bus/bus-nats.ts';
 import { createPingBus, createPingIntake, type PingIntake } from '../../shared/bus/bus-ping-intake.ts';
 import type { PingRecords } from '../../shared/bus/bus-ping-records.ts';
 import { openPingSpool } from '../../shared/bus/bus-ping-spool.ts';
 import { probeConsumers, streams } from '../../shared/bus/bus-streams.ts';
-import { subjects } from '../../shared/bus/bus-subjects.ts';
+import { lastTokenOf, subjects } from '../../shared/bus/bus-subjects.ts';
 import type { Refusals } from '../house/house-refused-messages.ts';
 import type { Partitions } from '../partition/partition-shares.ts';
 import type { Announcements } from '../probes/probes-announcements.ts';
@@ -29,7 +29,7 @@ type Parts = {
   readonly records: PingRecords;
   readonly clock: Clock;
   readonly log: Log;
-  readonly announcements: Pick<Announcements, 'read' | 'trust'>;
+  readonly announcements: Pick<Announcements, 'read' | 'refuse' | 'trust'>;
   readonly refusals: Refusals;
   readonly directory: Directory;
   readonly partitions: Partitions;
@@ -58,11 +58,13 @@ export const startPings = async (parts: Parts): Promise<Pings> => {
   const relay = startPingRelay({ sql, bus, records, clock, log, refusals, owns: partitions.owns, tell: partitions.tell });
 
   const lacking = new Map<string, { readonly digest: string; readonly times: number }>();
-  const hearReceiver = async (data: Uint8Array): Promise<void> => {
+  const hearReceiver = async ({ subject, data }: Pick<Message, 'subject' | 'data'>): Promise<void> => {
     if (!isLeader()) return;
     const { probe, count, digest } = receiverKeysMessage.parse(jsonOf(data));
     const row = directory.byId(probe);
     if (!row || row.revoked_at !== null) return;
+    // It speaks for nobody else: each time all keys are sent anew.
+    if (subject !== subjects.receiverKeys(probe)) return refusals.count(lastTokenOf(subject), 'wrong_subject');
     const expected = book.digestOf(row.organisation_id);
     if (expected.count === count && expected.digest === digest) return void lacking.delete(probe);
     const before = lacking.get(probe);
@@ -77,7 +79,7 @@ export const startPings = async (parts: Parts): Promise<Pings> => {
       await bus.store(subjects.pingKey(row.organisation_id ?? nobody, noKey), new Uint8Array());
     await bus.renewConsumer(streams.pingKeys.name, probeConsumers.pingKeys(probe, row.organisation_id));
   };
-  const receivers = bus.subscribe(subjects.allReceiverKeys, ({ data }) => hearReceiver(data));
+  const receivers = bus.subscribe(subjects.allReceiverKeys, hearReceiver);
 
   return {
     take: intake.take,

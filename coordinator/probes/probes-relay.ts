@@ -1,6 +1,6 @@
 import type { Bus, Headers, Message, Subscription } from '../../shared/bus/bus-nats.ts';
 import { answeredSubjects, covers, isAnswerableTo } from '../../shared/bus/bus-probe-user.ts';
-import { subjects } from '../../shared/bus/bus-subjects.ts';
+import { partitionCount, subjects } from '../../shared/bus/bus-subjects.ts';
 import type { Refusals } from '../house/house-refused-messages.ts';
 import type { ProbeRow } from '../store/store-probes.ts';
 import type { Directory } from './probes-directory.ts';
@@ -27,7 +27,14 @@ const headersOf = ({ header }: Message): Headers =>
     }),
   );
 
+/** What stands in a partition that there is not nobody reads and nobody takes away: it would fill the stream for everyone. */
+const isRead = (subject: string): boolean => {
+  const [kind, , partition = ''] = subject.split('.');
+  return (kind !== 'result' && kind !== 'beat') || (/^(0|[1-9]\d?)$/.test(partition) && Number(partition) < partitionCount);
+};
+
 const mayPublish = ({ id, continent, organisation_id }: ProbeRow, subject: string): boolean =>
+  isRead(subject) &&
   answeredSubjects({ probe: id, continent, organisation: organisation_id }).some((permission) => covers(permission, subject));
 
 export const serveRelay = ({ bus, directory, refusals }: Parts): Subscription =>

@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { newId } from '../../shared/base/ids.ts';
-import { isAnnounced, judgeAnnouncement } from '../../shared/bus/bus-announcement.ts';
+import { announcementKeys, createAnnounce, isAnnounced, judgeAnnouncement } from '../../shared/bus/bus-announcement.ts';
+import { rosterMessage } from '../../shared/bus/bus-messages.ts';
 import { type Bus, connectBus } from '../../shared/bus/bus-nats.ts';
 import { streams } from '../../shared/bus/bus-streams.ts';
 import { subjects } from '../../shared/bus/bus-subjects.ts';
@@ -9,7 +10,7 @@ import { eventually, passed } from '../support/support-eventually.ts';
 import { addHeartbeat, type Heartbeat, ping } from '../support/support-heartbeats.ts';
 import { incidentsOf, resultsOf } from '../support/support-incidents.ts';
 import { announcementTrustOfTests, createNetwork, type MadeProbe, type Network } from '../support/support-network.ts';
-import { createHouse } from '../support/support-people.ts';
+import { createHouse, testSecretKey } from '../support/support-people.ts';
 import { enterAs, harmfulBodies, rightsOf, subjectsOfOthers, type Targets } from '../support/support-rogue-probe.ts';
 import type { Target } from '../support/support-targets.ts';
 
@@ -91,6 +92,11 @@ const everything = async (rogue: Bus, rights: readonly string[]): Promise<number
   return said;
 };
 
+const wrongSubjects = async (): Promise<number> => {
+  const [row] = await network.sql<{ count: number }[]>`select count from refused where probe = ${private_.id} and reason = 'wrong_subject'`;
+  return row?.count ?? 0;
+};
+
 const allIsWell = async (): Promise<void> => {
   const from = target.hits.length;
   await eventually(() => target.hits.length > from + 4, 40_000);
@@ -141,6 +147,38 @@ describe('with the credentials of a private probe', () => {
     await rogue.close();
   });
 
+  test('it fills no stream with what nobody reads', async () => {
+    const rogue = await enterAs(private_);
+    const before = await wrongSubjects();
+    const unread = ['77', '32', '007', '*', 'x'].flatMap((partition) => [
+      `result.europe.${partition}.${private_.id}`,
+      `beat.europe.${partition}.${heartbeat.key}`,
+    ]);
+    for (const subject of unread)
+      rogue.relay(`${subjects.relay(private_.id)}.${subject}`, Buffer.from('x'), { reply: undefined, headers: {} });
+    await rogue.flush();
+    await eventually(async () => (await wrongSubjects()) >= before + unread.length, 20_000);
+    const there = [...(await listener.subjectsOf('RESULTS', 'result.>')), ...(await listener.subjectsOf('BEATS', 'beat.>'))];
+    expect(there.filter((subject) => unread.includes(subject))).toEqual([]);
+    await rogue.close();
+  });
+
+  test('it says nothing about the heartbeat keys that another probe holds', async () => {
+    const rogue = await enterAs(private_);
+    const asked: string[] = [];
+    const hearing = listener.subscribe(`$JS.API.CONSUMER.DELETE.BEATKEYS.>`, ({ subject }) => void asked.push(subject));
+    await listener.flush();
+    for (const said of [asia, asia, asia, private_, private_]) {
+      const digest = 'other';
+      const body = JSON.stringify({ v: 1, probe: said.id, count: 99, digest });
+      rogue.relay(subjects.receiverKeys(private_.id), Buffer.from(body), { reply: undefined, headers: {} });
+    }
+    await eventually(() => asked.some((subject) => subject.endsWith(private_.id)));
+    hearing.stop();
+    expect(asked.filter((subject) => subject.endsWith(asia.id))).toEqual([]);
+    await rogue.close();
+  });
+
   test('its own words still go through the relay, and come back to it alone', async () => {
     const own = await network.startTarget();
     const mine = await network.addMonitor({ target: own.url(), interval_s: 1, config: { probe: neighbour.id } });
@@ -173,5 +211,28 @@ describe('with the stolen credentials of a public probe, which the server answer
     }, 40_000);
     await rogue.close();
     await network.revokeProbe(stolen.id);
+  });
+});
+
+describe('what coordinators once said, said again later', () => {
+  /** Signed as it was a minute ago. */
+  const announceAMinuteAgo = createAnnounce(announcementKeys([testSecretKey]), () => Date.now() - 60_000);
+  const outdated = async (): Promise<number> => {
+    const [row] = await network.sql<{ count: number }[]>`select count from refused where probe = 'coordinator' and reason = 'outdated'`;
+    return row?.count ?? 0;
+  };
+
+  test('is refused by coordinators, too, and what stood there before stands there again', async () => {
+    const epochThere = async (): Promise<number> => {
+      const last = await listener.last(streams.assignments.name, subjects.roster);
+      return rosterMessage.parse(JSON.parse(String(last?.data))).epoch;
+    };
+    const epoch = await epochThere();
+    const data = JSON.stringify({ v: 1, epoch: epoch - 60_000, probes: [] });
+    const before = await outdated();
+    await listener.store(subjects.roster, data, { headers: announceAMinuteAgo([{ subject: subjects.roster, data }])[0] ?? {} });
+    await eventually(async () => (await epochThere()) >= epoch, 20_000);
+    await eventually(async () => (await outdated()) > before, 20_000);
+    await allIsWell();
   });
 });
