@@ -222,16 +222,7 @@ const putTogether = async (options: EngineOptions, ends: End[]): Promise<Engine>
       network.hear(present);
     },
   });
-  const relay = serveRelay({ bus, directory, refusals });
-  ends.push(
-    () => relay.stop(),
-    () => presence.stop(),
-    network.close,
-    looks.close,
-    receipts.close,
-    writer.close,
-    partitions.close,
-  );
+  ends.push(() => presence.stop(), network.close, looks.close, receipts.close, writer.close, partitions.close);
 
   const movement = createMovement({ parts: createPartitionMovement({ bus, partitions, timing }), log });
   every('movement', timing.movementMs, movement.tick);
@@ -247,6 +238,8 @@ const putTogether = async (options: EngineOptions, ends: End[]): Promise<Engine>
     }),
   );
   ends.push(pings.close);
+  const relay = serveRelay({ bus, directory, refusals, keysOf: pings.keysOf });
+  ends.push(() => relay.stop());
   let wasLeader = isLeader();
   const status = bus.onStatus((now) => {
     if (now !== 'connected') return;

@@ -21,7 +21,13 @@ import { startPingRelay } from './pings-relay.ts';
  * All that a coordinator does for heartbeats: its own address, for jobs and for ping receivers that are cut off from the bus, the relay into the
  * database, the keys and last pings on the bus.
  */
-export type Pings = { readonly take: PingIntake['take']; readonly takeKept: ForwardedPings['take']; readonly close: () => Promise<void> };
+export type Pings = {
+  readonly take: PingIntake['take'];
+  readonly takeKept: ForwardedPings['take'];
+  /** How many keys an organisation has. */
+  readonly keysOf: (organisation: string) => number;
+  readonly close: () => Promise<void>;
+};
 
 type Parts = {
   readonly sql: Sql;
@@ -84,6 +90,7 @@ export const startPings = async (parts: Parts): Promise<Pings> => {
   return {
     take: intake.take,
     takeKept: kept.take,
+    keysOf: (organisation) => book.digestOf(organisation).count,
     close: async () => {
       receivers.stop();
       await intake.close();

@@ -14,6 +14,26 @@ type Parts = {
   readonly bus: Pick<Bus, 'subscribe' | 'relay'>;
   readonly directory: Pick<Directory, 'byId' | 'find'>;
   readonly refusals: Refusals;
+  /** How many heartbeat keys an organisation has. */
+  readonly keysOf: (organisation: string) => number;
+};
+
+/** Of monitors that were made or deleted a moment ago there may be records, and no keys. */
+const mostWithoutKeys = 100;
+const mostRecordBytes = 16_384;
+
+/** Records of last pings stay for good: of each organisation's monitors no more are written than it has, so that none fills the bus's disk for everyone. */
+const createRecordLimit = (keysOf: Parts['keysOf']) => {
+  const written = new Map<string, Set<string>>();
+  return ({ organisation_id }: ProbeRow, subject: string, bytes: number): boolean => {
+    if (organisation_id === null || !covers(subjects.allLastPings, subject)) return true;
+    if (bytes > mostRecordBytes) return false;
+    const own = written.get(organisation_id) ?? new Set();
+    written.set(organisation_id, own);
+    if (!own.has(subject) && own.size >= keysOf(organisation_id) + mostWithoutKeys) return false;
+    own.add(subject);
+    return true;
+  };
 };
 
 /** Whatever else a header can ask of the server is not passed on. */
@@ -37,8 +57,9 @@ const mayPublish = ({ id, continent, organisation_id }: ProbeRow, subject: strin
   isRead(subject) &&
   answeredSubjects({ probe: id, continent, organisation: organisation_id }).some((permission) => covers(permission, subject));
 
-export const serveRelay = ({ bus, directory, refusals }: Parts): Subscription =>
-  bus.subscribe(
+export const serveRelay = ({ bus, directory, refusals, keysOf }: Parts): Subscription => {
+  const isWithin = createRecordLimit(keysOf);
+  return bus.subscribe(
     subjects.allRelays,
     async (message) => {
       const [, id = '', ...rest] = message.subject.split('.');
@@ -48,8 +69,10 @@ export const serveRelay = ({ bus, directory, refusals }: Parts): Subscription =>
       if (!probe) return refusals.count(id, 'unknown_probe');
       if (probe.revoked_at !== null) return refusals.count(id, 'revoked_probe');
       const { reply } = message;
-      if (!mayPublish(probe, subject) || (reply !== undefined && !isAnswerableTo(id, reply))) return refusals.count(id, 'wrong_subject');
+      const may = mayPublish(probe, subject) && isWithin(probe, subject, message.data.length);
+      if (!may || (reply !== undefined && !isAnswerableTo(id, reply))) return refusals.count(id, 'wrong_subject');
       bus.relay(subject, message.data, { reply, headers: headersOf(message) });
     },
     'relay',
   );
+};
