@@ -6,6 +6,7 @@ import { parseProbeCredentials } from '../../shared/bus/bus-credentials.ts';
 import { type Bus, connectBus, type Headers } from '../../shared/bus/bus-nats.ts';
 import { parseCredentials, readJwt } from '../../shared/bus/bus-nkeys.ts';
 import { answeredSubjects } from '../../shared/bus/bus-probe-user.ts';
+import { probeConsumers } from '../../shared/bus/bus-streams.ts';
 import { inboxOf, partitionOf, subjects } from '../../shared/bus/bus-subjects.ts';
 import { type MadeProbe, testLog } from './support-network.ts';
 
@@ -84,35 +85,43 @@ export const harmfulBodies = ({ organisation, monitor, bait }: Targets): readonl
   '',
 ];
 
-/** What coordinators announced to it itself, which it says again everywhere. */
+/** What coordinators announced to it itself, which it says again everywhere. The roster is what it may always ask for. */
 const overheard = (rogue: Bus, made: MadeProbe) => {
   let last: { readonly data: Uint8Array; readonly headers: Headers } | undefined;
-  const keep = rogue.subscribe(subjects.receipt(made.id), ({ data, header }) => {
+  const inbox = `${inboxOf(made.id)}.overheard`;
+  const next = `${subjects.relay(made.id)}.$JS.API.CONSUMER.MSG.NEXT.ASSIGN.${probeConsumers.roster(made.id).name}`;
+  const keep = rogue.subscribe(inbox, ({ data, header }) => {
+    if (header('Signature') === undefined) return;
     const named = ['Signature', 'Signed', 'Revision'].flatMap((name) => {
       const value = header(name);
       return value === undefined ? [] : [[name, value]];
     });
     last = { data, headers: Object.fromEntries(named) };
   });
-  return { last: () => last, stop: keep.stop };
+  const ask = () => rogue.relay(next, Buffer.from('{"batch":1,"no_wait":true}'), { reply: inbox, headers: {} });
+  return { ask, last: () => last, stop: keep.stop };
 };
 
-export type Rogue = { readonly said: () => number; readonly stop: () => Promise<void> };
+/** `replayed`: how often it said again what coordinators had signed. */
+export type Rogue = { readonly said: () => number; readonly replayed: () => number; readonly stop: () => Promise<void> };
 
 /** Replays, forges and floods, some hundreds of messages a second, until it is stopped. */
 export const letLoose = async (made: MadeProbe, targets: Targets, { pauseMs = 50 }: { readonly pauseMs?: number } = {}): Promise<Rogue> => {
   const rogue = await enterAs(made);
   const heard = overheard(rogue, made);
-  let [said, isOver] = [0, false];
+  let [said, replayed, isOver] = [0, 0, false];
   const run = async (): Promise<void> => {
     while (!isOver)
       for (const subject of rightsOf(made, targets)) {
         if (isOver) return;
+        if (rogue.isConnected()) heard.ask();
         const again = heard.last();
         for (const reply of rogue.isConnected() ? subjectsOfOthers(targets) : []) {
           for (const body of harmfulBodies(targets)) rogue.relay(subject, Buffer.from(body), { reply, headers: {} });
-          if (again) rogue.relay(subject, again.data, { reply, headers: again.headers });
-          said += 3;
+          said += harmfulBodies(targets).length;
+          if (!again) continue;
+          rogue.relay(subject, again.data, { reply, headers: again.headers });
+          replayed += 1;
         }
         await pause(pauseMs);
       }
@@ -120,6 +129,7 @@ export const letLoose = async (made: MadeProbe, targets: Targets, { pauseMs = 50
   const running = run();
   return {
     said: () => said,
+    replayed: () => replayed,
     stop: async () => {
       isOver = true;
       await running;

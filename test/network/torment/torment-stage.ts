@@ -157,6 +157,7 @@ export const setStage = async (seed: number, coordinators: number, hasChannels: 
       heartbeat: { monitor: all[0]?.heartbeat.monitor ?? '', key: all[0]?.heartbeat.key ?? '' },
     });
     ends.push(rogue.stop);
+    if (!(await poll(async () => rogue.replayed() > 0, 30_000))) throw new Error('the rogue overheard nothing that it could say again');
     const ask = (address: string) =>
       fetch(`${address}/health`, { signal: AbortSignal.timeout(5_000) }).then(
         async (answer) => ({ ok: answer.ok, text: await answer.text() }),
