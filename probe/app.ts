@@ -262,7 +262,7 @@ export const createProbe = async (config: Config, overrides: Overrides = {}): Pr
   };
 
   const answerLook = async (message: Message): Promise<void> => {
-    if (!announcements.readNow(message)) return;
+    if (!announcements.readNow(message, subjects.look(id))) return;
     const said = jsonOf(message.data);
     const tried = trialMessage.safeParse(said);
     if (tried.success) return answerTrial(tried.data);
@@ -285,7 +285,7 @@ export const createProbe = async (config: Config, overrides: Overrides = {}): Pr
     ear?.attach(bus);
     bus.subscribe(subjects.look(id), answerLook);
     bus.subscribe(subjects.receipt(id), (message) => {
-      if (announcements.readNow(message)) reporter.receive(receiptMessage.parse(jsonOf(message.data)));
+      if (announcements.readNow(message, subjects.receipt(id))) reporter.receive(receiptMessage.parse(jsonOf(message.data)));
     });
     assignments.attach(bus);
     presence.start(bus);

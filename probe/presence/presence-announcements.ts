@@ -6,8 +6,11 @@ import type { Message } from '../../shared/bus/bus-nats.ts';
 export type Announcements = {
   /** The revision, undefined where nothing is signed yet; undefined in all when it is refused. */
   readonly read: (message: Pick<Message, 'data' | 'header'>, subject: string) => { readonly revision: number | undefined } | undefined;
-  /** The same for what is said once to this probe alone: what is older than the newest such word is refused, too. */
-  readonly readNow: (message: Pick<Message, 'data' | 'header' | 'subject'>) => boolean;
+  /**
+   * The same for what is said once to this probe alone, on this subject: what is older than the newest such word is refused, too. The message may show
+   * another one: the server leaves what it delivers of a stream its own, wherever it is asked to deliver it.
+   */
+  readonly readNow: (message: Pick<Message, 'data' | 'header'>, subject: string) => boolean;
   /** Whether what is held is newer than this revision, which is counted as refused then. */
   readonly isOutdated: (subject: string, revision: number | undefined, held: number | undefined) => boolean;
   readonly refuse: (subject: string, why: RefusedAnnouncement) => void;
@@ -48,13 +51,13 @@ export const createAnnouncementReader = (options: {
   };
   return {
     read,
-    readNow: (message) => {
-      const announced = read(message, message.subject);
+    readNow: (message, subject) => {
+      const announced = read(message, subject);
       if (!announced) return false;
       const { revision } = announced;
-      const held = newest.get(message.subject);
-      if (isOld(message.subject, revision, held)) return false;
-      if (revision !== undefined) newest.set(message.subject, Math.max(revision, held !== undefined && held <= now() ? held : 0));
+      const held = newest.get(subject);
+      if (isOld(subject, revision, held)) return false;
+      if (revision !== undefined) newest.set(subject, Math.max(revision, held !== undefined && held <= now() ? held : 0));
       return true;
     },
     isOutdated: isOld,
