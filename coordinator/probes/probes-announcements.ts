@@ -35,7 +35,8 @@ type Heard = { readonly roster: () => Roster; readonly presentOf: (probe: string
 
 export type RequireSigned = 'auto' | 'true' | 'false';
 
-const offeredForMs = 14 * 86_400_000;
+/** How long private probes of before hold it up at most. */
+export const offeredForMs = 14 * 86_400_000;
 
 /** Whether signatures are required. @throws when the database cannot be asked. */
 export const areSignaturesRequired = async (sql: Parameters<typeof readSigning>[0], setting: RequireSigned): Promise<boolean> =>

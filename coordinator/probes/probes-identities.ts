@@ -8,7 +8,7 @@ import { issueCredentials, type Key, keyFromSeed, mintUser } from '../../shared/
 import { probeLimits, probePermissions } from '../../shared/bus/bus-probe-user.ts';
 import type { Queryable } from '../store/store-database.ts';
 import { addProbeKey, allProbes, insertProbe, type NamedProbe, type ProbeRow, revokeProbe } from '../store/store-probes.ts';
-import { areSignaturesRequired, type RequireSigned } from './probes-announcements.ts';
+import { areSignaturesRequired, offeredForMs, type RequireSigned } from './probes-announcements.ts';
 
 /** How long the older credentials of a probe go on working after a rotation. */
 const overlapMs = 86_400_000;
@@ -37,7 +37,9 @@ export const mintProbe = (
   now: number,
 ): string => {
   const permissions = probePermissions({ probe, continent, organisation }, organisation === null || !isRelayed);
-  return mintUser({ name: `probe ${name}`, user: key, account, permissions, limits: probeLimits, expiresAt: now + credentialsLiveMs }, now);
+  const user = { name: `probe ${name}`, user: key, account, permissions, limits: probeLimits, expiresAt: now + credentialsLiveMs };
+  // Dated before the upgrade, in which alone there are such: they end with those of before, however late a probe asked for them.
+  return mintUser(user, organisation === null || isRelayed ? now : now - offeredForMs);
 };
 
 /** New credentials for a probe that has some: with what this version lets probes do. */

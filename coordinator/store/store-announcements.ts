@@ -23,7 +23,8 @@ export const requireSigned = async (sql: Queryable): Promise<void> => {
  * none were before this version.
  */
 export const endDirectCredentials = async (sql: Queryable, probe: string, issuedAt: number): Promise<void> => {
-  const rows = await sql`update probes set relayed_at = greatest(${new Date(issuedAt)}, (select signing_offered_at from installation))
+  const rows =
+    await sql`update probes set relayed_at = greatest(${new Date(issuedAt)}, (select signing_offered_at from installation), created_at + interval '1 second')
     where id = ${probe} and organisation_id is not null and relayed_at is null returning 1`;
   if (rows.length > 0) await sql`select pg_notify(${outboxChannel}, 'probe')`;
 };

@@ -1,7 +1,10 @@
 import { expect, test } from 'vitest';
 import { canEveryoneVerify } from '../../../coordinator/probes/probes-announcements.ts';
+import { mintProbe } from '../../../coordinator/probes/probes-identities.ts';
 import { endAllDirectCredentials, endDirectCredentials, endedDirectCredentials } from '../../../coordinator/store/store-announcements.ts';
 import { newId } from '../../../shared/base/ids.ts';
+import { credentialsLiveMs } from '../../../shared/bus/bus-enrolment.ts';
+import { createKey, readJwt } from '../../../shared/bus/bus-nkeys.ts';
 import type { RosterProbe } from '../../../shared/checks/checks-assignment.ts';
 import { gateBench } from '../../support/support-gate.ts';
 import { createHouse } from '../../support/support-people.ts';
@@ -31,17 +34,33 @@ test('signatures are required once every probe that is heard says that it verifi
 test('a private probe’s credentials of before end whatever it says of those that it has now', async () => {
   const { organisation } = await createHouse(bench.sql);
   const [offered] = await bench.sql<{ at: Date }[]>`select signing_offered_at as at from installation`;
-  const add = async (key: string): Promise<string> => {
+  const add = async (key: string, createdAt = Date.now() - 3_600_000): Promise<string> => {
     const id = newId();
     await bench.sql`insert into probes (id, name, continent, organisation_id, keys, created_at)
-      values (${id}, ${key}, 'Europe', ${organisation}, ${JSON.stringify([{ key, until: null }])}::text::jsonb, now() - interval '1 hour')`;
+      values (${id}, ${key}, 'Europe', ${organisation}, ${JSON.stringify([{ key, until: null }])}::text::jsonb, ${new Date(createdAt)})`;
     return id;
   };
   await endDirectCredentials(bench.sql, await add('liar'), 0);
   const later = Date.now() + 60_000;
+  // Made by a coordinator of before, after the first of this version.
+  await endDirectCredentials(bench.sql, await add('new liar', later), 0);
   await endDirectCredentials(bench.sql, await add('honest'), later);
   await endAllDirectCredentials(bench.sql);
   const ended = await endedDirectCredentials(bench.sql);
   expect(ended.get('liar')).toBe(Number(offered?.at) - 1_000);
+  expect(ended.get('new liar')).toBe(later);
   expect(ended.get('honest')).toBe(later - 1_000);
+});
+
+test('what a private probe gets without a relay is dated before this version, so that it ends when the relay begins', async () => {
+  const account = createKey('account');
+  const now = Date.now();
+  const issuedAt = (organisation: string | null, isRelayed: boolean): number => {
+    const of = { name: 'one', continent: 'Europe', organisation } as const;
+    const { iat, exp = 0 } = readJwt(mintProbe(account, { probe: newId(), key: createKey('user').id, of, isRelayed }, now));
+    expect(exp * 1_000).toBeGreaterThan(now + credentialsLiveMs - 2_000);
+    return iat * 1_000;
+  };
+  expect(issuedAt(newId(), false)).toBeLessThanOrEqual(now - 14 * 86_400_000);
+  for (const at of [issuedAt(newId(), true), issuedAt(null, true), issuedAt(null, false)]) expect(at).toBeGreaterThan(now - 2_000);
 });
