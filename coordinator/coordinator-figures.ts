@@ -55,9 +55,9 @@ export const createFiguresFace = ({ config, sql, clock, log, web, health, engine
   const look = async (): Promise<Seen> => {
     const standing = await health.look();
     const running = engine();
-    const { database, bus } = standing;
+    const { database, bus, streams, resting } = standing;
     return {
-      ...{ database, bus, streams: standing.streams },
+      ...{ database, bus, streams, resting },
       isReady: obstacles(health).length === 0,
       partitions: running?.partitions.held().length ?? 0,
       probes: running?.seenProbes() ?? [],

@@ -11,6 +11,8 @@ export type Seen = {
   readonly streams: boolean;
   /** Of this coordinator. */
   readonly partitions: number;
+  /** Whether it leaves them to others, because work on them stood again and again. */
+  readonly resting: boolean;
   readonly probes: readonly SeenProbe[];
   /** Undefined while the bus does not say. */
   readonly onBus: SeenBus | undefined;
@@ -45,6 +47,7 @@ export const createSeen = (registry: Registry): ((seen: Seen) => void) => {
   const bus = gauge('bus_connected', 'Whether this coordinator is on the bus');
   const streams = gauge('streams_led', 'Whether every stream of the bus has a leader');
   const partitions = gauge('partitions_owned', 'Partitions that this coordinator works on');
+  const resting = gauge('resting', 'Whether this coordinator leaves its partitions to others, as work on them stood again and again');
   const probes = gauge('probes', 'Probes, by whose they are, continent and how they are', ['of', 'continent', 'state']);
   const ofProbe = {
     waiting: gauge('probe_spool_results', 'Results that a probe keeps and has not handed over', ['probe']),
@@ -94,6 +97,7 @@ export const createSeen = (registry: Registry): ((seen: Seen) => void) => {
     bus.set(Number(seen.bus));
     streams.set(Number(seen.streams));
     partitions.set(seen.partitions);
+    resting.set(Number(seen.resting));
     for (const one of changing) one.reset();
     for (const { name: probe, of, continent, state, said } of seen.probes) {
       probes.inc({ of, continent, state });

@@ -40,18 +40,20 @@ describe('what is counted as it happens', () => {
     expect(figureOf(text, 'antipode_commit_seconds_sum')).toBe(0.02);
   });
 
-  test('messages by channel and answer, how late those were that were taken, and checkpoints', async () => {
+  test('messages by channel and answer, how late those were that were taken, checkpoints, and partitions that stood', async () => {
     const registry = new Registry();
     const live = createLive(registry);
     live.told('slack', 'retry', 1_000);
     live.told('slack', 'taken', 3_000);
     live.answered('/api/v1/monitors/:monitor_id', 404, 12);
     live.checkpointed(40);
+    live.gaveUp();
     const text = await registry.metrics();
     expect(figureOf(text, 'antipode_alerts_total', 'channel="slack"')).toBe(2);
     expect(figureOf(text, 'antipode_alert_delay_seconds_sum')).toBe(3);
     expect(figureOf(text, 'antipode_http_request_seconds_count', 'code="4xx"')).toBe(1);
     expect(figureOf(text, 'antipode_checkpoint_seconds_sum')).toBe(0.04);
+    expect(figureOf(text, 'antipode_partitions_given_up_total')).toBe(1);
   });
 
   test('looks that were wished for, by what became of them', async () => {
@@ -76,6 +78,7 @@ describe('what is counted as it happens', () => {
         bus: true,
         streams: true,
         partitions: 32,
+        resting: false,
         onBus: undefined,
         disk: undefined,
         certificates: [],
@@ -89,6 +92,7 @@ describe('what is counted as it happens', () => {
     const said = { waiting: 7, bytes: 700, dropped: 5, refused: 4, clockOffsetMs: -250, inFlight: 3, lateMs: 12, checks };
     show({
       ...seen,
+      resting: true,
       onBus: {
         streamStates: [{ stream: 'RESULTS', bytes: 1, messages: 1, missing: 2 }],
         waiting: [{ partition: 7, messages: 12 }],
@@ -100,6 +104,7 @@ describe('what is counted as it happens', () => {
       stored: [{ name: 'notices', label: 'probe_twice', value: 1 }],
     });
     const before = await registry.metrics();
+    expect(figureOf(before, 'antipode_resting')).toBe(1);
     expect(figureOf(before, 'antipode_probe_clock_offset_seconds', 'probe="Oslo"')).toBe(-0.25);
     expect(figureOf(before, 'antipode_probe_results_dropped_total', 'probe="Oslo"')).toBe(5);
     expect(figureOf(before, 'antipode_probe_announcements_refused_total', 'probe="Oslo"')).toBe(4);
@@ -125,6 +130,7 @@ describe('what is counted as it happens', () => {
     expect(figureOf(after, 'antipode_probe_spool_results', 'probe="Oslo"')).toBeUndefined();
     expect(figureOf(after, 'antipode_notices_open', 'kind="probe_twice"')).toBeUndefined();
     expect(figureOf(after, 'antipode_database_up')).toBe(0);
+    expect(figureOf(after, 'antipode_resting')).toBe(0);
     expect(figureOf(after, 'antipode_partition_pending_messages')).toBeUndefined();
     expect(figureOf(after, 'antipode_stream_replicas_missing')).toBeUndefined();
     expect(figureOf(after, 'antipode_data_size_bytes')).toBe(0);
@@ -168,6 +174,7 @@ describe('a coordinator with METRICS_PORT', () => {
     expect(figureOf(text, 'antipode_build_info')).toBe(1);
     expect(figureOf(text, 'antipode_partitions_with_owner')).toBe(32);
     expect(figureOf(text, 'antipode_database_up')).toBe(1);
+    expect(figureOf(text, 'antipode_resting')).toBe(0);
     expect(figureOf(text, 'antipode_stream_bytes', 'stream="RESULTS"')).toBeGreaterThanOrEqual(0);
     expect(figureOf(text, 'antipode_stream_replicas_missing', 'stream="RESULTS"')).toBe(0);
     expect(figureOf(text, 'antipode_partition_pending_messages', 'partition="31"')).toBe(0);
