@@ -47,6 +47,10 @@ test('a probe is asked for its health as its image can be asked, without a shell
   expect(asked.split(', ')).toEqual([...z.array(z.string()).parse(JSON.parse(entry)), 'health']);
 });
 
+test('it says what a balancer asks a coordinator: whether it can serve, never how the installation is', () => {
+  expect(read('compose.yaml')).toMatch(/balancer[^\n]* \/readyz, never \/health/);
+});
+
 test('what it says to make is where it looks for it, and no commit takes it along', () => {
   const text = read('compose.yaml');
   const [, made = ''] = /bus init [^\n]*--folder (\S+)/.exec(text) ?? [];
