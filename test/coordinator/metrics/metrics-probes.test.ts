@@ -19,7 +19,7 @@ test("an organisation's own probe is never counted with the public ones of its c
   });
   const registry = new Registry();
   createSeen(registry)({
-    ...{ isReady: true, database: true, bus: true, streams: true, partitions: 32 },
+    ...{ isReady: true, database: true, bus: true, streams: true, partitions: 32, resting: false },
     ...{ onBus: undefined, disk: undefined, certificates: [], stored: [], probes },
   });
   const rows = (await registry.metrics()).split('\n').filter((line) => line.startsWith('antipode_probes{'));
