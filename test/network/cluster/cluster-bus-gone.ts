@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import { partitionCount } from '../../../shared/bus/bus-subjects.ts';
 import { memoryOf } from '../../bench/bench-processes.ts';
 import { areAllWell, nothingLostDoubledOrFalse, startWatched, untilWhole, type Watched } from '../../support/support-cluster-outages.ts';
 import type { CoordinatorProcess } from '../../support/support-coordinator-process.ts';
@@ -13,6 +14,8 @@ let own: OwnBus;
 let network: Network;
 let watched: Watched;
 let coordinators: CoordinatorProcess[];
+/** MB of each coordinator's memory before anything was away. */
+let before: readonly number[] | undefined;
 
 beforeAll(async () => {
   if (!hasBinaries()) return;
@@ -23,12 +26,25 @@ beforeAll(async () => {
   for (const continent of ['Europe', 'Europe', 'Asia', 'Asia', 'Africa'] as const) await network.addProbe(continent);
   watched = await startWatched(network, 3);
   const more = await network.startTarget();
-  for (let nth = 0; nth < 40; nth += 1) await network.addMonitor({ target: more.url(`/${nth}`), interval_s: 10 });
+  for (let nth = 0; (await partitionsWithMonitors()) < partitionCount; nth += 1)
+    await network.addMonitor({ target: more.url(`/${nth}`), interval_s: 10 });
 });
 afterAll(async () => {
   await network?.close();
   await own?.stop();
 });
+
+const partitionsWithMonitors = async (): Promise<number> => {
+  const [row] = await network.sql<{ count: number }[]>`select count(distinct partition)::int as count from monitors`;
+  return row?.count ?? 0;
+};
+
+/** Partitions that have written down a check that was made since then. Whether they have owners is another matter. */
+const movedSince = async (at: number): Promise<number> => {
+  const [row] = await network.sql<{ count: number }[]>`
+    select count(distinct m.partition)::int as count from results r join monitors m on m.key = r.monitor_key where r.at > ${new Date(at)}`;
+  return row?.count ?? 0;
+};
 
 const goneFor = async (seconds: number): Promise<void> => {
   await Promise.all(own.nodes.map(({ kill }) => kill()));
@@ -46,20 +62,27 @@ describe.runIf(hasBinaries())('with all servers of the bus away', () => {
       await untilWhole(network);
       await eventually(() => areAllWell(coordinators), 60_000);
       const memory = () => coordinators.map(({ pid }) => Math.round(memoryOf(pid)));
-      const before = memory();
+      before ??= memory();
+      const usual = before;
       for (const one of seconds) await goneFor(one);
-      const back = performance.now();
-      await eventually(() => areAllWell(coordinators), 30_000).catch(async (error: unknown) => {
+      const [back, backAt] = [performance.now(), Date.now()];
+      const secondsSince = (): string => ((performance.now() - back) / 1_000).toFixed(1);
+      const well = eventually(() => areAllWell(coordinators), 30_000).then(secondsSince);
+      const moved = eventually(async () => (await movedSince(backAt)) === partitionCount, 30_000).then(secondsSince);
+      const [wellAfter, movedAfter] = await Promise.all([well, moved]).catch(async (error: unknown) => {
         const seen = await Promise.all(coordinators.map(async ({ url }) => (await fetch(`${url}/health`)).text()));
-        throw new Error(`${seen.join('\n')}\n${coordinators.map(({ output }) => output().slice(-6_000)).join('\n=====\n')}`, {
-          cause: error,
-        });
+        throw new Error(
+          `${seen.join('\n')}\n${await movedSince(backAt)} partitions moved\n${coordinators.map(({ output }) => output().slice(-6_000)).join('\n=====\n')}`,
+          {
+            cause: error,
+          },
+        );
       });
       process.stdout.write(
-        `  away for ${seconds.join(' and ')} s: well ${((performance.now() - back) / 1_000).toFixed(1)} s after its return, MB of memory before ${before} and after ${memory()}\n`,
+        `  away for ${seconds.join(' and ')} s: well ${wellAfter} s and all partitions moving ${movedAfter} s after its return, MB of memory before ${usual} and after ${memory()}\n`,
       );
       // What was kept meanwhile is let go.
-      await eventually(() => memory().every((now, place) => now < 1.5 * (before[place] ?? 0)), 60_000);
+      await eventually(() => memory().every((now, place) => now < 1.5 * (usual[place] ?? 0)), 60_000);
     },
   );
 
