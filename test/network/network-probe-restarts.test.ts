@@ -39,28 +39,45 @@ const missing = async (from: number, to: number): Promise<string[]> => {
   });
 };
 
-test('leaves out no turn of any monitor', async () => {
+const monitors: string[] = [];
+const probes: Awaited<ReturnType<Network['addProbe']>>[] = [];
+
+beforeAll(async () => {
   await network.startCoordinator();
   const target = await network.startTarget();
-  const probes = [];
   for (const continent of continents) probes.push(await network.addProbe(continent, continent, { handsOver: true }));
-  const monitors = [];
   for (let count = 0; count < 12; count += 1) monitors.push(await network.addMonitor({ target: target.url(), interval_s }));
   for (const monitor of monitors) await seenFrom(network.sql, monitor, 2);
-  const from = Date.now();
-  for (const { made, close } of probes) {
-    await close();
-    await setTimeout(startMs);
-    await network.startProbe(made, { handsOver: true });
-  }
-  const to = Date.now() + every;
+});
+
+/** Settles when a check of each monitor that began later is stored. */
+const storedUntil = async (at: number): Promise<void> => {
   const isLater = async (): Promise<boolean> => {
     const [row] = await network.sql<{ reached: Date }[]>`select min(last) as reached from (
       select max(at) as last from results group by monitor_key) as each`;
-    return (row?.reached.getTime() ?? 0) > to + every;
+    return (row?.reached.getTime() ?? 0) > at + every;
   };
   await eventually(isLater, 30_000);
+};
+
+test('leaves out no turn of any monitor', async () => {
+  const from = Date.now();
+  for (const [place, { made, close }] of probes.entries()) {
+    await close();
+    await setTimeout(startMs);
+    probes[place] = { ...(await network.startProbe(made, { handsOver: true })), made };
+  }
+  const to = Date.now() + every;
+  await storedUntil(to);
   expect(await missing(from, to)).toEqual([]);
   const [notices] = await network.sql<{ count: number }[]>`select count(*)::int as count from notices where kind = 'probe_lost'`;
   expect(notices?.count).toBe(0);
+});
+
+test('nor does a probe that is told to stop and stays away', async () => {
+  const from = Date.now();
+  await probes[0]?.close();
+  const to = Date.now() + 4 * every;
+  await storedUntil(to);
+  expect(await missing(from, to)).toEqual([]);
 });
