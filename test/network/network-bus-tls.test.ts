@@ -1,12 +1,14 @@
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { z } from 'zod';
+import { createProbe } from '../../probe/app.ts';
+import { readConfig } from '../../probe/config.ts';
 import { mint, mintAuthority } from '../support/support-certificates.ts';
 import { startChildProgram } from '../support/support-child-program.ts';
 import type { CoordinatorProcess } from '../support/support-coordinator-process.ts';
 import { eventually } from '../support/support-eventually.ts';
 import { seenFrom } from '../support/support-incidents.ts';
-import { createNetwork, type Network } from '../support/support-network.ts';
+import { createNetwork, type Network, testLog } from '../support/support-network.ts';
 import { type OwnBus, startOwnBus } from '../support/support-own-bus.ts';
 import { hasBinaries } from '../support/support-services.ts';
 import { createTcpProxy, type TcpProxy } from '../support/support-tcp-proxy.ts';
@@ -64,6 +66,16 @@ describe.runIf(hasBinaries())('coordinators and probes on a bus at tls://', () =
     await eventually(() => relay.calls() > 3);
     expect(await presentAt(coordinator)).toEqual(['safe']);
     expect(said).toBe('');
+  });
+
+  test('and a probe goes there that knows their authority from its joining alone', async () => {
+    const coordinator = await network.startCoordinatorProcess({ NATS_URL: secured, NATS_CA: ca });
+    const { credentials, folder } = await network.makeProbe('Africa', 'joined');
+    const probe = await createProbe(
+      { ...readConfig({ PROBE_CREDENTIALS: credentials, PROBE_DATA_DIR: folder, PROBE_NATS_URL: secured }), authorities: ca },
+      { log: testLog(), handOverMs: 0 },
+    );
+    await eventually(async () => (await presentAt(coordinator)).includes('joined'), 20_000).finally(probe.close);
   });
 
   test('a coordinator whose way takes TLS away does not come to work, and says nothing to the bus', async () => {

@@ -57,6 +57,9 @@ describe('the identity of a host', () => {
     expect(config.PROBE_CREDENTIALS).toMatchObject({ require_signed: true, signing_keys: [announcementKeys([testSecretKey])[0]?.id] });
     const other = '-----BEGIN CERTIFICATE-----\ny\n-----END CERTIFICATE-----';
     expect(readConfig({ PROBE_IDENTITY_FILE: path, PROBE_DATA_DIR: folder, PROBE_NATS_CA: other }).PROBE_NATS_CA).toBe(other);
+    expect(config.authorities).toBeUndefined();
+    await writeIdentity(path, { ...made, enrolled: { ...(await enrolledAs(key.id)), anchors: [] }, authorities: other });
+    expect(readConfig({ PROBE_IDENTITY_FILE: path, PROBE_DATA_DIR: folder }).authorities).toBe(other);
   });
 
   test('that nobody enrolled, that is none, or beside a word of the operator: refused in words', async () => {

@@ -1,4 +1,5 @@
 import { createServer, type IncomingMessage, type Server } from 'node:http';
+import { createServer as createSecureServer } from 'node:https';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { createPingForwarding } from '../../../probe/pings/receiver-forwarding.ts';
 import { newId } from '../../../shared/base/ids.ts';
@@ -6,6 +7,7 @@ import { forwardedPingsMessage } from '../../../shared/bus/bus-messages.ts';
 import { createKey } from '../../../shared/bus/bus-nkeys.ts';
 import type { SpooledPing } from '../../../shared/bus/bus-ping-spool.ts';
 import { isSignedBy } from '../../../shared/bus/bus-signature.ts';
+import { mint, mintAuthority } from '../../support/support-certificates.ts';
 
 type Heard = { readonly url: string; readonly pings: readonly string[]; readonly isSigned: boolean; readonly bytes: number };
 
@@ -43,8 +45,8 @@ afterEach(async () => {
   await new Promise((resolve) => server.close(resolve));
 });
 
-const forwarding = (baseUrl = base, leaving = new AbortController().signal) => {
-  const way = createPingForwarding({ probe, key, baseUrl: () => baseUrl, clock: { now: () => 1_000 }, authorities: undefined });
+const forwarding = (baseUrl = base, leaving = new AbortController().signal, authorities?: string) => {
+  const way = createPingForwarding({ probe, key, baseUrl: () => baseUrl, clock: { now: () => 1_000 }, authorities });
   return { ...way, handOver: (waiting: readonly SpooledPing[]) => way.handOver(waiting, leaving) };
 };
 
@@ -67,6 +69,20 @@ describe('the forwarding', () => {
       expect(heard).toMatchObject([{ url: `${path.replace(/\/$/, '')}/beat/kept/${probe}`, pings: idsOf(waiting), isSigned: true }]);
     },
   );
+
+  test('goes there, too, where an authority signed the certificate that the probe knows from its joining', async () => {
+    const authority = mintAuthority('the service of this test');
+    const { chain, key: secret } = mint({ names: ['localhost'], issuer: authority });
+    const secured = createSecureServer({ cert: chain, key: secret }, (request, response) => void server.emit('request', request, response));
+    await new Promise<void>((resolve) => secured.listen(0, 'localhost', resolve));
+    const address = secured.address();
+    const at = `https://localhost:${typeof address === 'object' && address !== null ? address.port : 0}`;
+    const waiting = entries(2);
+    const never = new AbortController().signal;
+    await expect(forwarding(at, never).handOver(waiting)).rejects.toThrow('certificate');
+    expect([...(await forwarding(at, never, authority.certificate).handOver(waiting)).handed]).toEqual(idsOf(waiting));
+    secured.close();
+  });
 
   test('takes the oldest first, no more than 500 and 256 KiB at a time, but one always', async () => {
     const many = entries(1_200);
