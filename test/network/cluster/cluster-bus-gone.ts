@@ -52,6 +52,14 @@ const goneFor = async (seconds: number): Promise<void> => {
   await Promise.all(own.nodes.map(({ start }) => start()));
 };
 
+/** Servers of 2.10 that begin in the same moment may not hear one of them until it begins anew (support-own-bus.ts). That is theirs; it is said loudly. */
+const untilBusIsWhole = (): Promise<void> =>
+  untilWhole(network).catch(async (error: unknown) => {
+    process.stderr.write(`a server of the bus was not heard by the others (${String(error)}): all are started anew\n`);
+    await goneFor(0);
+    await untilWhole(network);
+  });
+
 /** For how long at a time; `BUS_GONE` names others. */
 const absences = (process.env.BUS_GONE ?? '20,20 20,240 20').split(',').map((words) => words.split(' ').map(Number));
 
@@ -59,7 +67,7 @@ describe.runIf(hasBinaries())('with all servers of the bus away', () => {
   test.each(absences.map((seconds) => ({ seconds })))(
     'for $seconds s, all partitions go on within 30 s of its return',
     async ({ seconds }) => {
-      await untilWhole(network);
+      await untilBusIsWhole();
       await eventually(() => areAllWell(coordinators), 60_000);
       const memory = () => coordinators.map(({ pid }) => Math.round(memoryOf(pid)));
       before ??= memory();
