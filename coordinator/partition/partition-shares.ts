@@ -138,17 +138,22 @@ export const createPartitions = ({ owner, version, parts, signal }: Options): Pa
   const giveUp = async (partition: number, given: RunningPartition): Promise<void> => {
     if (closing || running.get(partition) !== given) return;
     parts.figures.gaveUp();
-    await drop(partition, false);
-    await releaseLeases(sql, owner, [partition]);
     const now = performance.now();
     if (now - (standstills.at(-1) ?? Number.NEGATIVE_INFINITY) >= timing.standstillMs / 2)
       standstills = [...standstills.filter((at) => now - at < withinPatiences * timing.standstillMs), now];
-    if (standstills.length < mostStandstills) return balanceSoon();
-    standstills = [];
-    restsUntil = now + restPatiences * timing.standstillMs;
-    log.error('partitions stood again and again: all are left to another coordinator, and the connection to the bus is made anew');
-    await balanceSoon();
-    await bus.reconnect();
+    const isTrouble = standstills.length >= mostStandstills;
+    if (isTrouble) {
+      standstills = [];
+      restsUntil = now + restPatiences * timing.standstillMs;
+      log.error('partitions stood again and again: all are left to another coordinator, and the connection to the bus is made anew');
+    }
+    const leave = async (): Promise<void> => {
+      await drop(partition, false);
+      await releaseLeases(sql, owner, [partition]);
+      await balanceSoon();
+    };
+    // What stands may end only when there is another connection.
+    await Promise.all([leave(), isTrouble ? bus.reconnect() : undefined]);
   };
   return {
     start: async () => {

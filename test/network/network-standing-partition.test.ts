@@ -96,36 +96,64 @@ describe('a server of the bus that has lost the others', () => {
     await incidentThat(network.sql, monitor, isConfirmed, 30_000);
   });
 
+  // So that nothing but the partitions notices. Below the 5 s after which a question to the bus ends, so that its partitions stand; not much below,
+  // as each one that is given up waits for such an end, and three times must fit into ten times this.
+  const timing = { standstillMs: 3_000, unmovedMs: 600_000 };
+
+  /** Monitors that change all the while: each change asks the bus what it holds. */
+  const changeMonitors = async (url: string): Promise<{ readonly stop: () => void }> => {
+    const made: string[] = [];
+    for (let count = 0; count < 8; count += 1)
+      made.push(await network.addMonitor({ target: `${url}${count}`, interval_s: 10, config: { continents: ['Asia'] } }));
+    let interval_s = 10;
+    const changing = setInterval(() => {
+      interval_s = interval_s === 10 ? 20 : 10;
+      for (const id of made) void network.editMonitor(id, { interval_s });
+    }, 500);
+    const stop = (): void => clearInterval(changing);
+    ends.push(async () => stop());
+    return { stop };
+  };
+
+  test('is left by a coordinator whose partitions stood three times, also where no other can hold them', async () => {
+    const coordinator = await network.startCoordinator({ timing });
+    const calls = proxy.calls();
+    for (const continent of ['Asia', 'Europe'] as const) await network.addProbe(continent);
+    const target = await network.startTarget();
+    const monitor = await network.addMonitor({ target: target.url(), interval_s: 1 });
+    await seenFrom(network.sql, monitor, 2);
+    await eventually(() => isWell(coordinator.url));
+    const changes = await changeMonitors(target.url('/'));
+    const before = proxy.calls();
+    deafUpTo = calls;
+    await eventually(() => proxy.calls() > before, 60_000);
+    const { why } = (await (await fetch(`${coordinator.url}/health`)).json()) as { why: string[] };
+    expect(why.join()).toContain('leaves its partitions to others for a while');
+    changes.stop();
+    target.answer(broken);
+    await incidentThat(network.sql, monitor, isConfirmed, 30_000);
+    await eventually(() => isWell(coordinator.url), 30_000);
+  });
+
   test('costs a coordinator whose partitions stand because of it its partitions, until it is connected anew', async () => {
-    // So that nothing but the partitions notices. Below the 5 s after which a question to the bus ends, so that its partitions stand; not much below,
-    // as each one that is given up waits for such an end, and three times must fit into ten times this.
-    const timing = { standstillMs: 3_000, unmovedMs: 600_000 };
     const cut = await network.startCoordinator({ timing });
     const calls = proxy.calls();
     const other = await network.startCoordinator({ timing });
     for (const continent of ['Asia', 'Europe'] as const) await network.addProbe(continent);
     const target = await network.startTarget();
-    const made: string[] = [];
-    for (let count = 0; count < 8; count += 1)
-      made.push(await network.addMonitor({ target: target.url(`/${count}`), interval_s: 10, config: { continents: ['Asia'] } }));
     const shares = async (): Promise<number[]> => {
       const rows = await network.sql<{ held: number }[]>`select count(*)::int as held from leases group by owner order by 1`;
       return rows.map(({ held }) => held);
     };
     await eventually(async () => (await shares()).join() === '16,16', 30_000);
     await eventually(() => isWell(cut.url));
+    const changes = await changeMonitors(target.url('/'));
     deafUpTo = calls;
-    let interval_s = 10;
-    const changing = setInterval(() => {
-      interval_s = interval_s === 10 ? 20 : 10;
-      for (const id of made) void network.editMonitor(id, { interval_s });
-    }, 500);
-    ends.push(async () => clearInterval(changing));
     await eventually(async () => (await shares()).join() === '32', 60_000);
     const { why } = (await (await fetch(`${cut.url}/health`)).json()) as { why: string[] };
     expect(why.join()).toContain('leaves its partitions to others for a while');
     expect(await isWell(other.url)).toBe(true);
-    clearInterval(changing);
+    changes.stop();
     await eventually(async () => (await shares()).join() === '16,16', 30_000);
     await eventually(() => isWell(cut.url), 30_000);
   });
